@@ -1,0 +1,121 @@
+/* Allocator: who is offered what. Hierarchical DRF over roles and frameworks
+ * (spec/allocator.md), pure: no I/O, no clock; time is handed in and decisions come
+ * out as a list of grants.
+ *
+ * Ids are texts (framework id, agent id, role). The allocator copies what it is
+ * given. A resource of an agent is at any time free, or allocated to one
+ * framework under one role (offered or used: the allocator does not care which);
+ * the master says so by recover, by grants it accepted silently, and by
+ * update_allocation when operations convert resources.
+ *
+ * Amounts carry their allocation role (resources_allocate) in every call that
+ * speaks of allocated resources.
+ */
+#ifndef ALLOCATOR_ALLOCATOR_H
+#define ALLOCATOR_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "proto/resources.h"
+
+struct allocator;
+
+struct allocator_options {
+	struct resource_shapes *shapes;        /* shared with the owner, not owned */
+	int64_t allocation_interval;           /* ns; the batch period, also the least filter */
+	const char *min_allocatable_resources; /* "cpus:0.01|mem:32", "" = anything; NULL = Mesos' default */
+	const char *fair_sharing_excluded;     /* comma-separated names, or NULL */
+	bool filter_gpu_resources;             /* keep agents with gpus for GPU_RESOURCES frameworks */
+};
+
+/* What the allocator must know of a framework. */
+struct allocator_framework {
+	const char *id;
+	const char *const *roles; /* subscribed */
+	size_t role_count;
+	const char *const *suppressed_roles; /* subset of roles */
+	size_t suppressed_count;
+	bool active;
+	bool gpu_resources, revocable_resources, shared_resources; /* capabilities */
+	bool reservation_refinement, multi_role, region_aware;
+};
+
+/* One offer to make: resources of one agent, allocated to one role. */
+struct allocator_grant {
+	const char *framework;       /* ids: valid until the next call into the allocator */
+	const char *role;
+	const char *agent;
+	struct resources resources;  /* owned by the list */
+};
+
+struct allocator_grants {
+	struct allocator_grant *items;
+	size_t count;
+	size_t cap;
+};
+
+/* Refused: which of a framework's resources should not be offered again soon. */
+struct allocator_filter {
+	double refuse_seconds; /* as the scheduler said; the allocator clamps (master.md 5.6) */
+};
+#define ALLOCATOR_REFUSE_DEFAULT 5.0 /* Filters.refuse_seconds' default, seconds */
+
+int allocator_create(const struct allocator_options *options, struct allocator **out,
+		     struct err *err);
+void allocator_destroy(struct allocator *allocator);
+
+void allocator_add_framework(struct allocator *a, const struct allocator_framework *framework);
+/* Replaces all that was said (roles, suppressed roles, capabilities, active). */
+void allocator_update_framework(struct allocator *a, const struct allocator_framework *framework);
+void allocator_activate_framework(struct allocator *a, const char *id, bool active);
+/* What it holds goes back to the agents. */
+void allocator_remove_framework(struct allocator *a, const char *id);
+
+/* `total` has no allocation roles. `used` is added per framework afterwards with
+ * allocator_restore. An agent starts active. */
+void allocator_add_agent(struct allocator *a, const char *id, const struct resources *total,
+			 const char *region);
+void allocator_update_agent(struct allocator *a, const char *id, const struct resources *total);
+void allocator_activate_agent(struct allocator *a, const char *id, bool active);
+void allocator_remove_agent(struct allocator *a, const char *id);
+
+/* Resources that a framework already uses on an agent (reregistration; recovery).
+ * The framework need not be known yet. */
+void allocator_restore(struct allocator *a, const char *framework, const char *agent,
+		       const struct resources *allocated);
+/* Allocated resources come back, unused or no longer used. `filter` NULL = no filter. */
+void allocator_recover(struct allocator *a, int64_t now, const char *framework, const char *agent,
+		       const struct resources *allocated, const struct allocator_filter *filter);
+/* The framework's `before` on the agent became `after` (reserve, create, ...); the
+ * agent's total changes with it. */
+void allocator_convert(struct allocator *a, const char *framework, const char *agent,
+		       const struct resources *before, const struct resources *after);
+
+/* No roles named = all of the framework's. Revive also clears its filters. */
+void allocator_suppress(struct allocator *a, const char *framework, const char *const *roles,
+			size_t count);
+void allocator_revive(struct allocator *a, const char *framework, const char *const *roles,
+		      size_t count);
+
+/* While held (recovery of agents after a restart) cycles grant nothing. */
+void allocator_hold(struct allocator *a, bool hold);
+
+/* Runs an allocation over the agents that something changed for since the last
+ * cycle, or over all (`all`, the periodic batch). Expired filters are dropped
+ * first. Grants are appended; the resources count as allocated from now on. */
+void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocator_grants *out);
+/* True when something happened that should be followed by a cycle at once. */
+bool allocator_pending(const struct allocator *a);
+/* When the next filter expires; TIME_NEVER if none. */
+int64_t allocator_next_timeout(const struct allocator *a);
+void allocator_grants_free(struct allocator_grants *grants);
+
+/* -- looking in (metrics, tests, `mesita` demo) -- */
+double allocator_role_share(const struct allocator *a, const char *role);      /* dominant share */
+double allocator_framework_share(const struct allocator *a, const char *framework,
+				 const char *role);
+size_t allocator_filter_count(const struct allocator *a);
+
+#endif

@@ -1,0 +1,40 @@
+/* Arena: memory of one request or event, freed in one go.
+ *
+ * Allocation is a pointer bump; blocks double up to 64 KiB. Running out of
+ * memory aborts the process (as xmalloc does): the daemons are supervised and
+ * nothing acknowledged is lost by that.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *head; /* newest block */
+	size_t used;              /* bytes handed out, for limits */
+};
+
+void arena_init(struct arena *arena);
+void arena_free(struct arena *arena); /* ready for use again afterwards */
+
+/* 16-byte aligned, zeroed. */
+void *arena_alloc(struct arena *arena, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+void *arena_memdup(struct arena *arena, const void *data, size_t len);
+char *arena_printf(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Heap memory that aborts with a message when there is none. */
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *pointer, size_t size);
+char *xstrdup(const char *text);
+char *xstrndup(const char *text, size_t len);
+void *xmemdup(const void *data, size_t len);
+char *xprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

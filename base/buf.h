@@ -1,0 +1,39 @@
+/* Growable byte buffer and read-only slices. The data is always followed by a
+ * NUL that does not count, so a buffer of text can be read as a string. */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slice {
+	const char *data;
+	size_t len;
+};
+
+struct buf {
+	char *data; /* heap; NULL while empty and untouched */
+	size_t len;
+	size_t cap;
+};
+
+#define BUF_INIT ((struct buf){0})
+#define SLICE(literal) ((struct slice){ (literal), sizeof(literal) - 1 })
+
+void buf_free(struct buf *buf); /* ready for use again */
+void buf_clear(struct buf *buf); /* keeps the memory */
+void buf_reserve(struct buf *buf, size_t more);
+void buf_append(struct buf *buf, const void *data, size_t len);
+void buf_puts(struct buf *buf, const char *text);
+void buf_putc(struct buf *buf, char c);
+void buf_printf(struct buf *buf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void buf_consume(struct buf *buf, size_t len); /* drops the first bytes */
+char *buf_take(struct buf *buf); /* the caller owns the heap string; never NULL */
+
+struct slice slice_of(const char *text); /* NULL gives an empty slice */
+bool slice_eq(struct slice slice, const char *text);
+bool str_has_prefix(const char *text, const char *prefix);
+bool str_has_suffix(const char *text, const char *suffix);
+
+#endif

@@ -1,0 +1,63 @@
+/* Command-line flags the way Mesos spells them.
+ *
+ * --name=value, --name (booleans), --no-name, the environment MESOS_NAME (the
+ * command line wins), `file:///path` values replaced by the file's content, dashes
+ * and underscores as Mesos has them (underscores). A flag that Mesos has and
+ * mesita does not need is in the table with FLAG_IGNORED: accepted with one
+ * warning line. An unknown one is an error that names the nearest match.
+ */
+#ifndef BASE_FLAGS_H
+#define BASE_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+
+enum flag_type {
+	FLAG_STRING,   /* const char * (NULL when unset and no default) */
+	FLAG_BOOL,     /* bool */
+	FLAG_INT,      /* int64_t */
+	FLAG_DOUBLE,   /* double */
+	FLAG_DURATION, /* int64_t, nanoseconds */
+	FLAG_BYTES,    /* uint64_t */
+	FLAG_PATH,     /* const char *, a path: file:// is stripped, not read */
+	FLAG_IGNORED,  /* accepted with a warning; no target */
+};
+
+struct flag {
+	const char *name;
+	const char *alias;   /* deprecated other name, or NULL */
+	enum flag_type type;
+	size_t offset;       /* of the target in the caller's struct; unused for IGNORED */
+	const char *preset;  /* default as text, or NULL */
+	const char *help;    /* one sentence */
+	/* set by flags_parse */
+	const char *text;      /* value as given or defaulted; NULL if unset */
+	const char *loaded_as; /* name it was loaded under; NULL if defaulted */
+};
+
+struct flags {
+	struct flag *table; /* ends with name == NULL; the caller's, writable */
+	void *target;       /* struct the values are written into */
+	const char *usage;  /* first line of the help text */
+	const char **positional; /* out: arguments that are no flags; heap */
+	size_t positional_count;
+	bool help_wanted;   /* out: --help or -h was given */
+	bool after_dashes;  /* out: "--" was met; the rest is positional */
+};
+
+/* Parses argv (without the program's name). `env` is the environment to read
+ * MESOS_* from, or NULL for none. Strings written to the target live until
+ * flags_free. Warnings (ignored and deprecated flags) are appended, one line
+ * each, to `warnings`. */
+int flags_parse(struct flags *flags, int argc, char **argv, char **env, struct buf *warnings,
+		struct err *err);
+void flags_free(struct flags *flags);
+void flags_help(const struct flags *flags, struct buf *out);
+/* {"name":"value",...} of every flag that has a value, sorted by name. */
+void flags_json(const struct flags *flags, struct json_writer *w);
+
+#endif

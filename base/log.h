@@ -1,0 +1,22 @@
+/* Log lines on standard error in glog's shape:
+ *   I1121 09:26:48.123456 4711 master.c:120] text
+ * so that eyes and tools trained on Mesos can read them. Control characters of
+ * the text (it may quote clients) are escaped. Level and destination are set once
+ * by main; each line is one write(2). */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR };
+
+/* `fd` is kept, not owned. */
+void log_setup(enum log_level level, int fd);
+
+void log_write(enum log_level level, const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __FILE__, __LINE__, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __FILE__, __LINE__, __VA_ARGS__)
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __FILE__, __LINE__, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,50 @@
+/* HTTP/1.1 client on libuv: one connection, requests in order, answers whole or
+ * as a stream. Used by schedulers, executors and tools (plain TCP only). */
+#ifndef NET_CLIENT_H
+#define NET_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct http_client;
+
+struct http_answer {
+	int status;          /* 0: the connection failed; `error` says why */
+	const char *error;   /* NULL unless status is 0 */
+	const char *content_type; /* "" if none */
+	const char *stream_id;    /* Mesos-Stream-Id, "" if none */
+	const char *location;     /* "" if none */
+	struct slice body;   /* empty for a stream */
+};
+
+/* Connects lazily to host (a numeric IP or a name) and port. */
+struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port);
+/* Drops what is in flight (no more callbacks) and frees itself from the loop. */
+void http_client_close(struct http_client *client);
+
+/* Sends a request when those before it were answered. `headers`: pairs of name
+ * and value ended by NULL, or NULL. The answer is valid inside the callback.
+ * `timeout_ms` 0 = none. */
+void http_client_send(struct http_client *client, const char *method, const char *path,
+		      const char *const *headers, const void *body, size_t len, int timeout_ms,
+		      void (*answered)(void *context, const struct http_answer *answer),
+		      void *context);
+
+/* A request whose 200 answer is an endless RecordIO stream. `opened` is called
+ * with the head (and the whole body if the status is not 200); then `record` for
+ * each record; `ended` once when the stream is over for whatever reason (also
+ * after a refusal or failed connection, after `opened`). */
+struct http_stream_handlers {
+	void (*opened)(void *context, const struct http_answer *answer);
+	void (*record)(void *context, struct slice record);
+	void (*ended)(void *context, const char *why);
+};
+void http_client_stream(struct http_client *client, const char *path, const char *const *headers,
+			const void *body, size_t len,
+			const struct http_stream_handlers *handlers, void *context);
+
+#endif

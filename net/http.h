@@ -1,0 +1,120 @@
+/* HTTP/1.1 server on libuv and http-parser.
+ *
+ * A whole request (head and body) is collected in bounded memory and handed to
+ * the handler of the server; the handler answers at once or later through the
+ * request's handle. Requests of a connection may be pipelined; answers leave in
+ * the order of the requests; the next request of a connection is handled only
+ * when the one before was answered, except that requests behind a streaming
+ * answer are handled at once and their answers wait (spec/master.md 1.4).
+ *
+ * Limits: head 80 KiB, body `body_max`, a client that sends its head or body too
+ * slowly or does not read its answer is closed (constants in net/http_limits.h).
+ * Bodies with Content-Encoding gzip are inflated (bounded). Answers of 1 KiB and
+ * more are gzipped when the client accepts it, streams never.
+ *
+ * All functions are for the loop thread. No callback runs inside the call that
+ * caused it, except the handler, which runs from the loop.
+ */
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct http_server;
+struct http_request;
+struct http_stream;
+
+struct http_header {
+	const char *name; /* as sent; compare without case */
+	const char *value;
+};
+
+/* What the handler may read. Valid until the request is answered. */
+struct http_request {
+	struct arena arena;  /* for the handler, too; freed after the answer */
+	const char *method;  /* "GET", "POST", ... */
+	const char *target;  /* raw: path and query as sent */
+	const char *path;    /* percent-decoded, without query */
+	const char *query;   /* raw, without '?'; "" if none */
+	struct http_header *headers;
+	size_t header_count;
+	struct slice body;   /* NUL follows */
+	bool keep_alive;
+	struct http_server *server;
+	struct http_connection *connection; /* private */
+	void *answer;        /* private */
+};
+
+/* Exactly one http_reply* or http_stream_open call must follow, now or later. */
+typedef void http_handler(void *context, struct http_request *request);
+
+struct http_server_options {
+	uv_loop_t *loop;
+	const char *ip;      /* "0.0.0.0" = all */
+	int port;            /* 0 = any free one */
+	size_t body_max;     /* bytes; larger bodies are answered 413 and closed */
+	http_handler *handler;
+	void *context;
+};
+
+int http_server_create(const struct http_server_options *options, struct http_server **out,
+		       struct err *err);
+int http_server_port(const struct http_server *server); /* the bound one */
+/* Stops listening, ends every connection, then calls back from the loop; the
+ * server is freed after that. */
+void http_server_close(struct http_server *server, void (*closed)(void *), void *context);
+
+/* NULL when absent. Names are compared without case. */
+const char *http_header(const struct http_request *request, const char *name);
+/* Value of a query (or form body) parameter, percent-decoded, in the request's
+ * arena; NULL when absent. */
+const char *http_query(struct http_request *request, const char *name);
+const char *http_form(struct http_request *request, const char *name); /* of the body */
+/* "ip:port" texts of both ends of the connection. */
+const char *http_peer(const struct http_request *request);
+const char *http_local(const struct http_request *request);
+
+/* -- answers -- */
+
+/* Body is copied. `content_type` NULL = none. Extra headers: pairs of name and
+ * value, ended by NULL; or NULL. */
+void http_reply(struct http_request *request, int status, const char *content_type,
+		const void *body, size_t len, const char *const *extra);
+/* Plain-text answer without Content-Type; NULL text = Mesos' default for the
+ * status ("404 Not Found."). */
+void http_reply_text(struct http_request *request, int status, const char *text);
+void http_reply_json(struct http_request *request, int status, const struct buf *json);
+/* 405 with Allow, in Mesos' words. `allowed` like "POST" or "GET, POST". */
+void http_reply_not_allowed(struct http_request *request, const char *allowed);
+
+/* Opens a chunked answer that lasts. `closed` is called once, when the client
+ * went away, did not read for too long (more than `limit` bytes waiting), or the
+ * server closes; not after http_stream_end. The stream is gone after it. */
+struct http_stream *http_stream_open(struct http_request *request, const char *content_type,
+				     const char *const *extra, size_t limit,
+				     void (*closed)(void *context, struct http_stream *stream),
+				     void *context);
+/* Queues one chunk (copied); written when the loop turn ends. */
+void http_stream_write(struct http_stream *stream, const void *data, size_t len);
+/* One RecordIO record ("<length>\n<bytes>") as exactly one chunk. */
+void http_stream_record(struct http_stream *stream, const void *data, size_t len);
+void http_stream_end(struct http_stream *stream); /* last chunk; the handle is dead now */
+
+/* -- helpers -- */
+
+enum http_media { HTTP_MEDIA_NONE, HTTP_MEDIA_JSON, HTTP_MEDIA_PROTOBUF };
+/* What an Accept header allows, JSON preferred; absent = JSON. */
+enum http_media http_accept(const struct http_request *request);
+/* Exact compare of Content-Type; NONE for anything else or absent. */
+enum http_media http_content_type(const struct http_request *request);
+const char *http_media_name(enum http_media media); /* "application/json", ... */
+const char *http_status_text(int status);           /* "Not Found" */
+
+#endif

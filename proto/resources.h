@@ -1,0 +1,119 @@
+/* Resource algebra (spec/allocator.md section 1): scalars in milli-units,
+ * ranges, sets; identity by name, role/reservations, disk, revocable, shared,
+ * provider and allocation role.
+ *
+ * A `struct resources` is a small array of pieces, each a piece of metadata
+ * (interned in a `struct resource_shapes`, compared by pointer) and a value.
+ * Values are owned by the collection. Every operation on valid input succeeds;
+ * invalid resources never get in (resource_validate first). All collections that
+ * meet in an operation use the same shapes table.
+ */
+#ifndef PROTO_RESOURCES_H
+#define PROTO_RESOURCES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/proto.h"
+
+/* Scalars above this are refused: 9e15 units would overflow the int64 of
+ * milli-units soon after (spec/allocator.md 1.1). */
+#define RESOURCE_SCALAR_MAX 9e12
+
+struct resource_shapes; /* interned metadata; one per core */
+struct resource_shape;  /* name, type, allocation role, reservations, disk, ... */
+
+struct resource_shapes *resource_shapes_create(void);
+void resource_shapes_destroy(struct resource_shapes *shapes);
+
+struct resource_range {
+	uint64_t begin; /* inclusive */
+	uint64_t end;   /* inclusive */
+};
+
+struct resource_piece {
+	const struct resource_shape *shape;
+	int64_t milli; /* SCALAR: thousandths */
+	struct resource_range *ranges; /* RANGES: ascending, coalesced */
+	char **items;                  /* SET */
+	uint32_t count;                /* of ranges or items */
+	uint32_t shares;               /* shared volume: how many copies; else 1 */
+};
+
+struct resources {
+	struct resource_piece *pieces;
+	uint32_t count;
+	uint32_t cap;
+};
+
+#define RESOURCES_INIT ((struct resources){0})
+
+/* -- metadata of a shape -- */
+const char *resource_shape_name(const struct resource_shape *shape);
+Mesos__Value__Type resource_shape_type(const struct resource_shape *shape);
+const char *resource_shape_role(const struct resource_shape *shape); /* of the last reservation; "*" if none */
+const char *resource_shape_allocation_role(const struct resource_shape *shape); /* NULL if none */
+size_t resource_shape_reservations(const struct resource_shape *shape); /* 0 = unreserved */
+bool resource_shape_dynamic(const struct resource_shape *shape); /* dynamically reserved */
+bool resource_shape_revocable(const struct resource_shape *shape);
+bool resource_shape_shared(const struct resource_shape *shape);
+const char *resource_shape_persistence(const struct resource_shape *shape); /* NULL = no volume */
+const Mesos__Resource *resource_shape_message(const struct resource_shape *shape); /* value unset; post-refinement */
+
+/* -- from and to messages -- */
+
+/* Structural rules (spec/master.md 6.3, allocator.md 1.7), on either format.
+ * Error texts are Mesos'. */
+int resource_validate(const Mesos__Resource *resource, struct err *err);
+int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err);
+bool role_valid(const char *role, struct err *err);
+
+/* In-place normalisation of a message (arena): pre- to post-refinement format. */
+void resource_upgrade(struct arena *arena, Mesos__Resource *resource);
+/* And back; false when a refined reservation cannot be expressed. */
+bool resource_downgrade(struct arena *arena, Mesos__Resource *resource);
+/* "Endpoint" format: both representations filled where possible. */
+void resource_endpoint_format(struct arena *arena, Mesos__Resource *resource);
+
+/* Adds a message (validated; either format). Empty ones vanish. */
+void resources_add_message(struct resource_shapes *shapes, struct resources *to,
+			   const Mesos__Resource *resource);
+void resources_add_messages(struct resource_shapes *shapes, struct resources *to,
+			    Mesos__Resource *const *list, size_t count);
+/* Messages in post-refinement format, in the arena; *list is set to an array. */
+void resources_to_messages(struct arena *arena, const struct resources *from, size_t *count,
+			   Mesos__Resource ***list);
+/* --resources: text grammar or JSON array, with the command-line rules. */
+int resources_parse(struct resource_shapes *shapes, const char *text, const char *default_role,
+		    struct resources *out, struct err *err);
+
+/* -- algebra -- */
+void resources_free(struct resources *r);
+void resources_clear(struct resources *r);
+void resources_copy(struct resources *to, const struct resources *from); /* `to` uninitialised or empty */
+void resources_add(struct resources *to, const struct resources *more);
+void resources_add_piece(struct resources *to, const struct resource_piece *piece);
+/* What is not there is ignored; nothing gets negative. */
+void resources_subtract(struct resources *from, const struct resources *less);
+void resources_subtract_piece(struct resources *from, const struct resource_piece *piece);
+bool resources_contain(const struct resources *have, const struct resources *want);
+bool resources_equal(const struct resources *a, const struct resources *b);
+bool resources_empty(const struct resources *r);
+
+/* The same resources with another allocation role (NULL removes it). */
+void resources_allocate(struct resource_shapes *shapes, const struct resources *from,
+			const char *role, struct resources *out);
+/* Sum of the milli-units of a name, whatever its metadata (ranges and sets: their
+ * number of elements, in units of 1000). */
+int64_t resources_quantity(const struct resources *r, const char *name);
+/* Total of one piece likewise. */
+int64_t resource_piece_quantity(const struct resource_piece *piece);
+
+/* Text as Mesos prints it: "cpus(allocated: *):1; mem:128"; "{}" when empty. */
+void resources_print(const struct resources *r, struct buf *out);
+
+/* The "modelled" JSON object of v0 endpoints (spec/operator.md 1.1): cpus, gpus,
+ * mem, disk always present; ranges and sets as text; revocable as <name>_revocable. */
+void resources_write_model(const struct resources *r, struct json_writer *w);
+
+#endif

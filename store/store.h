@@ -1,0 +1,61 @@
+/* Store: a durable log of key-value operations behind one interface.
+ *
+ * Two classes (DESIGN.md, decision 4): STORE_REGISTRY batches must be durable
+ * before anything follows from them; STORE_WARM batches are written behind.
+ * Batches are applied in the order of store_write(), each all or nothing; a
+ * REGISTRY batch is synced (and with it every batch before it); many waiting
+ * batches share one sync. Writing happens on the store's own thread; the loop
+ * learns of progress by `notify` (called on that thread; it should wake the loop,
+ * uv_async_send for instance) and then asks store_durable().
+ *
+ * A write that fails is permanent: store_failed() tells, the owner should exit.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum store_class { STORE_WARM, STORE_REGISTRY };
+
+struct store_op {
+	struct slice key;
+	struct slice value; /* data == NULL: delete the key */
+};
+
+struct store;
+
+struct store_options {
+	const char *backend; /* "leveldb" or "memory" */
+	const char *path;    /* directory; made if missing (leveldb) */
+	void (*notify)(void *context); /* may be NULL */
+	void *context;
+};
+
+int store_open(const struct store_options *options, struct store **out, struct err *err);
+/* Writes what is queued, syncs, frees. */
+void store_close(struct store *store);
+
+/* Calls `each` for every key with the prefix, in byte order; a non-zero return
+ * stops and is returned. Sees what store_write() was given before only after it
+ * was applied; meant for start-up. */
+int store_load(struct store *store, const char *prefix,
+	       int (*each)(void *context, struct slice key, struct slice value), void *context,
+	       struct err *err);
+
+/* Queues a batch (copied). Returns its number, from 1, rising by 1. Never blocks
+ * on the disk; memory of the queue is bounded only by the caller's rate. */
+uint64_t store_write(struct store *store, enum store_class class, const struct store_op *ops,
+		     size_t count);
+
+/* The highest number such that it and all before it are applied / synced. */
+uint64_t store_applied(const struct store *store);
+uint64_t store_durable(const struct store *store);
+/* NULL, or the text of the failure that ended writing. */
+const char *store_failed(const struct store *store);
+
+#endif
