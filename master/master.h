@@ -184,6 +184,8 @@ void master_start(struct master *master, int64_t now, struct master_actions *out
 /* Feeds one event; side effects are appended to `out`. */
 void master_step(struct master *master, int64_t now, const struct master_event *event,
 		 struct master_actions *out);
+/* Recovery is over: calls are served. */
+bool master_ready(const struct master *master);
 /* When a TICK is due; TIME_NEVER = not by itself. */
 int64_t master_next_timeout(const struct master *master);
 

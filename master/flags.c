@@ -1,0 +1,253 @@
+/* The master's flags as a table, and the checks that go beyond one value. */
+#include "master/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+extern char **environ;
+
+#define AT(member) offsetof(struct master_flags, member)
+#define TEXT(name, preset, help) {#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL}
+#define FILE_PATH(name, preset, help) {#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL}
+#define BOOLEAN(name, preset, help) {#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL}
+#define INTEGER(name, preset, help) {#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL}
+#define NUMBER(name, preset, help) {#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL}
+#define TIME(name, preset, help) {#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL}
+#define UNUSED(name) {#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL}
+
+static const struct flag flag_table[] = {
+	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
+	INTEGER(port, "5050", "Port to listen on; 0 takes any free one."),
+	TEXT(advertise_ip, NULL, "IP address told to agents and schedulers, if not --ip."),
+	INTEGER(advertise_port, "0", "Port told to agents and schedulers, if not --port."),
+	TEXT(hostname, NULL, "Host name told to clients (default: looked up from the IP)."),
+	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
+	FILE_PATH(work_dir, NULL, "Directory of the registry. Needed unless --registry=in_memory."),
+	TEXT(registry, "replicated_log",
+	     "How the registry is kept: replicated_log (a local database) or in_memory."),
+	TEXT(cluster, NULL, "Name of the cluster, for people."),
+	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
+	BOOLEAN(quiet, "false", "Log nothing to standard error but errors."),
+	{"agent_ping_timeout", "slave_ping_timeout", FLAG_DURATION, AT(agent_ping_timeout),
+	 "15secs", "How long to wait for the answer to a ping of an agent.", NULL, NULL},
+	{"max_agent_ping_timeouts", "max_slave_ping_timeouts", FLAG_INT,
+	 AT(max_agent_ping_timeouts), "5", "Pings in a row without answer that make an agent lost.",
+	 NULL, NULL},
+	{"agent_reregister_timeout", "slave_reregister_timeout", FLAG_DURATION,
+	 AT(agent_reregister_timeout), "10mins",
+	 "How long a disconnected agent has to come back; at least 10mins.", NULL, NULL},
+	{"agent_removal_rate_limit", "slave_removal_rate_limit", FLAG_STRING,
+	 AT(agent_removal_rate_limit), NULL, "Greatest rate of agent removals, as 1/10mins.", NULL,
+	 NULL},
+	TIME(offer_timeout, NULL, "How long an offer stays valid (default: for ever)."),
+	TIME(allocation_interval, "1secs", "Time between two allocations of the whole cluster."),
+	NUMBER(allocator_agent_recovery_factor, "0.8",
+	       "After a restart, offers wait until this share of the agents is back."),
+	TIME(allocator_recovery_timeout, "10mins", "After a restart, offers wait no longer than this."),
+	TEXT(min_allocatable_resources, "cpus:0.01|mem:32",
+	     "What an offer must hold at least: one of the sets between the bars."),
+	TEXT(fair_sharing_excluded_resource_names, NULL,
+	     "Resources that do not count towards the dominant share, comma-separated."),
+	TEXT(roles, NULL, "Roles that frameworks may use, comma-separated (default: any)."),
+	BOOLEAN(filter_gpu_resources, "true",
+		"Offer agents with gpus only to frameworks with GPU_RESOURCES."),
+	BOOLEAN(root_submissions, "true", "May root run frameworks?"),
+	INTEGER(max_completed_frameworks, "50", "Completed frameworks to remember."),
+	INTEGER(max_completed_tasks_per_framework, "1000", "Completed tasks to remember."),
+	INTEGER(max_unreachable_tasks_per_framework, "1000", "Unreachable tasks to remember."),
+	TEXT(domain, NULL, "Fault domain of the master, as JSON."),
+	{"recovery_agent_removal_limit", "recovery_slave_removal_limit", FLAG_STRING,
+	 AT(recovery_agent_removal_limit), "100%",
+	 "Share of the agents that may be lost after a restart.", NULL, NULL},
+	{"role_sorter", "user_sorter", FLAG_STRING, AT(role_sorter), "drf",
+	 "Order of the roles: drf.", NULL, NULL},
+	TEXT(framework_sorter, "drf", "Order of the frameworks of a role: drf."),
+	TEXT(allocator, "hierarchical", "Allocator: hierarchical."),
+	TEXT(zk, NULL, "ZooKeeper address for several masters."),
+	{"authenticate_frameworks", "authenticate", FLAG_BOOL, AT(authenticate_frameworks), "false",
+	 "Only authenticated driver frameworks may register.", NULL, NULL},
+	{"authenticate_agents", "authenticate_slaves", FLAG_BOOL, AT(authenticate_agents), "false",
+	 "Only authenticated agents may register.", NULL, NULL},
+	BOOLEAN(authenticate_http_readonly, "false", "Reading over HTTP needs credentials."),
+	{"authenticate_http_readwrite", "authenticate_http", FLAG_BOOL,
+	 AT(authenticate_http_readwrite), "false", "Changing over HTTP needs credentials.", NULL,
+	 NULL},
+	BOOLEAN(authenticate_http_frameworks, "false", "HTTP frameworks need credentials."),
+	TEXT(acls, NULL, "Access control lists."),
+	TEXT(firewall_rules, NULL, "Endpoints to disable."),
+	TEXT(rate_limits, NULL, "Rates of driver messages."),
+	TEXT(whitelist, NULL, "File that names the agents to use."),
+	TEXT(weights, NULL, "Weights of roles."),
+	UNUSED(zk_session_timeout),
+	UNUSED(quorum),
+	UNUSED(registry_strict),
+	UNUSED(registry_fetch_timeout),
+	UNUSED(registry_store_timeout),
+	UNUSED(registry_gc_interval),
+	UNUSED(registry_max_agent_age),
+	UNUSED(registry_max_agent_count),
+	UNUSED(log_auto_initialize),
+	UNUSED(webui_dir),
+	UNUSED(authentication_v0_timeout),
+	UNUSED(credentials),
+	UNUSED(max_executors_per_agent),
+	UNUSED(modules),
+	UNUSED(modules_dir),
+	UNUSED(hooks),
+	UNUSED(authenticators),
+	UNUSED(authorizers),
+	UNUSED(http_authenticators),
+	UNUSED(http_framework_authenticators),
+	UNUSED(max_operator_event_stream_subscribers),
+	UNUSED(master_contender),
+	UNUSED(master_detector),
+	UNUSED(memory_profiling),
+	UNUSED(ip_discovery_command),
+	UNUSED(require_agent_domain),
+	UNUSED(publish_per_framework_metrics),
+	UNUSED(offer_constraints_re2_max_mem),
+	UNUSED(offer_constraints_re2_max_program_size),
+	UNUSED(log_dir),
+	UNUSED(logbufsecs),
+	UNUSED(initialize_driver_logging),
+	UNUSED(external_log_file),
+	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+};
+
+/* "permits/duration" to permits per second. */
+static int rate_parse(const char *text, double *out, struct err *err)
+{
+	char *end;
+	double permits = strtod(text, &end);
+	int64_t span;
+
+	if (end == text || *end != '/' || !(permits > 0) || permits > 1e9 ||
+	    duration_parse(end + 1, &span, err) < 0 || span <= 0)
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --agent_removal_rate_limit: expected a rate such "
+			       "as 1/10mins",
+			       text);
+	*out = permits / ((double)span / SECOND);
+	return 0;
+}
+
+/* Flags whose absence of effect would let somebody in or leave something out. */
+static int refuse_unsupported(const struct master_flags *f, struct err *err)
+{
+	const struct {
+		bool set;
+		const char *name;
+	} refused[] = {
+		{f->zk != NULL, "zk"},
+		{f->authenticate_frameworks, "authenticate_frameworks"},
+		{f->authenticate_agents, "authenticate_agents"},
+		{f->authenticate_http_readonly, "authenticate_http_readonly"},
+		{f->authenticate_http_readwrite, "authenticate_http_readwrite"},
+		{f->authenticate_http_frameworks, "authenticate_http_frameworks"},
+		{f->acls != NULL, "acls"},
+		{f->firewall_rules != NULL, "firewall_rules"},
+		{f->rate_limits != NULL, "rate_limits"},
+		{f->whitelist != NULL, "whitelist"},
+		{f->weights != NULL, "weights"},
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (refused[i].set)
+			return err_set(err, ERR_INVALID,
+				       "--%s is not supported by this version of mesita and is too "
+				       "important to be ignored: leave it out",
+				       refused[i].name);
+	return 0;
+}
+
+static int check_ranges(const struct master_flags *f, struct err *err)
+{
+	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --registry: expected in_memory or replicated_log",
+			       f->registry);
+	if (!f->work_dir && strcmp(f->registry, "in_memory"))
+		return err_set(err, ERR_INVALID,
+			       "--work_dir needed for the registry (or use --registry=in_memory)");
+	if (f->port < 0 || f->port > 65535 || f->advertise_port < 0 || f->advertise_port > 65535)
+		return err_set(err, ERR_INVALID, "--port and --advertise_port must be at most 65535");
+	if (f->agent_ping_timeout < SECOND || f->agent_ping_timeout > 15 * MINUTE)
+		return err_set(err, ERR_INVALID,
+			       "Invalid value for --agent_ping_timeout: Must be between 1secs and 15mins");
+	if (f->max_agent_ping_timeouts < 1 || f->max_agent_ping_timeouts > 1000000)
+		return err_set(err, ERR_INVALID,
+			       "Invalid value for --max_agent_ping_timeouts: Must be at least 1");
+	if (f->agent_reregister_timeout < 10 * MINUTE)
+		return err_set(err, ERR_INVALID,
+			       "Invalid value for --agent_reregister_timeout: Must be at least 10mins");
+	if (f->allocation_interval <= 0)
+		return err_set(err, ERR_INVALID, "--allocation_interval must be positive");
+	if (f->offer_timeout < 0)
+		return err_set(err, ERR_INVALID, "--offer_timeout must be positive");
+	if (!str_has_suffix(f->recovery_agent_removal_limit, "%"))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --recovery_agent_removal_limit: must end with "
+			       "'%%'",
+			       f->recovery_agent_removal_limit);
+	if (strcmp(f->role_sorter, "drf") || strcmp(f->framework_sorter, "drf") ||
+	    strcmp(f->allocator, "hierarchical"))
+		return err_set(err, ERR_INVALID,
+			       "--allocator must be hierarchical, --role_sorter and "
+			       "--framework_sorter must be drf");
+	return 0;
+}
+
+static int flags_check(struct master_flags *f, struct err *err)
+{
+	int rv = check_ranges(f, err);
+
+	if (rv == 0)
+		rv = refuse_unsupported(f, err);
+	if (rv == 0 && f->agent_removal_rate_limit)
+		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
+	return rv;
+}
+
+int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err)
+{
+	struct buf warnings = BUF_INIT;
+	int rv;
+
+	memset(flags, 0, sizeof(*flags));
+	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
+	flags->parsed.target = flags;
+	flags->parsed.usage = "Usage: mesita master [--work_dir=DIR] [--ip=IP] [--port=PORT] [flags]";
+	rv = flags_parse(&flags->parsed, argc, argv, environ, &warnings, err);
+	for (char *line = warnings.data; line && *line;) {
+		char *end = strchr(line, '\n');
+
+		log_warning("%.*s", end ? (int)(end - line) : (int)strlen(line), line);
+		line = end ? end + 1 : NULL;
+	}
+	buf_free(&warnings);
+	if (rv < 0)
+		return rv;
+	if (flags->parsed.help_wanted) {
+		struct buf help = BUF_INIT;
+
+		flags_help(&flags->parsed, &help);
+		fputs(help.data, stdout);
+		buf_free(&help);
+		return 1;
+	}
+	if (flags->parsed.positional_count > 0)
+		return err_set(err, ERR_INVALID, "unexpected argument '%s': flags start with --",
+			       flags->parsed.positional[0]);
+	return flags_check(flags, err);
+}
+
+void master_flags_free(struct master_flags *flags)
+{
+	flags_free(&flags->parsed);
+	free(flags->parsed.table);
+}

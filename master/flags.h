@@ -1,0 +1,65 @@
+/* The master's command line: Mesos' flags (spec/master.md 10.1). */
+#ifndef MASTER_FLAGS_H
+#define MASTER_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/flags.h"
+
+struct master_flags {
+	struct flags parsed; /* for /flags; strings below live in it */
+	const char *ip;
+	int64_t port;
+	const char *advertise_ip;
+	int64_t advertise_port;
+	const char *hostname;
+	bool hostname_lookup;
+	const char *work_dir;
+	const char *registry;
+	const char *cluster;
+	const char *logging_level;
+	bool quiet;
+	int64_t agent_ping_timeout;
+	int64_t max_agent_ping_timeouts;
+	int64_t agent_reregister_timeout;
+	const char *agent_removal_rate_limit;
+	int64_t offer_timeout; /* 0 = never */
+	int64_t allocation_interval;
+	double allocator_agent_recovery_factor;
+	int64_t allocator_recovery_timeout;
+	const char *min_allocatable_resources;
+	const char *fair_sharing_excluded_resource_names;
+	const char *roles;
+	bool filter_gpu_resources;
+	bool root_submissions;
+	int64_t max_completed_frameworks;
+	int64_t max_completed_tasks_per_framework;
+	int64_t max_unreachable_tasks_per_framework;
+	const char *domain;
+	const char *recovery_agent_removal_limit;
+	const char *role_sorter;
+	const char *framework_sorter;
+	const char *allocator;
+	/* What would change who may do what is refused rather than ignored. */
+	const char *zk;
+	bool authenticate_frameworks;
+	bool authenticate_agents;
+	bool authenticate_http_readonly;
+	bool authenticate_http_readwrite;
+	bool authenticate_http_frameworks;
+	const char *acls;
+	const char *firewall_rules;
+	const char *rate_limits;
+	const char *whitelist;
+	const char *weights;
+	double agent_removals_per_second; /* from agent_removal_rate_limit; 0 = unlimited */
+};
+
+/* Parses and checks. Warnings are logged. ERR_INVALID with a text that names the
+ * flag to change. With --help, prints the help and returns 1. */
+int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err);
+void master_flags_free(struct master_flags *flags);
+
+#endif

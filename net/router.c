@@ -1,0 +1,86 @@
+/* Path resolution and dispatch; see router.h. */
+#include "net/router.h"
+
+#include <string.h>
+
+static bool is_process(const struct router *router, const char *name, size_t len)
+{
+	if (strlen(router->delegate) == len && !memcmp(router->delegate, name, len))
+		return true;
+	for (size_t i = 0; router->processes[i]; i++)
+		if (strlen(router->processes[i]) == len && !memcmp(router->processes[i], name, len))
+			return true;
+	return false;
+}
+
+const char *router_resolve(const struct router *router, struct http_request *request)
+{
+	const char *path = request->path;
+	size_t len = strlen(path), first;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	first = strcspn(path + 1, "/");
+	if (first > len - 1)
+		first = len - 1;
+	if (is_process(router, path + 1, first))
+		return arena_strndup(&request->arena, path, len);
+	if (len == 1)
+		return arena_printf(&request->arena, "/%s", router->delegate);
+	return arena_printf(&request->arena, "/%s%.*s", router->delegate, (int)len, path);
+}
+
+static const struct route *longest_match(const struct router *router, const char *path)
+{
+	const struct route *best = NULL;
+	size_t best_len = 0;
+
+	for (const struct route *r = router->routes; r->path; r++) {
+		size_t len = strlen(r->path);
+
+		if (strncmp(path, r->path, len) || (path[len] && path[len] != '/'))
+			continue;
+		if (!best || len > best_len) {
+			best = r;
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+void router_dispatch(const struct router *router, struct http_request *request)
+{
+	const char *path = router_resolve(router, request);
+	const struct route *route = longest_match(router, path);
+	size_t len = strlen(path);
+
+	if (len > 5 && !strcmp(path + len - 5, ".json")) {
+		const char *plain = arena_strndup(&request->arena, path, len - 5);
+		const struct route *aliased = longest_match(router, plain);
+
+		/* Only an exact name has the alias, and a real ".json" route goes first. */
+		if (aliased && !strcmp(aliased->path, plain) &&
+		    (!route || strlen(route->path) < strlen(aliased->path)))
+			route = aliased;
+	}
+	if (route)
+		route->handle(router->context, request);
+	else
+		http_reply_text(request, 404, NULL);
+}
+
+void router_reply_json(struct http_request *request, const struct buf *json)
+{
+	const char *function = http_query(request, "jsonp");
+	struct buf body = BUF_INIT;
+
+	if (!function) {
+		http_reply_json(request, 200, json);
+		return;
+	}
+	buf_printf(&body, "%s(", function);
+	buf_append(&body, json->data, json->len);
+	buf_putc(&body, ')');
+	http_reply(request, 200, "text/javascript", body.data, body.len, NULL);
+	buf_free(&body);
+}

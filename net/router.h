@@ -1,0 +1,33 @@
+/* Routes of a daemon: which handler serves a path (spec/operator.md section 0).
+ *
+ * "/<process>/<route>": a first component that names no process is looked up below
+ * the delegate ("/state" is "/master/state"). The longest registered path that is
+ * a prefix (at a '/') wins; a trailing '/' is ignored; "<path>.json" is an alias of
+ * a path that exists without it (tools written for Mesos before 1.8).
+ */
+#ifndef NET_ROUTER_H
+#define NET_ROUTER_H
+
+#include "net/http.h"
+
+struct route {
+	const char *path; /* "/master/state"; ends the table when NULL */
+	void (*handle)(void *context, struct http_request *request);
+};
+
+struct router {
+	const char *delegate;         /* "master" or "slave(1)" */
+	const char *const *processes; /* ids of the other processes: "metrics", ...; NULL-ended */
+	const struct route *routes;
+	void *context;
+};
+
+/* Calls the route's handler, or answers 404. */
+void router_dispatch(const struct router *router, struct http_request *request);
+/* The path as the routes see it (in the request's arena): delegated, without a
+ * trailing '/'. */
+const char *router_resolve(const struct router *router, struct http_request *request);
+/* Answers a JSON body, wrapped as `fn(...)` when the query has jsonp=fn. */
+void router_reply_json(struct http_request *request, const struct buf *json);
+
+#endif
