@@ -1,0 +1,577 @@
+/* The master's shell: one libuv loop around the core.
+ *
+ * Happy path: bytes -> net/ makes a whole request -> a handler decodes it and calls
+ * shell_step() -> the core's actions are carried out in their order: events to
+ * streams, messages to agents, batches to the store. Everything written in one loop
+ * turn leaves in one flush (net/ gathers writes).
+ *
+ * Failure: a store that cannot write ends the process (what was not written was not
+ * acknowledged); a stream or peer that breaks is an event for the core.
+ */
+#include "master/server.h"
+
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "master/shell.h"
+#include "proto/names.h"
+
+/* ---- streams ------------------------------------------------------------- */
+
+static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
+{
+	struct shell_stream *stream;
+
+	HASH_FIND(hh, shell->streams, &number, sizeof(number), stream);
+	return stream;
+}
+
+static void stream_forget(struct shell_stream *stream)
+{
+	HASH_DEL(stream->shell->streams, stream);
+	free(stream);
+}
+
+static void stream_closed_cb(void *context, struct http_stream *http)
+{
+	struct shell_stream *stream = context;
+	struct shell *shell = stream->shell;
+	struct master_event event = {.type = MASTER_STREAM_CLOSED,
+				     .stream_closed = {.stream = stream->number}};
+
+	(void)http;
+	stream_forget(stream);
+	if (!shell->stopping)
+		shell_step(shell, &event);
+}
+
+void shell_open_stream(struct shell *shell, struct http_request *request, uint64_t number,
+		       enum http_media media, const char *stream_id)
+{
+	struct shell_stream *stream = xcalloc(1, sizeof(*stream));
+	const char *headers[] = {"Mesos-Stream-Id", stream_id, NULL};
+
+	stream->number = number;
+	stream->media = media;
+	stream->shell = shell;
+	HASH_ADD(hh, shell->streams, number, sizeof(stream->number), stream);
+	stream->http = http_stream_open(request, http_media_name(media), headers,
+					STREAM_BACKLOG_MAX, stream_closed_cb, stream);
+}
+
+static void send_event(struct shell *shell, uint64_t number, const Mesos__Scheduler__Event *event)
+{
+	struct shell_stream *stream = stream_find(shell, number);
+	struct buf body = BUF_INIT;
+
+	if (!stream)
+		return;
+	if (stream->media == HTTP_MEDIA_JSON)
+		proto_to_json(event, SPELL_V1, &body);
+	else
+		proto_pack(event, &body);
+	http_stream_record(stream->http, body.data, body.len);
+	buf_free(&body);
+}
+
+static void end_stream(struct shell *shell, uint64_t number)
+{
+	struct shell_stream *stream = stream_find(shell, number);
+
+	if (!stream)
+		return;
+	http_stream_end(stream->http);
+	stream_forget(stream);
+}
+
+/* ---- carrying out -------------------------------------------------------- */
+
+static void send_message(struct shell *shell, const char *actor, const char *to,
+			 const ProtobufCMessage *message)
+{
+	char from[PID_MAX];
+	struct buf body = BUF_INIT;
+
+	snprintf(from, sizeof(from), "%s@%s", actor, shell->address);
+	proto_pack(message, &body);
+	messenger_send(shell->messenger, from, to, message->descriptor->name, body.data, body.len);
+	buf_free(&body);
+}
+
+static void answer_waiting(struct shell *shell, uint64_t number, int status, const char *text)
+{
+	struct shell_waiting *waiting;
+
+	HASH_FIND(hh, shell->waiting, &number, sizeof(number), waiting);
+	if (!waiting)
+		return;
+	http_reply_text(waiting->request, status, text);
+	HASH_DEL(shell->waiting, waiting);
+	free(waiting);
+}
+
+static void write_store(struct shell *shell, const struct master_action *action)
+{
+	uint64_t ticket =
+		store_write(shell->store, action->store.class, action->store.ops, action->store.count);
+
+	if (ticket != action->store.ticket) {
+		log_error("the store's numbering and the core's differ: %llu, %llu",
+			  (unsigned long long)ticket, (unsigned long long)action->store.ticket);
+		shell_stop(shell, 1);
+	}
+}
+
+static void carry_out(struct shell *shell, const struct master_action *action)
+{
+	switch (action->type) {
+	case MASTER_SEND_EVENT:
+		send_event(shell, action->send_event.stream, action->send_event.event);
+		break;
+	case MASTER_END_STREAM:
+		end_stream(shell, action->end_stream.stream);
+		break;
+	case MASTER_SEND_MESSAGE:
+		send_message(shell, action->send_message.from, action->send_message.to,
+			     action->send_message.message);
+		break;
+	case MASTER_LINK:
+		messenger_link(shell->messenger, action->link.pid);
+		break;
+	case MASTER_UNLINK:
+		messenger_unlink(shell->messenger, action->link.pid);
+		break;
+	case MASTER_STORE:
+		write_store(shell, action);
+		break;
+	case MASTER_ANSWER:
+		answer_waiting(shell, action->answer.request, action->answer.status,
+			       action->answer.text);
+		break;
+	case MASTER_EXIT:
+		log_error("%s", action->exit.text);
+		shell_stop(shell, 1);
+		break;
+	}
+}
+
+static void tick_cb(uv_timer_t *timer);
+
+static void arm_tick(struct shell *shell)
+{
+	int64_t when = master_next_timeout(shell->core), wait;
+
+	if (when == TIME_NEVER || shell->stopping) {
+		uv_timer_stop(&shell->tick);
+		return;
+	}
+	wait = when - clock_now();
+	/* Rounded up: a tick that comes too early would only be repeated. */
+	uv_timer_start(&shell->tick, tick_cb,
+		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
+}
+
+static void carry_all_out(struct shell *shell)
+{
+	for (size_t i = 0; i < shell->actions.count; i++)
+		carry_out(shell, &shell->actions.items[i]);
+	arm_tick(shell);
+}
+
+void shell_step_opening(struct shell *shell, const struct master_event *event,
+			void (*open)(void *context), void *context)
+{
+	master_actions_clear(&shell->actions);
+	master_step(shell->core, clock_now(), event, &shell->actions);
+	if (open)
+		open(context);
+	carry_all_out(shell);
+}
+
+void shell_step(struct shell *shell, const struct master_event *event)
+{
+	shell_step_opening(shell, event, NULL, NULL);
+}
+
+void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event)
+{
+	struct shell_waiting *waiting = xcalloc(1, sizeof(*waiting));
+
+	waiting->number = event->operator_.request = ++shell->next_waiting;
+	waiting->request = request;
+	HASH_ADD(hh, shell->waiting, number, sizeof(waiting->number), waiting);
+	shell_step(shell, event);
+	if (shell->actions.reply.status)
+		answer_waiting(shell, waiting->number, shell->actions.reply.status,
+			       shell->actions.reply.text);
+}
+
+static void tick_cb(uv_timer_t *timer)
+{
+	struct shell *shell = timer->data;
+	struct master_event event = {.type = MASTER_TICK};
+
+	shell_step(shell, &event);
+}
+
+/* ---- the store ----------------------------------------------------------- */
+
+static void store_notify(void *context)
+{
+	struct shell *shell = context;
+
+	uv_async_send(&shell->stored);
+}
+
+static void stored_cb(uv_async_t *async)
+{
+	struct shell *shell = async->data;
+	struct master_event event = {.type = MASTER_STORED};
+	const char *failure = store_failed(shell->store);
+
+	if (failure) {
+		log_error("the registry cannot be written: %s", failure);
+		shell_stop(shell, 1);
+		return;
+	}
+	event.stored.ticket = store_durable(shell->store);
+	shell_step(shell, &event);
+}
+
+static int load_pair(void *context, struct slice key, struct slice value)
+{
+	struct shell *shell = context;
+	struct err err;
+	int rv = master_load(shell->core, key, value, &err);
+
+	if (rv < 0)
+		log_error("the registry holds a record that cannot be read: %s", err.text);
+	return rv;
+}
+
+static int open_store(struct shell *shell, struct err *err)
+{
+	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
+	struct store_options options = {
+		.backend = in_memory ? "memory" : "leveldb",
+		.notify = store_notify,
+		.context = shell,
+	};
+	char *path = in_memory ? NULL : xprintf("%s/registry", shell->flags->work_dir);
+	int rv;
+
+	options.path = path;
+	rv = store_open(&options, &shell->store, err);
+	free(path);
+	return rv < 0 ? rv : store_load(shell->store, "", load_pair, shell, err);
+}
+
+/* ---- incoming ------------------------------------------------------------ */
+
+static bool actor_exists(const char *id)
+{
+	return !strcmp(id, "master") || str_has_prefix(id, "slave-observer(");
+}
+
+static void take_message(struct shell *shell, struct http_request *request)
+{
+	struct libprocess_message message;
+	const ProtobufCMessageDescriptor *type;
+	struct master_event event = {.type = MASTER_MESSAGE};
+	struct err err;
+
+	if (!libprocess_parse(request, &message)) {
+		http_reply_text(request, 400, NULL);
+		return;
+	}
+	if (!actor_exists(message.to)) {
+		http_reply_text(request, 404, NULL);
+		return;
+	}
+	if (!strcmp(message.name, "mesos.scheduler.Call")) {
+		event.message.message = (ProtobufCMessage *)proto_call_from_v0(
+			&request->arena, message.body.data, message.body.len, &event.message.force, &err);
+	} else {
+		type = proto_message_type(message.name);
+		if (!type) {
+			log_debug("dropped a message of unknown name '%s' from %s", message.name,
+				  message.from);
+			http_reply(request, 202, NULL, NULL, 0, NULL);
+			return;
+		}
+		event.message.message = proto_unpack(type, &request->arena, message.body.data,
+						     message.body.len, &err);
+	}
+	if (!event.message.message) {
+		log_warning("dropped a %s from %s that does not parse: %s", message.name,
+			    message.from, err.text);
+	} else {
+		event.message.from = message.from;
+		event.message.local = http_local(request);
+		shell_step(shell, &event);
+	}
+	http_reply(request, 202, NULL, NULL, 0, NULL);
+}
+
+static void request_cb(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+
+	shell->http_requests++;
+	if (shell->stopping)
+		http_reply_text(request, 503, NULL);
+	else if (libprocess_is_message(request))
+		take_message(shell, request);
+	else
+		router_dispatch(&shell->router, request);
+}
+
+static void exited_cb(void *context, const char *pid)
+{
+	struct shell *shell = context;
+	struct master_event event = {.type = MASTER_EXITED, .exited = {.pid = pid}};
+
+	if (!shell->stopping)
+		shell_step(shell, &event);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+void shell_stop(struct shell *shell, int status)
+{
+	if (shell->stopping)
+		return;
+	shell->stopping = true;
+	shell->exit_status = status;
+	uv_stop(&shell->loop);
+}
+
+static void terminate_cb(uv_signal_t *handle, int signal)
+{
+	log_info("ending on signal %d (%s)", signal, strsignal(signal));
+	shell_stop(handle->data, 0);
+}
+
+static void init_loop(struct shell *shell)
+{
+	static const int signals[2] = {SIGTERM, SIGINT};
+
+	uv_loop_init(&shell->loop);
+	uv_timer_init(&shell->loop, &shell->tick);
+	shell->tick.data = shell;
+	uv_async_init(&shell->loop, &shell->stored, stored_cb);
+	shell->stored.data = shell;
+	for (int i = 0; i < 2; i++) {
+		uv_signal_init(&shell->loop, &shell->terminate[i]);
+		shell->terminate[i].data = shell;
+		uv_signal_start(&shell->terminate[i], terminate_cb, signals[i]);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* The address that agents and schedulers are told, for a master that listens on
+ * all interfaces: that of the host's name, or loopback. */
+static char *advertised_ip(const struct master_flags *flags)
+{
+	char name[256], text[64] = "127.0.0.1";
+	struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+
+	if (flags->advertise_ip)
+		return xstrdup(flags->advertise_ip);
+	if (flags->ip && strcmp(flags->ip, "0.0.0.0"))
+		return xstrdup(flags->ip);
+	if (!gethostname(name, sizeof(name)) && !getaddrinfo(name, NULL, &hints, &found)) {
+		getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof(text), NULL, 0,
+			    NI_NUMERICHOST);
+		freeaddrinfo(found);
+	}
+	return xstrdup(text);
+}
+
+static char *advertised_hostname(const struct master_flags *flags, const char *ip)
+{
+	char name[NI_MAXHOST];
+	struct addrinfo hints = {.ai_family = AF_INET, .ai_flags = AI_NUMERICHOST}, *found;
+	int rv;
+
+	if (flags->hostname)
+		return xstrdup(flags->hostname);
+	if (!flags->hostname_lookup || getaddrinfo(ip, NULL, &hints, &found))
+		return xstrdup(ip);
+	rv = getnameinfo(found->ai_addr, found->ai_addrlen, name, sizeof(name), NULL, 0, 0);
+	freeaddrinfo(found);
+	return xstrdup(rv ? ip : name);
+}
+
+static int create_core(struct shell *shell, const char *ip, int port, struct err *err)
+{
+	const struct master_flags *f = shell->flags;
+	uint8_t uuid[UUID_BYTES];
+	char id[UUID_TEXT];
+	struct master_options options = {
+		.id = id,
+		.ip = ip,
+		.port = port,
+		.hostname = shell->hostname,
+		.version = MESITA_VERSION,
+		.cluster = f->cluster,
+		.rng = &shell->rng,
+		.start_time = shell->start_time,
+		.agent_ping_timeout = f->agent_ping_timeout,
+		.max_agent_ping_timeouts = (int)f->max_agent_ping_timeouts,
+		.agent_reregister_timeout = f->agent_reregister_timeout,
+		.offer_timeout = f->offer_timeout,
+		.allocation_interval = f->allocation_interval,
+		.recovery_timeout = f->allocator_recovery_timeout,
+		.recovery_factor = f->allocator_agent_recovery_factor,
+		.min_allocatable_resources = f->min_allocatable_resources,
+		.fair_sharing_excluded = f->fair_sharing_excluded_resource_names,
+		.roles = f->roles,
+		.filter_gpu_resources = f->filter_gpu_resources,
+		.root_submissions = f->root_submissions,
+		.max_completed_frameworks = (int)f->max_completed_frameworks,
+		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
+		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,
+		.agent_removals_per_second = f->agent_removals_per_second,
+	};
+
+	uuid_make(&shell->rng, uuid);
+	uuid_format(uuid, id);
+	return master_create(&options, &shell->core, err);
+}
+
+static int listen_http(struct shell *shell, struct err *err)
+{
+	struct http_server_options options = {
+		.loop = &shell->loop,
+		.ip = shell->flags->ip ? shell->flags->ip : "0.0.0.0",
+		.port = (int)shell->flags->port,
+		.body_max = REQUEST_BODY_MAX,
+		.handler = request_cb,
+		.context = shell,
+	};
+
+	return http_server_create(&options, &shell->http, err);
+}
+
+static int start(struct shell *shell, struct err *err)
+{
+	char *ip;
+	int port, rv;
+
+	init_loop(shell);
+	rv = listen_http(shell, err);
+	if (rv < 0)
+		return rv;
+	ip = advertised_ip(shell->flags);
+	port = shell->flags->advertise_port ? (int)shell->flags->advertise_port
+					    : http_server_port(shell->http);
+	shell->address = xprintf("%s:%d", ip, port);
+	shell->pid = xprintf("master@%s", shell->address);
+	shell->hostname = advertised_hostname(shell->flags, ip);
+	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
+	rv = create_core(shell, ip, port, err);
+	free(ip);
+	if (rv < 0)
+		return rv;
+	shell->router = (struct router){"master", shell_processes, shell_routes, shell};
+	rv = open_store(shell, err);
+	if (rv < 0)
+		return rv;
+	log_info("master %s started on %s", MESITA_VERSION, shell->address);
+	master_start(shell->core, clock_now(), &shell->actions);
+	carry_all_out(shell);
+	return 0;
+}
+
+static void close_handle_cb(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void stop(struct shell *shell)
+{
+	struct shell_stream *stream, *next;
+	struct shell_waiting *waiting, *later;
+
+	shell->stopping = true;
+	if (shell->messenger)
+		messenger_close(shell->messenger);
+	if (shell->http)
+		http_server_close(shell->http, NULL, NULL);
+	uv_close((uv_handle_t *)&shell->tick, NULL);
+	for (int i = 0; i < 2; i++)
+		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
+	/* The store's thread may wake us until it is closed. */
+	if (shell->store)
+		store_close(shell->store);
+	uv_close((uv_handle_t *)&shell->stored, NULL);
+	uv_run(&shell->loop, UV_RUN_DEFAULT);
+	uv_walk(&shell->loop, close_handle_cb, NULL);
+	uv_run(&shell->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&shell->loop);
+	HASH_ITER (hh, shell->streams, stream, next)
+		stream_forget(stream);
+	HASH_ITER (hh, shell->waiting, waiting, later) {
+		HASH_DEL(shell->waiting, waiting);
+		free(waiting);
+	}
+	if (shell->core)
+		master_destroy(shell->core);
+	master_actions_free(&shell->actions);
+	free((char *)shell->address);
+	free((char *)shell->pid);
+	free((char *)shell->hostname);
+}
+
+static void set_log_level(const struct master_flags *flags)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+
+	if (!strcmp(flags->logging_level, "WARNING"))
+		level = LOG_LEVEL_WARNING;
+	if (!strcmp(flags->logging_level, "ERROR") || flags->quiet)
+		level = LOG_LEVEL_ERROR;
+	if (getenv("MESITA_DEBUG"))
+		level = LOG_LEVEL_DEBUG;
+	log_setup(level, STDERR_FILENO);
+}
+
+int master_main(int argc, char **argv)
+{
+	struct master_flags flags;
+	struct shell shell = {.flags = &flags, .start_time = clock_now()};
+	struct err err = {{0}};
+	int rv = master_flags_parse(&flags, argc, argv, &err);
+
+	if (rv > 0) {
+		master_flags_free(&flags);
+		return 0;
+	}
+	if (rv < 0) {
+		fprintf(stderr, "mesita master: %s\nSee `mesita master --help` for the flags.\n",
+			err.text);
+		master_flags_free(&flags);
+		return 1;
+	}
+	set_log_level(&flags);
+	rng_seed(&shell.rng, rng_entropy());
+	master_actions_init(&shell.actions);
+	if (start(&shell, &err) < 0) {
+		log_error("the master cannot start: %s", err.text);
+		shell.exit_status = 1;
+	} else if (!shell.stopping) {
+		uv_run(&shell.loop, UV_RUN_DEFAULT);
+	}
+	stop(&shell);
+	master_flags_free(&flags);
+	return shell.exit_status;
+}
