@@ -1,0 +1,349 @@
+/* Insides of the master core (master.h), shared by the files of this folder only.
+ *
+ * Who owns what: `struct master` owns every framework, agent and completed
+ * framework by its tables; a framework owns its tasks, offers and executors
+ * (tables by id); an agent holds the same objects in intrusive lists. Messages
+ * kept in these structs are heap copies (proto_copy), read them at will between
+ * steps. Nothing here may be kept by the shell across a step.
+ *
+ * Invariants, checked by master_check() in debug builds after each step:
+ *   - agent.used = sum of its tasks that hold resources + its executors;
+ *     agent.offered = sum of its offers; framework.used and .offered likewise;
+ *   - an offer's framework is connected and active, its agent connected and active;
+ *   - a task's framework and agent exist (a RECOVERED agent too).
+ */
+#ifndef MASTER_CORE_H
+#define MASTER_CORE_H
+
+#include "allocator/allocator.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "base/timer.h"
+#include "master/master.h"
+#include "proto/resources.h"
+
+#define MASTER_HEARTBEAT 15             /* s; a constant in Mesos too, not a flag */
+#define MASTER_REMOVED_AGENTS 100000    /* ids remembered as removed (spec/master.md 8.9) */
+#define MASTER_TASK_STATES 14           /* TASK_STARTING 0 .. TASK_UNKNOWN 13 */
+#define MASTER_CALL_TYPES 32            /* scheduler call types fit in */
+#define MASTER_EVENT_TYPES 16
+#define MASTER_OPERATION_TYPES 20
+#define MASTER_EMPTY_PID "@0.0.0.0:0"   /* how Mesos prints a UPID that is not set */
+
+/* ---- counters (operator.md 4.1) ------------------------------------------ */
+
+/* X(field, metric name) of every counter of the master. */
+#define MASTER_COUNTERS(X) \
+	X(tasks_finished, "master/tasks_finished") \
+	X(tasks_failed, "master/tasks_failed") \
+	X(tasks_killed, "master/tasks_killed") \
+	X(tasks_lost, "master/tasks_lost") \
+	X(tasks_error, "master/tasks_error") \
+	X(tasks_dropped, "master/tasks_dropped") \
+	X(tasks_gone, "master/tasks_gone") \
+	X(tasks_gone_by_operator, "master/tasks_gone_by_operator") \
+	X(dropped_messages, "master/dropped_messages") \
+	X(messages_register_framework, "master/messages_register_framework") \
+	X(messages_reregister_framework, "master/messages_reregister_framework") \
+	X(messages_unregister_framework, "master/messages_unregister_framework") \
+	X(messages_deactivate_framework, "master/messages_deactivate_framework") \
+	X(messages_kill_task, "master/messages_kill_task") \
+	X(messages_status_update_acknowledgement, "master/messages_status_update_acknowledgement") \
+	X(messages_operation_status_update_acknowledgement, \
+	  "master/messages_operation_status_update_acknowledgement") \
+	X(messages_resource_request, "master/messages_resource_request") \
+	X(messages_launch_tasks, "master/messages_launch_tasks") \
+	X(messages_decline_offers, "master/messages_decline_offers") \
+	X(messages_revive_offers, "master/messages_revive_offers") \
+	X(messages_suppress_offers, "master/messages_suppress_offers") \
+	X(messages_reconcile_tasks, "master/messages_reconcile_tasks") \
+	X(messages_reconcile_operations, "master/messages_reconcile_operations") \
+	X(messages_framework_to_executor, "master/messages_framework_to_executor") \
+	X(messages_executor_to_framework, "master/messages_executor_to_framework") \
+	X(messages_register_slave, "master/messages_register_slave") \
+	X(messages_reregister_slave, "master/messages_reregister_slave") \
+	X(messages_unregister_slave, "master/messages_unregister_slave") \
+	X(messages_status_update, "master/messages_status_update") \
+	X(messages_operation_status_update, "master/messages_operation_status_update") \
+	X(messages_exited_executor, "master/messages_exited_executor") \
+	X(messages_update_slave, "master/messages_update_slave") \
+	X(messages_authenticate, "master/messages_authenticate") \
+	X(valid_framework_to_executor_messages, "master/valid_framework_to_executor_messages") \
+	X(invalid_framework_to_executor_messages, "master/invalid_framework_to_executor_messages") \
+	X(valid_executor_to_framework_messages, "master/valid_executor_to_framework_messages") \
+	X(invalid_executor_to_framework_messages, "master/invalid_executor_to_framework_messages") \
+	X(valid_status_updates, "master/valid_status_updates") \
+	X(invalid_status_updates, "master/invalid_status_updates") \
+	X(valid_status_update_acknowledgements, "master/valid_status_update_acknowledgements") \
+	X(invalid_status_update_acknowledgements, "master/invalid_status_update_acknowledgements") \
+	X(valid_operation_status_updates, "master/valid_operation_status_updates") \
+	X(invalid_operation_status_updates, "master/invalid_operation_status_updates") \
+	X(valid_operation_status_update_acknowledgements, \
+	  "master/valid_operation_status_update_acknowledgements") \
+	X(invalid_operation_status_update_acknowledgements, \
+	  "master/invalid_operation_status_update_acknowledgements") \
+	X(recovery_slave_removals, "master/recovery_slave_removals") \
+	X(slave_registrations, "master/slave_registrations") \
+	X(slave_reregistrations, "master/slave_reregistrations") \
+	X(slave_removals, "master/slave_removals") \
+	X(slave_removals_unhealthy, "master/slave_removals/reason_unhealthy") \
+	X(slave_removals_unregistered, "master/slave_removals/reason_unregistered") \
+	X(slave_removals_registered, "master/slave_removals/reason_registered") \
+	X(slave_shutdowns_scheduled, "master/slave_shutdowns_scheduled") \
+	X(slave_shutdowns_completed, "master/slave_shutdowns_completed") \
+	X(slave_shutdowns_canceled, "master/slave_shutdowns_canceled") \
+	X(slave_unreachable_scheduled, "master/slave_unreachable_scheduled") \
+	X(slave_unreachable_completed, "master/slave_unreachable_completed") \
+	X(slave_unreachable_canceled, "master/slave_unreachable_canceled")
+
+struct master_counters {
+#define MASTER_COUNTER_FIELD(field, name) uint64_t field;
+	MASTER_COUNTERS(MASTER_COUNTER_FIELD)
+#undef MASTER_COUNTER_FIELD
+};
+
+/* master/task_<state>/source_<source>/reason_<reason>, made at the first hit. */
+struct reason_counter {
+	char *name; /* whole metric name */
+	uint64_t value;
+	UT_hash_handle hh;
+};
+
+struct framework_counters {
+	uint64_t calls[MASTER_CALL_TYPES];   /* by Mesos.scheduler.Call.Type */
+	uint64_t events[MASTER_EVENT_TYPES]; /* by Mesos.scheduler.Event.Type */
+	uint64_t operations[MASTER_OPERATION_TYPES]; /* by Mesos.Offer.Operation.Type */
+	uint64_t offers_sent, offers_accepted, offers_declined, offers_rescinded;
+	uint64_t terminal[MASTER_TASK_STATES]; /* by Mesos.TaskState */
+};
+
+/* ---- objects -------------------------------------------------------------- */
+
+struct framework;
+struct agent;
+
+struct offer {
+	char *id;
+	struct framework *framework;
+	struct agent *agent;
+	char *role;                  /* allocation role */
+	struct resources resources;  /* carry the allocation role */
+	struct timer expiry;         /* --offer_timeout */
+	struct list by_framework;    /* framework.offers */
+	struct list by_agent;        /* agent.offers */
+	UT_hash_handle hh;           /* master.offers, by id */
+};
+
+struct task {
+	char *id;
+	struct framework *framework;
+	char *agent_id;
+	struct agent *agent;        /* NULL when unreachable */
+	Mesos__Task *info;          /* the whole record: state, statuses, status_update_* ... */
+	struct resources resources; /* carry the allocation role */
+	bool holds;                 /* resources are accounted (not terminal, not unreachable) */
+	bool kill_wanted;           /* a KILL came; repeated when the agent reregisters */
+	bool unreachable;           /* in framework.unreachable, not in framework.tasks */
+	struct list by_agent;       /* agent.tasks; unlinked when unreachable */
+	struct list order;          /* framework.unreachable_order when unreachable */
+	struct list dirty;          /* master.dirty_tasks: to be written behind */
+	uint64_t seen;              /* mark of a reregistration that reported it */
+	UT_hash_handle hh;          /* framework.tasks or framework.unreachable, by id */
+};
+
+/* A task that is over: kept for display alone. */
+struct completed_task {
+	Mesos__Task *info;
+	uint64_t number; /* of its stored record */
+	struct list link;
+};
+
+struct executor {
+	char *key; /* framework id '/' executor id */
+	struct framework *framework;
+	struct agent *agent;
+	Mesos__ExecutorInfo *info; /* framework_id set */
+	struct resources resources;
+	struct list by_framework; /* framework.executors */
+	struct list dirty;
+	uint64_t seen;
+	UT_hash_handle hh; /* agent.executors, by key */
+};
+
+enum framework_state {
+	FRAMEWORK_RECOVERED,    /* known from agents or the store only */
+	FRAMEWORK_CONNECTED,
+	FRAMEWORK_DISCONNECTED, /* failover timer runs */
+	FRAMEWORK_COMPLETED,    /* in master.completed */
+};
+
+struct framework {
+	char *id;
+	Mesos__FrameworkInfo *info; /* id set */
+	enum framework_state state;
+	bool active;         /* gets offers */
+	bool http;           /* connected by a stream, not by a pid */
+	uint64_t stream;     /* the shell's number; valid while connected and http */
+	char *stream_id;     /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
+	char *pid;           /* driver's pid; NULL for HTTP frameworks */
+	char **roles;        /* subscribed */
+	size_t role_count;
+	char **suppressed;   /* subset of roles */
+	size_t suppressed_count;
+	bool partition_aware, multi_role, reservation_refinement, gpu_resources;
+	bool revocable_resources, shared_resources, region_aware;
+	int64_t registered_time;   /* ns; 0 = never subscribed to this master */
+	int64_t reregistered_time; /* ns; 0 = unset */
+	int64_t unregistered_time; /* ns; 0 = not yet */
+	struct timer failover;
+	struct task *tasks;       /* table by task id: live, or terminal and unacknowledged */
+	struct task *unreachable; /* table by task id */
+	struct list unreachable_order; /* oldest first */
+	size_t unreachable_count;
+	struct list completed_tasks;   /* struct completed_task, oldest first */
+	size_t completed_task_count;
+	uint64_t next_completed;
+	struct list executors; /* struct executor.by_framework */
+	struct list offers;    /* struct offer.by_framework */
+	struct resources used;    /* tasks and executors */
+	struct resources offered;
+	struct framework_counters counters;
+	struct list dirty;
+	UT_hash_handle hh; /* master.frameworks or master.completed, by id */
+};
+
+enum agent_state {
+	AGENT_RECOVERED,  /* from the store; has not reregistered (REST: recovered_slaves) */
+	AGENT_REGISTERED, /* connected or not */
+};
+
+/* What is being written to the registry about an agent; while it is not NONE,
+ * other transitions of the same agent wait or are ignored (master.md 8.5, 8.6). */
+enum agent_pending {
+	AGENT_PENDING_NONE,
+	AGENT_PENDING_REREGISTER,
+	AGENT_PENDING_UNREACHABLE,
+	AGENT_PENDING_GONE,
+	AGENT_PENDING_REMOVE,
+};
+
+struct agent {
+	char *id;
+	Mesos__AgentInfo *info; /* id set; resources in the new format */
+	enum agent_state state;
+	enum agent_pending pending;
+	char *pid;        /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
+	bool connected;
+	bool active;      /* connected and not deactivated */
+	bool deactivated; /* by an operator */
+	char *version;
+	Mesos__AgentInfo__Capability **capabilities; /* heap copies */
+	size_t capability_count;
+	bool resource_provider, reservation_refinement, task_resource_limits;
+	uint8_t *resource_version; /* resource_version_uuid, NULL if it sent none */
+	size_t resource_version_len;
+	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
+	size_t checkpointed_count;
+	struct resources total;   /* no allocation roles */
+	struct resources used;    /* with allocation roles */
+	struct resources offered; /* with allocation roles */
+	int64_t registered_time;
+	int64_t reregistered_time;    /* 0 = never */
+	struct list tasks;            /* struct task.by_agent */
+	struct executor *executors;   /* table by key */
+	struct list offers;           /* struct offer.by_agent */
+	/* health (agent_health.c) */
+	uint64_t observer;            /* N of slave-observer(N) */
+	char *observer_name;          /* "slave-observer(N)" */
+	struct timer ping;
+	int missed_pings;
+	bool ponged;                  /* since the last ping */
+	struct timer reregister;      /* runs while disconnected */
+	struct list removal;          /* master.removals: waits for the rate limiter */
+	const char *removal_cause;    /* arena-free: heap, owned */
+	struct list dirty;
+	UT_hash_handle hh;     /* master.agents, by id */
+	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */
+};
+
+/* An agent that is not here any more: unreachable, gone or removed. */
+struct departed {
+	char *id;
+	int64_t time; /* ns: when */
+	UT_hash_handle hh;
+};
+
+struct pending; /* a follow-up of a registry write (registry.c) */
+
+enum master_timer {
+	TIMER_ALLOCATION,
+	TIMER_HEARTBEAT_UNUSED, /* heartbeats are the shell's */
+	TIMER_OFFER,
+	TIMER_FAILOVER,
+	TIMER_PING,
+	TIMER_REREGISTER,
+	TIMER_RECOVERY,  /* agents of the store that did not come back */
+	TIMER_REMOVAL,   /* the rate limiter lets the next one go */
+};
+
+struct master {
+	struct master_options options; /* strings are heap copies */
+	Mesos__MasterInfo *info;       /* id, ip, port, pid, hostname, version, address, domain, capabilities */
+	char *pid;                     /* "master@ip:port" */
+	int64_t elected_time;          /* ns; when the identity became durable; 0 = not yet */
+	bool recovered;                /* serves calls */
+	struct resource_shapes *shapes;
+	struct allocator *allocator;
+	struct timers timers;
+	char **whitelist; /* --roles */
+	size_t whitelist_count;
+
+	struct framework *frameworks; /* all but completed ones, by id */
+	struct framework *completed;  /* by id, oldest first */
+	struct agent *agents;         /* RECOVERED and REGISTERED, by id */
+	struct agent *agents_by_pid;  /* REGISTERED, by pid */
+	size_t recovered_agents;      /* how many of agents are RECOVERED */
+	struct offer *offers;         /* by id */
+	struct departed *unreachable; /* by agent id, oldest first */
+	struct departed *gone;        /* by agent id, oldest first */
+	struct departed *removed;     /* ids whose messages are ignored, oldest first */
+
+	uint64_t next_framework, next_agent, next_offer, next_observer;
+	uint64_t store_ticket;   /* of the last store action */
+	struct list pending;     /* struct pending in ticket order */
+	struct pending *pending_keys; /* by key: one registration a pid, ... */
+	struct list removals;    /* agents waiting for the rate limiter */
+	int64_t next_removal;    /* ns: earliest */
+	struct timer allocation, recovery, removal;
+	uint64_t mark;           /* source of the `seen` marks */
+
+	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
+	struct buf warm_deletes; /* NUL-ended keys, one after the other */
+	size_t warm_delete_count;
+
+	struct master_counters counters;
+	struct reason_counter *reasons;
+	size_t task_states[MASTER_TASK_STATES]; /* of tasks in framework.tasks and .unreachable */
+};
+
+/* ---- looking in: for the shell's endpoints --------------------------------- */
+
+struct framework *master_find_framework(const struct master *m, const char *id);
+struct framework *master_find_completed(const struct master *m, const char *id);
+/* RECOVERED or REGISTERED. */
+struct agent *master_find_agent(const struct master *m, const char *id);
+struct offer *master_find_offer(const struct master *m, const char *id);
+struct departed *master_find_departed(struct departed *table, const char *id);
+struct task *framework_find_task(const struct framework *f, const char *id);
+struct task *framework_find_unreachable(const struct framework *f, const char *id);
+struct executor *agent_find_executor(const struct agent *a, const char *framework_id,
+				     const char *executor_id);
+static inline bool framework_connected(const struct framework *f)
+{
+	return f->state == FRAMEWORK_CONNECTED;
+}
+
+#include "master/core_internal.h"
+
+#endif
