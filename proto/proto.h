@@ -39,6 +39,7 @@
 #include "mesita.pb-c.h"
 #include "mesos.pb-c.h"
 #include "quota.pb-c.h"
+#include "resource_provider.pb-c.h"
 #include "scheduler.pb-c.h"
 
 /* Messages nest no deeper than this (the limit of protobuf's own C++ parser). */
