@@ -68,6 +68,7 @@ enum agent_event_type {
 	AGENT_CONTAINER_EXITED, /* its first process ended and nothing of it is left */
 	AGENT_STORED,         /* every store action up to `ticket` is written */
 	AGENT_SHUTDOWN,       /* SIGUSR1: unregister, end all executors, exit */
+	AGENT_COLLECTED,      /* a path of COLLECT was removed (or was not there) */
 	AGENT_TICK,
 };
 
@@ -90,7 +91,11 @@ struct agent_event {
 			const char *pid;
 		} exited;
 		struct {
-			Mesos__Executor__Call *call; /* required fields present */
+			/* Proto-level required fields present; all rules of "Failed to validate
+			 * Executor::Call" and the 406, 501, 503 after it are the core's: the
+			 * answer is in actions->reply. A SUBSCRIBE answered 200 opens the stream:
+			 * the shell sends the head, then the events of this step. */
+			Mesos__Executor__Call *call;
 			uint64_t stream;  /* SUBSCRIBE: the shell's number for the stream to be */
 			bool acceptable;  /* Accept allows JSON or protobuf */
 		} executor_call;
@@ -115,6 +120,9 @@ struct agent_event {
 		struct {
 			uint64_t ticket;
 		} stored;
+		struct {
+			const char *path;
+		} collected;
 	};
 };
 
@@ -127,10 +135,13 @@ enum agent_action_type {
 	AGENT_SEND_EVENT,   /* an executor event to a stream */
 	AGENT_END_STREAM,
 	AGENT_LAUNCH,       /* sandbox, fetch, start: answered by STARTED or FAILED */
-	AGENT_REATTACH,     /* after recovery: watch this process; answered by EXITED when it is gone */
+	/* After recovery: watch this process; answered by EXITED when it is gone. pid 0: the
+	 * agent died between starting the container and storing its pid; the shell looks for
+	 * it (STARTED when found, EXITED when not). */
+	AGENT_REATTACH,
 	AGENT_DESTROY,      /* kill everything in the container; EXITED follows */
 	AGENT_STORE,
-	AGENT_COLLECT,      /* remove a path at a time (garbage collection) */
+	AGENT_COLLECT,      /* remove a path at a time (garbage collection); COLLECTED follows */
 	AGENT_KEEP,         /* do not remove this path after all */
 	AGENT_REDETECT,     /* look for the master again; DETECTED follows */
 	AGENT_EXIT,         /* end the process with this status */
@@ -168,6 +179,7 @@ struct agent_action {
 		struct agent_launch launch;
 		struct {
 			const char *container;
+			const char *sandbox;
 			int64_t pid;
 			uint64_t start_ticks;
 		} reattach;

@@ -1,0 +1,458 @@
+/* What the files of the agent core share. Nobody outside of it includes this.
+ *
+ * Ownership: the agent owns its frameworks, a framework its executors, tasks and
+ * update streams, all on the heap. Messages that leave in an action live in the
+ * action list's arena.
+ *
+ * Writing: all store operations of one step go out as one batch, all or nothing,
+ * under one ticket (agent_ticket()). What must not be seen before the batch is
+ * written waits on its ticket (agent_wait()); see checkpoint.c.
+ */
+#ifndef AGENT_CORE_H
+#define AGENT_CORE_H
+
+#include "agent/agent.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "base/timer.h"
+
+#define AGENT_COMPLETED_FRAMEWORKS_MAX 50 /* as Mesos keeps */
+#define AGENT_COMPLETED_TASKS_MAX 200     /* per executor, as Mesos keeps */
+#define AGENT_PING_TIMEOUT (75 * SECOND)  /* until the master tells its own */
+#define AGENT_BACKOFF_MAX (60 * SECOND)   /* of registration attempts */
+#define AGENT_LINK_BACKOFF_MAX (10 * SECOND) /* while the master cannot be reached at all */
+#define AGENT_HEARTBEAT (30 * MINUTE)     /* to executors */
+#define UPDATE_RETRY_MIN (10 * SECOND)
+#define UPDATE_RETRY_MAX (10 * MINUTE)
+#define UPDATE_REMEMBERED 128 /* acknowledged uuids kept per task, to know duplicates */
+#define COMMAND_EXECUTOR_CPUS 0.1
+#define COMMAND_EXECUTOR_MEM 32.0
+#define COMMAND_EXECUTOR_EXTRA_GRACE (2 * SECOND) /* to report TASK_KILLED before it is destroyed */
+
+enum agent_state {
+	STATE_RECOVERING,
+	STATE_DISCONNECTED,
+	STATE_RUNNING,
+	STATE_TERMINATING,
+	AGENT_STATES,
+};
+
+enum executor_state {
+	EXECUTOR_REGISTERING,
+	EXECUTOR_RUNNING,
+	EXECUTOR_TERMINATING,
+	EXECUTOR_TERMINATED,
+	EXECUTOR_STATES,
+};
+
+/* The process side of an executor. */
+enum container_state {
+	CONTAINER_WAITING, /* for its checkpoint to be written */
+	CONTAINER_ASKED,   /* LAUNCH or REATTACH went out */
+	CONTAINER_UP,
+	CONTAINER_GONE,
+};
+
+enum task_place {
+	TASK_QUEUED,     /* not delivered to the executor */
+	TASK_LAUNCHED,   /* delivered, not terminal */
+	TASK_TERMINATED, /* terminal, acknowledgement outstanding */
+	TASK_PLACES,
+};
+
+/* Owners of timers, by `struct timer.kind`. */
+enum agent_timer {
+	TIMER_REGISTER,  /* (re)registration attempt */
+	TIMER_PING,      /* no ping for too long */
+	TIMER_REDETECT,  /* the link to the master broke */
+	TIMER_RECOVERY,  /* executors had their time to come back */
+	TIMER_EXECUTOR,  /* registration or shutdown grace period */
+	TIMER_HEARTBEAT, /* to an executor's stream */
+	TIMER_STREAM,    /* resend the head */
+};
+
+/* What waits for a ticket. */
+enum wait_kind {
+	WAIT_LAUNCH,  /* container: start it */
+	WAIT_DELIVER, /* container: hand out queued tasks */
+	WAIT_ACK,     /* container, task, uuid: acknowledge to the executor */
+	WAIT_FORWARD, /* framework, task: send the head of the stream */
+	WAIT_EXIT,    /* leave */
+};
+
+struct task {
+	UT_hash_handle hh;         /* in framework->tasks, by id */
+	struct list link;          /* in a list of the executor by place; or completed */
+	struct executor *executor;
+	enum task_place place;
+	bool completed;            /* in executor->completed, no longer in framework->tasks */
+	uint64_t ticket;           /* of its checkpoint; 0 = none needed */
+	Mesos__Task *record;       /* heap; what the master and /state are told */
+	Mesos__TaskInfo *info;     /* heap; dropped on delivery */
+};
+
+struct executor {
+	UT_hash_handle hh;           /* in framework->executors, by id */
+	UT_hash_handle hh_container; /* in agent->containers, by container id */
+	struct list link;            /* in framework->completed */
+	struct framework *framework;
+	char *id;
+	char *container;             /* UUID text */
+	char *sandbox;               /* absolute */
+	Mesos__ExecutorInfo *info;   /* heap */
+	bool generated;              /* command executor made for one task */
+	bool checkpoint;             /* as its framework said when it was launched */
+	enum executor_state state;
+	enum container_state process;
+	bool destroying;             /* DESTROY went out */
+	bool sent_task;              /* it ever got a task */
+	bool recovered;              /* from the store, has not been heard of since */
+	uint64_t stream;             /* v1: number of its subscription; 0 = none */
+	char *pid;                   /* v0: libprocess pid; NULL = none */
+	int64_t process_id;          /* 0 = unknown */
+	uint64_t start_ticks;
+	bool pending;                /* the three below explain why it is being destroyed */
+	Mesos__TaskState pending_state;
+	Mesos__TaskStatus__Reason pending_reason;
+	char *pending_message;
+	struct list tasks[TASK_PLACES];
+	struct list completed;       /* newest last, AGENT_COMPLETED_TASKS_MAX */
+	unsigned completed_count;
+	struct resources allocated;  /* its own and its live tasks' */
+	struct timer deadline;
+	struct timer heartbeat;
+};
+
+struct update {
+	struct list link;
+	uint64_t seq;    /* in the stream; part of its key */
+	uint64_t ticket; /* 0 = not stored */
+	Mesos__Internal__StatusUpdate *message; /* heap */
+};
+
+struct stream {
+	UT_hash_handle hh; /* in framework->streams, by task id */
+	struct framework *framework;
+	char *task_id;
+	bool checkpoint;
+	struct list pending; /* head = in flight */
+	uint64_t next_seq;
+	uint8_t (*acked)[UUID_BYTES]; /* ring: slot seq % UPDATE_REMEMBERED */
+	uint32_t acked_count;
+	uint32_t pending_count;
+	int64_t interval;
+	struct timer retry;
+};
+
+struct framework {
+	UT_hash_handle hh; /* in agent->frameworks, by id */
+	struct list link;  /* in agent->completed */
+	char *id;
+	Mesos__FrameworkInfo *info; /* heap; NULL only while loading */
+	char *pid;                  /* NULL = an HTTP scheduler */
+	bool terminating;
+	bool checkpoint;
+	struct executor *executors;
+	struct task *tasks;         /* all of its executors, not the completed ones */
+	struct stream *streams;
+	struct list completed;      /* executors */
+	unsigned completed_count;
+};
+
+struct waiter {
+	struct list link;
+	uint64_t ticket;
+	enum wait_kind kind;
+	uint8_t uuid[UUID_BYTES];
+	const char *text; /* exit: why */
+	char *owner;      /* container or framework id */
+	char *task_id;
+	char data[];
+};
+
+struct collectable {
+	struct list link;
+	int64_t when;
+	char path[];
+};
+
+struct agent_counters {
+	uint64_t valid_status_updates;
+	uint64_t invalid_status_updates;
+	uint64_t valid_framework_messages;
+	uint64_t invalid_framework_messages;
+	uint64_t container_launch_errors;
+	uint64_t executors_terminated;
+	uint64_t recovery_errors;
+	uint64_t finished[16]; /* by TaskState */
+};
+
+struct agent {
+	struct agent_options options; /* its strings are in `arena` */
+	struct arena arena;
+	struct agent_actions *out;    /* of the step under way */
+	int64_t now;                  /* of the step under way */
+	enum agent_state state;
+	bool started;                 /* agent_start() was called */
+	Mesos__AgentInfo *info;       /* heap; id set once known */
+	char *pid;                    /* slave(1)@ip:port */
+	char *master;                 /* pid; NULL = none */
+	bool link_broken;             /* the link to the master broke since the last attempt */
+	bool unlearn;                 /* leaving for good: forget the id */
+	int64_t backoff;              /* upper bound of the next wait for registration */
+	int64_t ping_timeout;
+	struct framework *frameworks;
+	struct executor *containers;
+	struct list completed;        /* frameworks, newest last */
+	unsigned completed_count;
+	unsigned awaited;             /* executors recovered, not heard of yet */
+	struct resources checkpointed; /* as the master said */
+	struct agent_counters counters;
+	int64_t recovery_time;        /* how long recovery took; -1 = under way */
+	int64_t recovery_began;
+	struct timers timers;
+	struct timer register_timer;
+	struct timer ping_timer;
+	struct timer redetect_timer;
+	struct timer recovery_timer;
+
+	/* checkpoint.c */
+	struct store_op *batch; /* of the step under way; slices in out->arena */
+	size_t batch_count;
+	size_t batch_cap;
+	enum store_class batch_class;
+	uint64_t last_ticket;
+	uint64_t stored;
+	struct list waiters;     /* by ticket, ascending */
+	struct list collectables; /* loaded, until agent_start() */
+	Mesos__AgentInfo *loaded_info;
+};
+
+/* ---- states.c: what may follow what -------------------------------------- */
+const char *agent_state_name(enum agent_state state);
+const char *executor_state_name(enum executor_state state);
+void agent_set_state(struct agent *agent, enum agent_state to);
+void agent_executor_set_state(struct executor *executor, enum executor_state to);
+bool agent_terminal(Mesos__TaskState state);
+
+/* ---- actions.c: what goes out -------------------------------------------- */
+void agent_send(struct agent *agent, const char *to, void *message);
+void agent_link(struct agent *agent, enum agent_action_type type, const char *pid);
+void agent_send_event(struct agent *agent, uint64_t stream, Mesos__Executor__Event *event);
+void agent_end_stream(struct agent *agent, uint64_t stream);
+struct agent_action *agent_emit(struct agent *agent, enum agent_action_type type);
+void agent_emit_exit(struct agent *agent, int status, const char *text);
+void agent_reply(struct agent *agent, int status, const char *text);
+/* Id messages in the step's arena. */
+Mesos__FrameworkID *agent_framework_id(struct agent *agent, const char *id);
+Mesos__ExecutorID *agent_executor_id(struct agent *agent, const char *id);
+Mesos__AgentID *agent_own_id(struct agent *agent);
+Mesos__TaskID *agent_task_id(struct agent *agent, const char *id);
+#define agent_new(agent, Type, descriptor) PROTO_NEW(&(agent)->out->arena, Type, descriptor)
+
+/* ---- checkpoint.c -------------------------------------------------------- */
+void agent_put(struct agent *agent, char *key, const void *message);
+void agent_put_text(struct agent *agent, char *key, const char *text);
+void agent_delete(struct agent *agent, char *key);
+/* The key's text is in the step's arena. */
+char *agent_key(struct agent *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t agent_ticket(const struct agent *agent); /* of this step's batch */
+void agent_flush_store(struct agent *agent);      /* at the end of a step */
+/* Runs the follower now if the ticket is written (0 always is), else when it is. */
+void agent_wait(struct agent *agent, uint64_t ticket, enum wait_kind kind, const char *owner,
+		const char *task_id, const uint8_t *uuid);
+void agent_handle_stored(struct agent *agent, uint64_t ticket);
+void agent_store_identity(struct agent *agent);
+void agent_store_framework(struct framework *framework, struct agent *agent);
+void agent_forget_framework(struct framework *framework, struct agent *agent);
+void agent_store_executor(struct executor *executor, struct agent *agent);
+void agent_store_process(struct executor *executor, struct agent *agent);
+void agent_store_channel(struct executor *executor, struct agent *agent);
+void agent_forget_executor(struct executor *executor, struct agent *agent);
+void agent_store_task(struct task *task, struct agent *agent);
+void agent_forget_task(struct task *task, struct agent *agent);
+void agent_store_update(struct stream *stream, struct update *update, struct agent *agent);
+void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid,
+		     struct agent *agent);
+void agent_forget_update(struct stream *stream, uint64_t seq, struct agent *agent);
+void agent_collect(struct agent *agent, const char *path);
+void agent_keep(struct agent *agent, const char *path);
+void agent_forget_collected(struct agent *agent, const char *path);
+void agent_free_waiters(struct agent *agent);
+
+/* ---- registration.c ------------------------------------------------------ */
+void agent_handle_detected(struct agent *agent, const char *master);
+void agent_handle_exited(struct agent *agent, const char *pid);
+void agent_handle_registered(struct agent *agent, const char *from,
+			     Mesos__Internal__SlaveRegisteredMessage *message);
+void agent_handle_reregistered(struct agent *agent, const char *from,
+			       Mesos__Internal__SlaveReregisteredMessage *message);
+void agent_handle_ping(struct agent *agent, const char *from,
+		       Mesos__Internal__PingSlaveMessage *message);
+void agent_handle_shutdown(struct agent *agent, const char *from, const char *text);
+void agent_register_timeout(struct agent *agent);
+void agent_redetect(struct agent *agent, const char *why);
+void agent_begin_registration(struct agent *agent);
+void agent_exit_if_empty(struct agent *agent);
+/* "Dropped: not from our master" is logged; true = go on. */
+bool agent_from_master(struct agent *agent, const char *from, const char *what);
+
+/* ---- compatibility.c ----------------------------------------------------- */
+int agent_info_compatible(struct agent *agent, const Mesos__AgentInfo *old, struct err *err);
+
+/* ---- frameworks.c -------------------------------------------------------- */
+struct framework *agent_framework_find(struct agent *agent, const char *id);
+struct framework *agent_framework_create(struct agent *agent, const char *id);
+void agent_framework_set(struct agent *agent, struct framework *framework,
+			 const Mesos__FrameworkInfo *info, const char *pid);
+void agent_framework_free(struct agent *agent, struct framework *framework);
+/* Removes it if it is idle: no executors and no updates outstanding. */
+void agent_framework_settle(struct agent *agent, struct framework *framework);
+bool agent_framework_capable(const struct framework *framework,
+			     Mesos__FrameworkInfo__Capability__Type capability);
+Mesos__TaskState agent_dropped_state(const struct framework *framework); /* LOST/DROPPED */
+Mesos__TaskState agent_gone_state(const struct framework *framework);    /* LOST/GONE */
+void agent_framework_shutdown(struct agent *agent, struct framework *framework);
+void agent_handle_update_framework(struct agent *agent, const char *from,
+				   Mesos__Internal__UpdateFrameworkMessage *message);
+void agent_handle_shutdown_framework(struct agent *agent, const char *from,
+				     Mesos__Internal__ShutdownFrameworkMessage *message);
+void agent_handle_to_executor(struct agent *agent,
+			      Mesos__Internal__FrameworkToExecutorMessage *message);
+void agent_forward_to_framework(struct agent *agent, struct framework *framework,
+				const char *executor_id, ProtobufCBinaryData data);
+
+/* ---- run_task.c ---------------------------------------------------------- */
+void agent_handle_run_task(struct agent *agent, const char *from,
+			   Mesos__Internal__RunTaskMessage *message);
+void agent_handle_run_task_group(struct agent *agent, const char *from,
+				 Mesos__Internal__RunTaskGroupMessage *message);
+bool agent_id_usable(const char *id); /* as a path component and part of a key */
+
+/* ---- command.c ----------------------------------------------------------- */
+Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *framework_id,
+					    const Mesos__TaskInfo *task);
+
+/* ---- tasks.c ------------------------------------------------------------- */
+struct task *agent_task_create(struct executor *executor, Mesos__Task *record,
+			       Mesos__TaskInfo *info, enum task_place place);
+struct task *agent_task_find(struct framework *framework, const char *id);
+void agent_task_move(struct task *task, enum task_place place);
+Mesos__Task *agent_task_record(struct agent *agent, const char *framework_id,
+			       const Mesos__TaskInfo *info); /* heap, TASK_STAGING */
+/* Applies a status. Error: the task may not take it; nothing changed. */
+int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskStatus *status,
+		     struct err *err);
+void agent_task_complete(struct agent *agent, struct task *task);
+void agent_task_free(struct task *task);
+
+/* ---- executors.c --------------------------------------------------------- */
+struct executor *agent_executor_find(struct framework *framework, const char *id);
+struct executor *agent_container_find(struct agent *agent, const char *container);
+struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
+				       const Mesos__ExecutorInfo *info, const char *container);
+void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
+			  Mesos__TaskInfo *info);
+void agent_executor_launch(struct agent *agent, struct executor *executor);
+void agent_executor_deliver(struct agent *agent, struct executor *executor);
+void agent_executor_shutdown(struct agent *agent, struct executor *executor);
+void agent_executor_destroy(struct agent *agent, struct executor *executor);
+void agent_executor_set_pending(struct executor *executor, Mesos__TaskState state,
+				Mesos__TaskStatus__Reason reason, const char *message);
+void agent_executor_exited(struct agent *agent, struct executor *executor, int status,
+			   const char *abnormal);
+/* Removes it if it is over and nothing is outstanding. */
+void agent_executor_settle(struct agent *agent, struct executor *executor);
+void agent_executor_free(struct agent *agent, struct executor *executor);
+void agent_executor_timeout(struct agent *agent, struct executor *executor);
+/* It came: REGISTERING -> RUNNING. */
+void agent_executor_arrived(struct agent *agent, struct executor *executor);
+bool agent_executor_idle(const struct executor *executor); /* never got a task, none queued */
+/* Tells the master that the executor is no more. */
+void agent_send_exited_executor(struct agent *agent, const char *framework_id,
+				const char *executor_id, int status);
+void agent_handle_shutdown_executor(struct agent *agent, const char *from,
+				    Mesos__Internal__ShutdownExecutorMessage *message);
+void agent_handle_container_started(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_failed(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_exited(struct agent *agent, const struct agent_event *event);
+
+/* ---- executor_channel.c: to an executor, whichever API it speaks ---------- */
+void agent_tell_task(struct agent *agent, struct executor *executor, struct task *task);
+void agent_tell_kill(struct agent *agent, struct executor *executor, const char *task_id,
+		     Mesos__KillPolicy *policy);
+void agent_tell_acknowledged(struct agent *agent, struct executor *executor, const char *task_id,
+			     const uint8_t *uuid);
+void agent_tell_message(struct agent *agent, struct executor *executor, ProtobufCBinaryData data);
+void agent_tell_shutdown(struct agent *agent, struct executor *executor);
+void agent_executor_heartbeat(struct agent *agent, struct executor *executor);
+
+/* ---- executor_calls.c: v1 -------------------------------------------------- */
+void agent_handle_executor_call(struct agent *agent, const struct agent_event *event);
+void agent_handle_stream_closed(struct agent *agent, uint64_t stream);
+/* After a restart: tasks that were on their way and that the executor does not know. */
+void agent_drop_undelivered(struct agent *agent, struct executor *executor, size_t known_count,
+			    Mesos__TaskInfo **known);
+
+/* ---- executor_v0.c --------------------------------------------------------- */
+void agent_handle_register_executor(struct agent *agent, const char *from,
+				    Mesos__Internal__RegisterExecutorMessage *message);
+void agent_handle_reregister_executor(struct agent *agent, const char *from,
+				      Mesos__Internal__ReregisterExecutorMessage *message);
+void agent_handle_executor_update(struct agent *agent, const char *from,
+				  Mesos__Internal__StatusUpdateMessage *message);
+void agent_handle_to_framework(struct agent *agent,
+			       Mesos__Internal__ExecutorToFrameworkMessage *message);
+
+/* ---- kill.c ---------------------------------------------------------------- */
+void agent_handle_kill_task(struct agent *agent, const char *from,
+			    Mesos__Internal__KillTaskMessage *message);
+
+/* ---- updates.c ------------------------------------------------------------- */
+/* An update by an executor (`sender`) or by the agent (NULL). `update` is in an arena
+ * and is completed in place. */
+void agent_update(struct agent *agent, struct executor *sender,
+		  Mesos__Internal__StatusUpdate *update);
+/* One made here. `executor_id` may be NULL. */
+void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
+		       const char *executor_id, Mesos__TaskState state,
+		       Mesos__TaskStatus__Reason reason, const char *message);
+
+/* ---- update_streams.c ------------------------------------------------------ */
+struct stream *agent_stream_find(struct framework *framework, const char *task_id);
+struct stream *agent_stream_create(struct framework *framework, const char *task_id);
+bool agent_stream_knows(const struct stream *stream, const uint8_t *uuid);
+void agent_stream_push(struct agent *agent, struct framework *framework,
+		       const Mesos__Internal__StatusUpdate *update);
+void agent_stream_remember(struct stream *stream, uint64_t seq, const uint8_t *uuid);
+void agent_stream_send(struct agent *agent, struct stream *stream);
+void agent_stream_timeout(struct agent *agent, struct stream *stream);
+void agent_stream_free(struct agent *agent, struct stream *stream);
+void agent_stream_close(struct agent *agent, struct stream *stream); /* and its records */
+void agent_streams_pause(struct agent *agent);
+void agent_streams_resume(struct agent *agent, struct framework *only);
+void agent_handle_acknowledgement(struct agent *agent, const char *from,
+				  Mesos__Internal__StatusUpdateAcknowledgementMessage *message);
+
+/* ---- recovery.c ------------------------------------------------------------ */
+void agent_recovery_settle(struct agent *agent); /* one executor less to wait for */
+void agent_recovery_timeout(struct agent *agent);
+
+/* ---- environment.c --------------------------------------------------------- */
+char **agent_executor_environment(struct agent *agent, const struct executor *executor);
+
+/* ---- paths.c --------------------------------------------------------------- */
+/* Heap. */
+char *agent_framework_path(const struct agent *agent, const char *framework_id);
+char *agent_executor_path(const struct agent *agent, const char *framework_id,
+			  const char *executor_id);
+char *agent_run_path(const struct agent *agent, const char *framework_id,
+		     const char *executor_id, const char *container);
+
+/* ---- master.c-like resource tools used by registration and run_task -------- */
+void agent_resources_downgrade(struct agent *agent, size_t count, Mesos__Resource **resources);
+void agent_resources_upgrade(struct agent *agent, size_t count, Mesos__Resource **resources);
+
+#endif
