@@ -6,7 +6,7 @@
  * kept in these structs are heap copies (proto_copy), read them at will between
  * steps. Nothing here may be kept by the shell across a step.
  *
- * Invariants, checked by master_check() in debug builds after each step:
+ * Invariants (master_check, which the unit tests call after each step):
  *   - agent.used = sum of its tasks that hold resources + its executors;
  *     agent.offered = sum of its offers; framework.used and .offered likewise;
  *   - an offer's framework is connected and active, its agent connected and active;
@@ -157,6 +157,7 @@ struct completed_task {
 	Mesos__Task *info;
 	uint64_t number; /* of its stored record */
 	struct list link;
+	struct list dirty; /* master.dirty_completed */
 };
 
 struct executor {
@@ -197,11 +198,12 @@ struct framework {
 	int64_t reregistered_time; /* ns; 0 = unset */
 	int64_t unregistered_time; /* ns; 0 = not yet */
 	struct timer failover;
+	struct timer heartbeat;   /* runs while connected by HTTP */
 	struct task *tasks;       /* table by task id: live, or terminal and unacknowledged */
 	struct task *unreachable; /* table by task id */
 	struct list unreachable_order; /* oldest first */
 	size_t unreachable_count;
-	struct list completed_tasks;   /* struct completed_task, oldest first */
+	struct list completed_tasks;   /* struct completed_task.link, oldest first */
 	size_t completed_task_count;
 	uint64_t next_completed;
 	struct list executors; /* struct executor.by_framework */
@@ -209,8 +211,10 @@ struct framework {
 	struct resources used;    /* tasks and executors */
 	struct resources offered;
 	struct framework_counters counters;
+	Mesos__Scheduler__Event *offers_event; /* being built during an allocation, else NULL */
 	struct list dirty;
-	UT_hash_handle hh; /* master.frameworks or master.completed, by id */
+	UT_hash_handle hh;        /* master.frameworks or master.completed, by id */
+	UT_hash_handle hh_stream; /* master.streams, by stream; connected HTTP ones */
 };
 
 enum agent_state {
@@ -218,21 +222,10 @@ enum agent_state {
 	AGENT_REGISTERED, /* connected or not */
 };
 
-/* What is being written to the registry about an agent; while it is not NONE,
- * other transitions of the same agent wait or are ignored (master.md 8.5, 8.6). */
-enum agent_pending {
-	AGENT_PENDING_NONE,
-	AGENT_PENDING_REREGISTER,
-	AGENT_PENDING_UNREACHABLE,
-	AGENT_PENDING_GONE,
-	AGENT_PENDING_REMOVE,
-};
-
 struct agent {
 	char *id;
 	Mesos__AgentInfo *info; /* id set; resources in the new format */
 	enum agent_state state;
-	enum agent_pending pending;
 	char *pid;        /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
 	bool connected;
 	bool active;      /* connected and not deactivated */
@@ -258,10 +251,10 @@ struct agent {
 	char *observer_name;          /* "slave-observer(N)" */
 	struct timer ping;
 	int missed_pings;
-	bool ponged;                  /* since the last ping */
+	bool pinged;                  /* and not answered yet */
 	struct timer reregister;      /* runs while disconnected */
 	struct list removal;          /* master.removals: waits for the rate limiter */
-	const char *removal_cause;    /* arena-free: heap, owned */
+	char *removal_cause;          /* why it waits there */
 	struct list dirty;
 	UT_hash_handle hh;     /* master.agents, by id */
 	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */
@@ -275,10 +268,11 @@ struct departed {
 };
 
 struct pending; /* a follow-up of a registry write (registry.c) */
+struct loaded;  /* recover.c */
 
 enum master_timer {
 	TIMER_ALLOCATION,
-	TIMER_HEARTBEAT_UNUSED, /* heartbeats are the shell's */
+	TIMER_HEARTBEAT,
 	TIMER_OFFER,
 	TIMER_FAILOVER,
 	TIMER_PING,
@@ -301,6 +295,7 @@ struct master {
 
 	struct framework *frameworks; /* all but completed ones, by id */
 	struct framework *completed;  /* by id, oldest first */
+	struct framework *streams;    /* connected by HTTP, by stream number */
 	struct agent *agents;         /* RECOVERED and REGISTERED, by id */
 	struct agent *agents_by_pid;  /* REGISTERED, by pid */
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
@@ -312,7 +307,7 @@ struct master {
 	uint64_t next_framework, next_agent, next_offer, next_observer;
 	uint64_t store_ticket;   /* of the last store action */
 	struct list pending;     /* struct pending in ticket order */
-	struct pending *pending_keys; /* by key: one registration a pid, ... */
+	struct pending *pending_keys; /* the latest for an agent id or a registering pid */
 	struct list removals;    /* agents waiting for the rate limiter */
 	int64_t next_removal;    /* ns: earliest */
 	struct timer allocation, recovery, removal;
@@ -320,11 +315,16 @@ struct master {
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes; /* NUL-ended keys, one after the other */
-	size_t warm_delete_count;
+	struct list dirty_completed; /* struct completed_task.dirty */
 
 	struct master_counters counters;
 	struct reason_counter *reasons;
 	size_t task_states[MASTER_TASK_STATES]; /* of tasks in framework.tasks and .unreachable */
+
+	/* The step under way; not for the shell. */
+	int64_t now;
+	struct master_actions *out;
+	struct loaded *loaded; /* records of the store between master_load and master_start */
 };
 
 /* ---- looking in: for the shell's endpoints --------------------------------- */

@@ -1,5 +1,353 @@
-/* Functions that the files of the master core share; no use to the shell. */
+/* Functions that the files of the master core share; no use to the shell. All run
+ * within a step: master.now and master.out are valid. Names say the object they
+ * belong to; `m` is the master. */
 #ifndef MASTER_CORE_INTERNAL_H
 #define MASTER_CORE_INTERNAL_H
+
+/* ---- emit.c: actions ------------------------------------------------------- */
+
+struct master_action *master_emit(struct master *m, enum master_action_type type);
+void master_emit_message(struct master *m, const char *from, const char *to, void *message);
+/* From the actor "master" to the agent. */
+void master_send_agent(struct master *m, const struct agent *a, void *message);
+/* To every agent that is registered. */
+void master_broadcast(struct master *m, void *message);
+/* Returns the ticket. The ops must live in the step's arena. */
+uint64_t master_emit_store(struct master *m, enum store_class class, struct store_op *ops,
+			   size_t count);
+void master_reply(struct master *m, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void master_answer(struct master *m, uint64_t request, int status, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Messages in the step's arena. */
+#define STEP_NEW(m, Type, descriptor) PROTO_NEW(&(m)->out->arena, Type, descriptor)
+#define STEP_COPY(m, message) ((__typeof__(message))proto_copy_to(&(m)->out->arena, (message)))
+char *master_text(struct master *m, const char *text); /* copied into the step's arena */
+Mesos__FrameworkID *master_framework_id(struct master *m, const char *id);
+Mesos__AgentID *master_agent_id(struct master *m, const char *id);
+Mesos__TaskID *master_task_id(struct master *m, const char *id);
+Mesos__ExecutorID *master_executor_id(struct master *m, const char *id);
+Mesos__OfferID *master_offer_id(struct master *m, const char *id);
+
+/* ---- events.c: what schedulers hear ---------------------------------------- */
+
+/* Each drops the event when the framework is not connected. */
+void master_tell_subscribed(struct master *m, struct framework *f);
+void master_tell_heartbeat(struct master *m, struct framework *f);
+void master_tell_rescind(struct master *m, struct framework *f, const char *offer_id);
+/* `status` is the step's own. */
+void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status);
+void master_tell_message(struct master *m, struct framework *f,
+			 const Mesos__Internal__ExecutorToFrameworkMessage *message);
+void master_tell_executor_failure(struct master *m, struct framework *f, const char *agent_id,
+				  const char *executor_id, int status);
+/* To all connected frameworks. */
+void master_tell_agent_failure(struct master *m, const char *agent_id);
+void master_tell_operation_error(struct master *m, struct framework *f,
+				 const Mesos__OperationID *id, const char *message);
+/* Adds the offer to the framework's OFFERS event, begun if there is none. */
+void master_offers_event_add(struct master *m, struct offer *offer);
+void master_offers_event_send(struct master *m, struct framework *f);
+/* ERROR to a stream, then its end. */
+void master_refuse_stream(struct master *m, uint64_t stream, const char *text);
+
+/* ---- frameworks.c: the objects --------------------------------------------- */
+
+/* Makes a framework of a copy of `info` (id set) and adds it, to the allocator too;
+ * RECOVERED and inactive. */
+struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info);
+/* Replaces the info but for what may not change (4.5) and tells the allocator.
+ * Offers of dropped roles are rescinded. */
+void master_update_framework(struct master *m, struct framework *f,
+			     const Mesos__FrameworkInfo *info, char *const *suppressed,
+			     size_t suppressed_count);
+void master_activate_framework(struct master *m, struct framework *f, bool active);
+/* 4.6. The stream, if any, is ended. */
+void master_remove_framework(struct master *m, struct framework *f);
+/* The stream or link is gone (4.4). */
+void master_disconnect_framework(struct master *m, struct framework *f);
+void master_framework_failover_expired(struct master *m, struct framework *f);
+void master_detach_stream(struct master *m, struct framework *f);
+void master_free_framework(struct framework *f);
+/* Interprets info: roles, capabilities. */
+void framework_derive(struct framework *f);
+void framework_set_suppressed(struct framework *f, char *const *roles, size_t count);
+bool framework_has_role(const struct framework *f, const char *role);
+/* Puts the framework among the completed ones, evicting the oldest. */
+void master_keep_completed(struct master *m, struct framework *f);
+void master_tell_allocator(struct master *m, struct framework *f, bool is_new);
+
+/* ---- subscribe.c, call_validate.c, calls.c --------------------------------- */
+
+void master_handle_call(struct master *m, const struct master_event *event);
+int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal,
+			 struct err *err);
+void master_subscribe(struct master *m, const struct master_event *event);
+int master_validate_framework_info(const struct master *m, const Mesos__FrameworkInfo *info,
+				   struct err *err);
+/* Roles of an info: `roles`, or `role` for those without MULTI_ROLE. */
+bool framework_info_has(const Mesos__FrameworkInfo *info,
+			Mesos__FrameworkInfo__Capability__Type capability);
+int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *suppressed,
+			       size_t count, const Mesos__Scheduler__OfferConstraints *constraints,
+			       struct err *err);
+/* UpdateFrameworkMessage. */
+void *master_update_framework_message(struct master *m, const struct framework *f);
+void master_kill(struct master *m, struct framework *f, const char *task_id,
+		 const char *agent_id, const Mesos__KillPolicy *policy);
+
+/* ---- offers.c --------------------------------------------------------------- */
+
+/* Runs an allocation and sends what it grants. */
+void master_allocate(struct master *m, bool all);
+/* Takes the offer away: its resources are no longer offered, nor given back. */
+void master_take_offer(struct master *m, struct offer *o);
+/* Gives the resources back without telling the framework. */
+void master_discard_offer(struct master *m, struct offer *o);
+void master_rescind_offer(struct master *m, struct offer *o);
+void master_offer_expired(struct master *m, struct offer *o);
+void master_decline(struct master *m, struct framework *f,
+		    const Mesos__Scheduler__Call__Decline *decline);
+/* The allocator's filter of a call; NULL filters mean the default. */
+struct allocator_filter master_filter(const Mesos__Filters *filters);
+
+/* ---- accept.c ---------------------------------------------------------------- */
+
+void master_accept(struct master *m, struct framework *f,
+		   const Mesos__Scheduler__Call__Accept *accept);
+int master_validate_offers(const struct master *m, const struct framework *f,
+			   Mesos__OfferID *const *ids, size_t count, struct err *err);
+
+/* ---- task_validate.c, executor_validate.c ------------------------------------ */
+
+int master_validate_id(const char *id, struct err *err);
+/* The rules of 6.2. `available` is what is left of the offers. */
+int master_validate_task(struct master *m, const struct framework *f, const struct agent *a,
+			 const Mesos__TaskInfo *task, const struct resources *available,
+			 struct err *err);
+/* Rules 1-12 alone: what single tasks and tasks of groups share. */
+int master_validate_task_alone(struct master *m, const struct framework *f, const struct agent *a,
+			       const Mesos__TaskInfo *task, struct err *err);
+int master_validate_group(struct master *m, const struct framework *f, const struct agent *a,
+			  const Mesos__Offer__Operation__LaunchGroup *group,
+			  const struct resources *available, struct err *err);
+/* Rules 14 and 15: of the ExecutorInfo by itself. */
+int master_validate_executor_alone(const Mesos__ExecutorInfo *executor, struct err *err);
+/* Rules 14-18. */
+int master_validate_executor(struct master *m, const struct framework *f, const struct agent *a,
+			     const Mesos__ExecutorInfo *executor, struct err *err);
+bool master_executor_share_cgroups(const Mesos__ContainerInfo *container);
+int master_validate_command(const Mesos__CommandInfo *command, struct err *err);
+int master_validate_container(const Mesos__ContainerInfo *container, struct err *err);
+/* Rule 9b: the common part of all resource rules. */
+int master_validate_resources(Mesos__Resource *const *list, size_t count, struct err *err);
+int master_validate_persistence(const struct resources *r, struct err *err);
+int master_validate_single_role(const struct resources *r, struct err *err);
+int master_validate_revocable(const struct resources *r, struct err *err);
+/* Ranges or sets of a in b. */
+bool master_resources_overlap(const struct resources *a, const struct resources *b);
+/* The resources of a message (validated, new format). */
+void master_resources(struct master *m, Mesos__Resource *const *list, size_t count,
+		      struct resources *out);
+/* Whether two infos are the same executor (rule 18). */
+bool master_same_executor(struct master *m, const Mesos__ExecutorInfo *a,
+			  const Mesos__ExecutorInfo *b);
+
+/* ---- tasks.c ------------------------------------------------------------------ */
+
+bool task_state_terminal(int state);
+/* A task record of what is launched; STAGING. In the step's arena. */
+Mesos__Task *master_task_record(struct master *m, const struct framework *f,
+				const Mesos__TaskInfo *info);
+/* Adds a copy of the record (resources validated, new format, with allocation roles).
+ * Resources are accounted unless it is terminal; the allocator is not told. `a`
+ * NULL: an unreachable task. */
+struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
+			     const Mesos__Task *record);
+struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
+				     const Mesos__ExecutorInfo *info);
+/* The allocator gets the resources back if `give_back`. */
+void master_remove_executor(struct master *m, struct executor *e, bool give_back);
+/* Resources of a task that ended: accounted no more. */
+void master_release_task(struct master *m, struct task *t, bool give_back);
+void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state);
+/* Applies a status to the record (7.2); releases the resources at the first terminal
+ * state. `state` is the latest known one. */
+void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
+			 Mesos__TaskState state, bool give_back);
+/* The task is over: to the framework's completed tasks. */
+void master_complete_task(struct master *m, struct task *t, bool give_back);
+/* The agent is unreachable: to the framework's unreachable tasks. */
+void master_park_task(struct master *m, struct task *t);
+void master_forget_task(struct master *m, struct task *t); /* no trace is kept */
+void master_forget_completed(struct master *m, struct framework *f, const char *task_id);
+void master_add_completed_task(struct master *m, struct framework *f, Mesos__Task *record,
+			       uint64_t number);
+void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c);
+
+/* What a master-made status says. */
+struct master_status {
+	const char *task_id;
+	const char *agent_id;    /* or NULL */
+	const char *executor_id; /* or NULL */
+	Mesos__TaskState state;
+	Mesos__TaskStatus__Reason reason;
+	const char *message;
+	int64_t unreachable_time; /* ns; 0 = none */
+};
+Mesos__TaskStatus *master_make_status(struct master *m, const struct master_status *status);
+/* Counts a terminal state in the metrics. */
+void master_count_terminal(struct master *m, struct framework *f,
+			   const Mesos__TaskStatus *status);
+
+/* ---- updates.c, reconcile.c ---------------------------------------------------- */
+
+void master_status_update(struct master *m, const char *from,
+			  const Mesos__Internal__StatusUpdateMessage *message);
+void master_acknowledge(struct master *m, struct framework *f,
+			const Mesos__Scheduler__Call__Acknowledge *acknowledge);
+void master_reconcile(struct master *m, struct framework *f,
+		      const Mesos__Scheduler__Call__Reconcile *reconcile);
+void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,
+			   const char *agent_id);
+void master_reconcile_operations(struct master *m, struct framework *f,
+				 const Mesos__Scheduler__Call__ReconcileOperations *reconcile);
+
+/* ---- agents.c, reregister.c ------------------------------------------------------ */
+
+void master_handle_message(struct master *m, const struct master_event *event);
+void master_register_agent(struct master *m, const char *from,
+			   const Mesos__Internal__RegisterSlaveMessage *message);
+void master_reregister_agent(struct master *m, const char *from,
+			     const Mesos__Internal__ReregisterSlaveMessage *message);
+void master_update_agent(struct master *m, struct agent *a,
+			 const Mesos__Internal__UpdateSlaveMessage *message);
+int master_validate_agent_info(Mesos__AgentInfo *info, struct err *err);
+int master_validate_agent_version(const struct master *m, const Mesos__AgentInfo *info,
+				  const char *version, struct err *err);
+/* Makes an agent in the tables; RECOVERED, no pid. `info` has an id. */
+struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info);
+void master_free_agent(struct master *m, struct agent *a);
+/* What the (re)registration says of itself replaces what is known. */
+struct agent_facts {
+	const char *pid;
+	const char *version;
+	Mesos__AgentInfo__Capability *const *capabilities;
+	size_t capability_count;
+	Mesos__Resource *const *checkpointed;
+	size_t checkpointed_count;
+	const uint8_t *resource_version;
+	size_t resource_version_len;
+};
+void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInfo *info,
+			const struct agent_facts *facts);
+/* RECOVERED or new becomes REGISTERED: pid index, link, allocator, pings. */
+void master_admit_agent(struct master *m, struct agent *a);
+/* Accounts what tasks and executors of the agent hold to the allocator. */
+void master_restore_allocations(struct master *m, struct agent *a);
+Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m);
+void master_add_departed(struct departed **table, const char *id, int64_t time);
+void master_remove_departed(struct departed **table, const char *id);
+void master_remember_removed(struct master *m, const char *id);
+/* The pid's "ip" part; "" if it has none. */
+void pid_ip(const char *pid, char *out, size_t size);
+/* The pid's port, 0 if it has none. */
+int pid_port(const char *pid);
+/* A pid with a name, a numeric ip and a port. */
+bool pid_valid(const char *pid);
+
+/* ---- agent_health.c, agent_remove.c ----------------------------------------------- */
+
+void master_observe_agent(struct master *m, struct agent *a); /* first ping now */
+void master_unobserve_agent(struct master *m, struct agent *a);
+void master_ping_due(struct master *m, struct agent *a);
+void master_pong(struct master *m, const char *from);
+/* The agent is to be marked unreachable as soon as the rate limit allows. */
+void master_schedule_removal(struct master *m, struct agent *a, const char *cause);
+void master_cancel_removal(struct master *m, struct agent *a);
+void master_removal_due(struct master *m);
+void master_recovery_expired(struct master *m);
+void master_reregister_expired(struct master *m, struct agent *a);
+
+void master_agent_exited(struct master *m, const char *pid);
+void master_disconnect_agent(struct master *m, struct agent *a);
+void master_reconnect_agent(struct master *m, struct agent *a);
+void master_mark_unreachable(struct master *m, struct agent *a, const char *cause);
+void master_unregister_agent(struct master *m, const char *from,
+			     const Mesos__Internal__UnregisterSlaveMessage *message);
+/* Registry first; then the tasks are lost and `a` is gone. */
+void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,
+			       bool unregistered);
+/* The same without a write of its own: the caller's batch holds the removal. */
+void master_remove_agent_now(struct master *m, struct agent *a, const char *cause,
+			     bool unregistered);
+void master_mark_gone(struct master *m, const char *agent_id, uint64_t request);
+
+/* ---- operator.c --------------------------------------------------------------------- */
+
+void master_handle_operator(struct master *m, const struct master_event *event);
+
+/* ---- registry.c: durable changes and what follows from them --------------------------- */
+
+struct pending {
+	uint64_t ticket;
+	void (*follow)(struct master *m, struct pending *p); /* once durable */
+	char *key;      /* agent id, or "@" pid of a registration; NULL = none */
+	bool latest;    /* is what master.pending_keys holds under the key */
+	bool gone;      /* a mark-gone: others give way */
+	void *message;  /* heap; what is being worked on */
+	char *pid;
+	char *text;     /* cause */
+	uint64_t request;
+	int64_t time;
+	bool flag;
+	struct list link;
+	UT_hash_handle hh;
+};
+
+/* A batch under construction, in the step's arena. */
+struct registry_batch {
+	struct store_op ops[4];
+	size_t count;
+};
+void registry_put(struct master *m, struct registry_batch *batch, const char *key,
+		  const void *message);
+void registry_delete(struct master *m, struct registry_batch *batch, const char *key);
+void registry_put_agent(struct master *m, struct registry_batch *batch,
+			const Mesos__AgentInfo *info, const struct agent *a);
+void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
+			   const char *id, int64_t time);
+/* Writes the batch; `follow` runs once it is durable. An empty batch is written too. */
+struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+			       void (*follow)(struct master *m, struct pending *p));
+struct pending *registry_pending(const struct master *m, const char *key);
+void registry_stored(struct master *m, uint64_t ticket);
+void registry_free(struct master *m);
+char *registry_key(struct master *m, const char *kind, const char *id);
+
+/* ---- warm.c: written behind ------------------------------------------------------------- */
+
+void warm_task(struct master *m, struct task *t);
+void warm_framework(struct master *m, struct framework *f);
+void warm_agent(struct master *m, struct agent *a);
+void warm_executor(struct master *m, struct executor *e);
+void warm_completed(struct master *m, struct framework *f, struct completed_task *c);
+void warm_drop_task(struct master *m, struct task *t);
+void warm_drop_framework(struct master *m, struct framework *f);
+void warm_drop_executor(struct master *m, struct executor *e);
+void warm_drop_completed(struct master *m, struct framework *f, struct completed_task *c);
+/* Any record by its key's parts: kind '/' a ['/' b ['/' c]]. */
+void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c);
+/* One store action with everything that changed in this step. */
+void warm_flush(struct master *m);
+void *warm_stored_agent(struct arena *arena, const struct agent *a);
+
+/* ---- recover.c ----------------------------------------------------------------------------- */
+
+void recover_free(struct master *m);
+
+/* Whether the invariants of core.h hold; `why` says which does not. */
+bool master_check(const struct master *m, struct err *why);
 
 #endif
