@@ -1,0 +1,75 @@
+# The front door: `make` builds, `make run` shows a cluster at work, `make test` tests.
+# CMake and Ninja do the work below build/; every target can be run again at no cost.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+TYPE ?= RelWithDebInfo
+WERROR ?= ON
+CLIENTS ?= present
+FUZZ_SECONDS ?= 10
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+
+CONFIGURE = cmake -G Ninja -S . -Wno-dev --log-level=WARNING
+NINJA = ninja -j $(JOBS)
+SOURCES = $(shell git ls-files '*.c' '*.h')
+
+.DEFAULT_GOAL := build
+.PHONY: build run test install asan fuzz format format-check bench conformance clean help
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@echo "  variables: BUILD=$(BUILD) PREFIX=$(PREFIX) TYPE=$(TYPE) CLIENTS=$(CLIENTS)|all JOBS=$(JOBS)"
+
+# Tests need a library more, so a plain build leaves them out until somebody asks for them.
+build: ## build/mesita, with what it needs
+	@deploy/install-deps build
+	@[ -f $(BUILD)/build.ninja ] || $(CONFIGURE) -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) \
+		-DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD) mesita
+
+run: build ## a local cluster runs a job of 24 tasks
+	@deploy/demo $(BUILD)/mesita
+
+test: ## every test; CLIENTS=all installs the languages of all clients
+	@deploy/install-deps build test $(if $(filter all,$(CLIENTS)),python go node)
+	@grep -qs 'MESITA_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD) \
+		-DCMAKE_BUILD_TYPE=$(TYPE) -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD)
+	@tests/run --build $(BUILD) --clients $(CLIENTS)
+
+install: build ## into PREFIX, with links in Mesos' names
+	@deploy/install $(BUILD)/mesita "$(DESTDIR)$(PREFIX)"
+
+asan: ## unit and some end-to-end tests under AddressSanitizer and UBSan
+	@deploy/install-deps build test
+	@[ -f $(BUILD)-asan/build.ninja ] || $(CONFIGURE) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug \
+		-DMESITA_SANITIZE=ON -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD)-asan
+	@tests/run --build $(BUILD)-asan --only unit,e2e --quick --slow 3
+
+fuzz: ## each decoder for FUZZ_SECONDS
+	@deploy/install-deps build fuzz
+	@[ -f $(BUILD)-fuzz/build.ninja ] || CC=clang CXX=clang++ $(CONFIGURE) -B $(BUILD)-fuzz \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMESITA_FUZZ=ON -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD)-fuzz
+	@tests/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+format: ## lay out all sources anew
+	@deploy/install-deps format
+	@clang-format -i $(SOURCES)
+
+format-check: ## fail where `make format` would change something
+	@deploy/install-deps format
+	@clang-format --dry-run -Werror $(SOURCES)
+
+bench: build ## the figures, each beside its limit
+	@deploy/install-deps test
+	@bench/run --mesita $(BUILD)/mesita $(BENCH)
+
+conformance: build ## black-box tests of the suite that CONFORMANCE names
+	@deploy/install-deps test
+	@tests/conformance/run $(BUILD)
+
+clean: ## forget all that was built
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz

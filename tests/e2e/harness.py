@@ -1,0 +1,270 @@
+"""Real masters and agents on free ports, in directories of their own, for the tests.
+
+    class Tests(harness.TestCase):
+        agents = 1
+        def test_x(self):
+            scheduler = self.subscribe()
+
+Each test gets a new cluster; it is killed, with everything below it, when the test is over.
+Directories of failed tests stay when KEEP_FAILED is set. No test sleeps for a fixed time.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+import processes
+from processes import SCALE, Timeout, wait_for
+from scheduler import Scheduler
+
+IP = "127.0.0.1"
+MESITA = os.path.abspath(os.environ.get("MESITA", "build/mesita"))
+MASTER_FLAGS = {"allocation_interval": "100ms"}
+AGENT_FLAGS = {
+    "launcher": "posix",
+    "isolation": "posix/cpu,posix/mem",
+    "resources": "cpus:4;mem:4096;disk:4096;ports:[31000-31999]",
+    "registration_backoff_factor": "10ms",
+    "systemd_enable_support": "false",
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((IP, 0))
+        return probe.getsockname()[1]
+
+
+def clean_environment(**more):
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("MESOS_", "LIBPROCESS_", "GLOG_", "MESITA_"))}
+    env.update(more)
+    return env
+
+
+def get(address, path, timeout=10):
+    """(status, headers, body) of a GET."""
+    connection = http.client.HTTPConnection(*address, timeout=timeout * SCALE)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def get_json(address, path):
+    status, _, body = get(address, path)
+    if status != 200:
+        raise ValueError("GET %s: %d %r" % (path, status, body[:200]))
+    return json.loads(body)
+
+
+class Daemon:
+    """A master or an agent that can be killed and started again on its port."""
+
+    def __init__(self, base, name, role, flags):
+        self.name, self.role, self.flags = name, role, flags
+        self.address = (IP, free_port())
+        self.work_dir = os.path.join(base, name)
+        self.log = os.path.join(base, name + ".log")
+        self.process = None
+        os.makedirs(self.work_dir)
+
+    def argv(self):
+        flags = {"ip": IP, "port": self.address[1], "work_dir": self.work_dir,
+                 "hostname": "localhost"}
+        flags.update(self.flags)
+        return [MESITA, self.role] + ["--%s=%s" % item for item in flags.items()
+                                      if item[1] is not None]
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = processes.spawn(self.argv(), env=clean_environment(), stdout=log,
+                                           stderr=log)
+        return self
+
+    def check_alive(self):
+        if self.process.poll() is not None:
+            raise AssertionError("%s ended with %s:\n%s" % (
+                self.name, self.process.returncode, self.log_tail()))
+
+    def log_tail(self, size=3000):
+        with open(self.log, "rb") as log:
+            return log.read()[-size:].decode("utf-8", "replace")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        """kill -9 of the daemon alone."""
+        self.process.kill()
+        self.process.wait()
+        return self
+
+    def terminate(self, timeout=10):
+        self.process.terminate()
+        return self.process.wait(timeout * SCALE)
+
+    def json(self, path):
+        return get_json(self.address, path)
+
+    def state(self):
+        return self.json("/state")
+
+    def metric(self, name):
+        return self.json("/metrics/snapshot")[name]
+
+
+class Master(Daemon):
+    def __init__(self, base, flags):
+        super().__init__(base, "master", "master", {**MASTER_FLAGS, **flags})
+
+    def wait_ready(self):
+        def ready():
+            self.check_alive()
+            return get(self.address, "/api/v1/scheduler")[0] == 405
+        wait_for(ready, "master that serves")
+        return self
+
+
+class Agent(Daemon):
+    def __init__(self, base, name, master, flags):
+        self.master = master
+        super().__init__(base, name, "agent", {
+            **AGENT_FLAGS, "master": "%s:%d" % master.address,
+            "runtime_dir": os.path.join(base, name + ".run"),
+            "fetcher_cache_dir": os.path.join(base, name + ".fetch"), **flags})
+
+    def entry(self):
+        """This agent in the master's list, or None."""
+        for entry in self.master.json("/slaves")["slaves"]:
+            if entry["port"] == self.address[1]:
+                return entry
+        return None
+
+    @property
+    def id(self):
+        return self.entry()["id"]
+
+    def wait_registered(self):
+        def registered():
+            self.check_alive()
+            entry = self.entry()
+            return entry is not None and entry["active"] and self.metric("slave/registered") == 1
+        wait_for(registered, "registration of " + self.name)
+        return self
+
+    def sandbox(self, framework_id, executor_id):
+        agents = os.path.join(self.work_dir, "slaves")
+        for agent_id in os.listdir(agents):
+            path = os.path.join(agents, agent_id, "frameworks", framework_id, "executors",
+                                executor_id, "runs", "latest")
+            if os.path.exists(path):
+                return os.path.realpath(path)
+        raise FileNotFoundError("no sandbox of " + executor_id)
+
+
+class Cluster:
+    def __init__(self, agents=1, master_flags=None, agent_flags=None):
+        self.base = tempfile.mkdtemp(prefix="mesita-e2e-")
+        os.chmod(self.base, 0o755)
+        self.master = Master(self.base, master_flags or {})
+        self.agents = [Agent(self.base, "agent%d" % (index + 1), self.master, agent_flags or {})
+                       for index in range(agents)]
+
+    def start(self):
+        self.master.start()
+        for agent in self.agents:
+            agent.start()
+        self.master.wait_ready()
+        for agent in self.agents:
+            agent.wait_registered()
+        return self
+
+    def logs(self):
+        text = ""
+        for daemon in [self.master] + self.agents:
+            if os.path.exists(daemon.log):
+                text += "---- %s\n%s\n" % (daemon.name, daemon.log_tail())
+        return text
+
+    def stop(self, keep=False):
+        processes.kill_descendants()
+        if not keep:
+            shutil.rmtree(self.base, ignore_errors=True)
+
+
+class TestCase(unittest.TestCase):
+    agents = 1
+    master_flags = {}
+    agent_flags = {}
+
+    def setUp(self):
+        self.cluster, self._open = None, []
+        self.addCleanup(self._clean)
+        if self.agents is not None:
+            self.cluster = Cluster(self.agents, self.master_flags, self.agent_flags).start()
+
+    @property
+    def master(self):
+        return self.cluster.master
+
+    @property
+    def agent(self):
+        return self.cluster.agents[0]
+
+    def subscribe(self, **info):
+        """A subscribed scheduler, closed when the test is over."""
+        scheduler = Scheduler(self.master.address, **info)
+        self._open.append(scheduler)
+        scheduler.subscribe()
+        return scheduler
+
+    def temporary(self):
+        path = tempfile.mkdtemp(prefix="mesita-e2e-")
+        self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+        return path
+
+    def _failed(self):
+        outcome = getattr(self, "_outcome", None)
+        return outcome is not None and not outcome.success
+
+    def _clean(self):
+        failed = self._failed()
+        for scheduler in self._open:
+            scheduler.close()
+        if self.cluster is None:
+            processes.kill_descendants()
+            return
+        dead = [d for d in [self.master] + self.cluster.agents
+                if d.process is not None and d.process.poll() not in (None, -signal.SIGKILL, 0)]
+        logs = self.cluster.logs() if failed or dead else ""
+        if logs:
+            print(logs, flush=True)
+        self.cluster.stop(failed and "KEEP_FAILED" in os.environ)
+        for daemon in dead:
+            if daemon.process.returncode < 0 and daemon.process.returncode != -signal.SIGTERM:
+                self.fail("%s died of signal %d\n%s" % (
+                    daemon.name, -daemon.process.returncode, logs))
+
+
+def run(argv, timeout=60, **options):
+    """Runs a mesita command to its end: (exit code, stdout, stderr)."""
+    process = processes.spawn([MESITA] + argv, env=clean_environment(), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    try:
+        out, err = process.communicate(timeout=timeout * SCALE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise Timeout("mesita %s is not done after %d s\n%s\n%s" % (
+            " ".join(argv), timeout, out, err)) from None
+    return process.returncode, out, err
