@@ -118,12 +118,12 @@ static void answer_waiting(struct shell *shell, uint64_t number, int status, con
 
 static void write_store(struct shell *shell, const struct master_action *action)
 {
-	uint64_t ticket =
-		store_write(shell->store, action->store.class, action->store.ops, action->store.count);
-
-	if (ticket != action->store.ticket) {
+	shell->stores = store_write(shell->store, action->store.class, action->store.ops,
+				    action->store.count);
+	if (shell->stores != action->store.ticket) {
 		log_error("the store's numbering and the core's differ: %llu, %llu",
-			  (unsigned long long)ticket, (unsigned long long)action->store.ticket);
+			  (unsigned long long)shell->stores,
+			  (unsigned long long)action->store.ticket);
 		shell_stop(shell, 1);
 	}
 }

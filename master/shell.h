@@ -44,7 +44,7 @@ struct shell {
 	struct master *core;
 	struct master_actions actions; /* of the step under way */
 	struct store *store;           /* NULL until opened */
-	uint64_t stores;               /* store actions carried out; checks the tickets */
+	uint64_t stores;               /* number of the last batch handed to the store */
 	struct http_server *http;
 	struct messenger *messenger;
 	struct router router;
@@ -75,6 +75,10 @@ void shell_open_stream(struct shell *shell, struct http_request *request, uint64
 void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
+
+/* Decodes the body of an API request into its arena. On failure the request is
+ * answered and NULL returned. */
+void *shell_decode(struct http_request *request, const ProtobufCMessageDescriptor *type);
 
 /* -- handlers, one file a family -- */
 void api_scheduler(void *shell, struct http_request *request);

@@ -1,0 +1,320 @@
+/* /metrics/snapshot: every counter and gauge of spec/operator.md 4.1 and 4.2 that
+ * the master has, from the start, sorted by name. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "master/rest.h"
+
+typedef void metric_fn(void *context, const char *name, double value);
+
+/* ---- gauges -------------------------------------------------------------- */
+
+struct agent_sums {
+	size_t connected, disconnected, active, inactive;
+	struct resources total[2], used[2]; /* [1] = revocable */
+};
+
+static void add_split(struct resources sums[2], const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		resources_add_piece(&sums[resource_shape_revocable(r->pieces[i].shape)],
+				    &r->pieces[i]);
+}
+
+static void sum_agents(const struct master *m, struct agent_sums *sums)
+{
+	memset(sums, 0, sizeof(*sums));
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		if (a->state != AGENT_REGISTERED)
+			continue;
+		*(a->connected ? &sums->connected : &sums->disconnected) += 1;
+		*(a->active ? &sums->active : &sums->inactive) += 1;
+		add_split(sums->total, &a->total);
+		add_split(sums->used, &a->used);
+	}
+}
+
+static void resource_metrics(const struct agent_sums *sums, metric_fn *each, void *context)
+{
+	static const char *const names[] = {"cpus", "gpus", "mem", "disk"};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (int revocable = 0; revocable < 2; revocable++) {
+			const char *infix = revocable ? "_revocable" : "";
+			double total = resources_quantity(&sums->total[revocable], names[i]) / 1000.0;
+			double used = resources_quantity(&sums->used[revocable], names[i]) / 1000.0;
+
+			snprintf(name, sizeof(name), "master/%s%s_total", names[i], infix);
+			each(context, name, total);
+			snprintf(name, sizeof(name), "master/%s%s_used", names[i], infix);
+			each(context, name, used);
+			snprintf(name, sizeof(name), "master/%s%s_percent", names[i], infix);
+			each(context, name, total > 0 ? used / total : 0);
+		}
+	}
+}
+
+static void agent_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	struct agent_sums sums;
+
+	sum_agents(m, &sums);
+	each(context, "master/slaves_connected", (double)sums.connected);
+	each(context, "master/slaves_disconnected", (double)sums.disconnected);
+	each(context, "master/slaves_active", (double)sums.active);
+	each(context, "master/slaves_inactive", (double)sums.inactive);
+	each(context, "master/slaves_unreachable", HASH_COUNT(m->unreachable));
+	resource_metrics(&sums, each, context);
+	for (int i = 0; i < 2; i++) {
+		resources_free(&sums.total[i]);
+		resources_free(&sums.used[i]);
+	}
+}
+
+static void framework_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	size_t connected = 0, disconnected = 0, active = 0, inactive = 0;
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
+		*(framework_connected(f) ? &connected : &disconnected) += 1;
+		*(f->active ? &active : &inactive) += 1;
+	}
+	each(context, "master/frameworks_connected", (double)connected);
+	each(context, "master/frameworks_disconnected", (double)disconnected);
+	each(context, "master/frameworks_active", (double)active);
+	each(context, "master/frameworks_inactive", (double)inactive);
+}
+
+static void task_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	const struct {
+		const char *name;
+		Mesos__TaskState state;
+	} states[] = {
+		{"master/tasks_staging", MESOS__TASK_STATE__TASK_STAGING},
+		{"master/tasks_starting", MESOS__TASK_STATE__TASK_STARTING},
+		{"master/tasks_running", MESOS__TASK_STATE__TASK_RUNNING},
+		{"master/tasks_killing", MESOS__TASK_STATE__TASK_KILLING},
+		{"master/tasks_unreachable", MESOS__TASK_STATE__TASK_UNREACHABLE},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+		each(context, states[i].name, (double)m->task_states[states[i].state]);
+	for (struct reason_counter *r = m->reasons; r; r = r->hh.next)
+		each(context, r->name, (double)r->value);
+}
+
+static void counter_metrics(const struct master *m, metric_fn *each, void *context)
+{
+#define EACH_COUNTER(field, name) each(context, name, (double)m->counters.field);
+	MASTER_COUNTERS(EACH_COUNTER)
+#undef EACH_COUNTER
+}
+
+/* ---- per framework ------------------------------------------------------- */
+
+/* Percent-encodes what a metric name must not hold (upper-case hex). */
+static void put_encoded(struct buf *out, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c > 0x20 && *c < 0x7f && !strchr("!*'();:@&=+$,/?#[]%\"<>\\^`{|}", *c))
+			buf_putc(out, (char)*c);
+		else
+			buf_printf(out, "%%%02X", *c);
+	}
+}
+
+static void lower_name(char *out, size_t size, const char *name)
+{
+	size_t i = 0;
+
+	for (; name[i] && i + 1 < size; i++)
+		out[i] = (name[i] >= 'A' && name[i] <= 'Z') ? (char)(name[i] + 32) : name[i];
+	out[i] = 0;
+}
+
+struct prefixed {
+	struct buf name;
+	size_t prefix;
+	metric_fn *each;
+	void *context;
+};
+
+static void put_metric(struct prefixed *p, const char *group, const char *member, double value)
+{
+	char lower[64];
+
+	lower_name(lower, sizeof(lower), member);
+	p->name.len = p->prefix;
+	buf_printf(&p->name, "%s%s%s", group, *member ? "/" : "", lower);
+	p->each(p->context, p->name.data, value);
+}
+
+/* One counter for each value of an enum but UNKNOWN, and their sum. */
+static void put_enum(struct prefixed *p, const char *group, const ProtobufCEnumDescriptor *type,
+		     const uint64_t *counts, size_t cap)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < type->n_values; i++) {
+		int value = type->values[i].value;
+
+		if (value < 0 || (size_t)value >= cap || !strcmp(type->values[i].name, "UNKNOWN"))
+			continue;
+		sum += counts[value];
+		put_metric(p, group, type->values[i].name, (double)counts[value]);
+	}
+	put_metric(p, group, "", (double)sum);
+}
+
+static bool is_terminal(Mesos__TaskState state)
+{
+	switch (state) {
+	case MESOS__TASK_STATE__TASK_STAGING:
+	case MESOS__TASK_STATE__TASK_STARTING:
+	case MESOS__TASK_STATE__TASK_RUNNING:
+	case MESOS__TASK_STATE__TASK_KILLING:
+	case MESOS__TASK_STATE__TASK_UNREACHABLE:
+	case MESOS__TASK_STATE__TASK_UNKNOWN:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void put_framework_tasks(struct prefixed *p, const struct framework *f)
+{
+	const ProtobufCEnumDescriptor *type = &mesos__task_state__descriptor;
+	size_t active[MASTER_TASK_STATES] = {0};
+
+	for (struct task *t = f->tasks; t; t = t->hh.next)
+		active[t->info->state]++;
+	for (unsigned i = 0; i < type->n_values; i++) {
+		Mesos__TaskState state = (Mesos__TaskState)type->values[i].value;
+
+		if (is_terminal(state))
+			put_metric(p, "tasks/terminal", type->values[i].name,
+				   (double)f->counters.terminal[state]);
+		else if (state != MESOS__TASK_STATE__TASK_UNKNOWN)
+			put_metric(p, "tasks/active", type->values[i].name, (double)active[state]);
+	}
+}
+
+static void one_framework(const struct framework *f, metric_fn *each, void *context)
+{
+	struct prefixed p = {.each = each, .context = context};
+
+	buf_puts(&p.name, "master/frameworks/");
+	put_encoded(&p.name, f->info->name);
+	buf_printf(&p.name, "/%s/", f->id);
+	p.prefix = p.name.len;
+	put_metric(&p, "subscribed", "", framework_connected(f));
+	put_enum(&p, "calls", &mesos__scheduler__call__type__descriptor, f->counters.calls,
+		 MASTER_CALL_TYPES);
+	put_enum(&p, "events", &mesos__scheduler__event__type__descriptor, f->counters.events,
+		 MASTER_EVENT_TYPES);
+	put_enum(&p, "operations", &mesos__offer__operation__type__descriptor,
+		 f->counters.operations, MASTER_OPERATION_TYPES);
+	put_metric(&p, "offers/sent", "", (double)f->counters.offers_sent);
+	put_metric(&p, "offers/accepted", "", (double)f->counters.offers_accepted);
+	put_metric(&p, "offers/declined", "", (double)f->counters.offers_declined);
+	put_metric(&p, "offers/rescinded", "", (double)f->counters.offers_rescinded);
+	put_framework_tasks(&p, f);
+	buf_free(&p.name);
+}
+
+/* ---- the host ------------------------------------------------------------ */
+
+static void system_metrics(metric_fn *each, void *context)
+{
+	struct sysinfo info;
+	double loads[3] = {0};
+
+	if (getloadavg(loads, 3) == 3) {
+		each(context, "system/load_1min", loads[0]);
+		each(context, "system/load_5min", loads[1]);
+		each(context, "system/load_15min", loads[2]);
+	}
+	each(context, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!sysinfo(&info)) {
+		each(context, "system/mem_total_bytes", (double)info.totalram * info.mem_unit);
+		each(context, "system/mem_free_bytes", (double)info.freeram * info.mem_unit);
+	}
+}
+
+void metrics_each(const struct shell *shell, metric_fn *each, void *context)
+{
+	const struct master *m = shell->core;
+
+	each(context, "master/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	each(context, "master/elected", m->elected_time != 0);
+	each(context, "master/outstanding_offers", HASH_COUNT(m->offers));
+	each(context, "master/operator_event_stream_subscribers", 0);
+	/* Each event is done before the next is read: there is never a backlog. */
+	each(context, "master/event_queue_messages", 0);
+	each(context, "master/event_queue_dispatches", 0);
+	each(context, "master/event_queue_http_requests", 0);
+	each(context, "master/http_cache_hits", 0);
+	each(context, "registrar/queued_operations",
+	     (double)(shell->stores - store_durable(shell->store)));
+	each(context, "registrar/log/recovered", 1);
+	each(context, "registrar/log/ensemble_size", 1);
+	agent_metrics(m, each, context);
+	framework_metrics(m, each, context);
+	task_metrics(m, each, context);
+	counter_metrics(m, each, context);
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		one_framework(f, each, context);
+	system_metrics(each, context);
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+struct metric {
+	char *name;
+	double value;
+};
+
+struct metric_list {
+	struct arena *arena;
+	struct metric *items;
+	size_t count;
+	size_t cap;
+};
+
+static void collect(void *context, const char *name, double value)
+{
+	struct metric_list *list = context;
+
+	if (list->count == list->cap) {
+		list->cap = list->cap ? 2 * list->cap : 256;
+		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
+	}
+	list->items[list->count++] = (struct metric){arena_strdup(list->arena, name), value};
+}
+
+static int compare_metrics(const void *a, const void *b)
+{
+	return strcmp(((const struct metric *)a)->name, ((const struct metric *)b)->name);
+}
+
+void rest_metrics(void *context, struct http_request *request)
+{
+	struct metric_list list = {.arena = &request->arena};
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	metrics_each(context, collect, &list);
+	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	for (size_t i = 0; i < list.count; i++)
+		jw_kv_double(&w, list.items[i].name, list.items[i].value);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
+	free(list.items);
+}

@@ -1,0 +1,34 @@
+/* Parts that the master's read endpoints share: how an agent, a framework, a role
+ * of things is rendered (spec/operator.md 1.2). */
+#ifndef MASTER_REST_H
+#define MASTER_REST_H
+
+#include "master/core.h"
+#include "master/shell.h"
+#include "proto/endpoint.h"
+
+/* The keys of a Slave, inside an open object; `full` adds the four *_full keys. */
+void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full);
+void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent);
+void rest_write_framework(struct json_writer *w, const struct master *m, const struct framework *f);
+/* The keys of a framework that /state-summary has too. */
+void rest_write_framework_head(struct json_writer *w, const struct framework *f);
+
+void rest_state(void *shell, struct http_request *request);
+void rest_state_summary(void *shell, struct http_request *request);
+void rest_slaves(void *shell, struct http_request *request);
+void rest_frameworks(void *shell, struct http_request *request);
+void rest_tasks(void *shell, struct http_request *request);
+void rest_flags(void *shell, struct http_request *request);
+void rest_health(void *shell, struct http_request *request);
+void rest_version(void *shell, struct http_request *request);
+void rest_redirect(void *shell, struct http_request *request);
+void rest_teardown(void *shell, struct http_request *request);
+void rest_kill_task(void *shell, struct http_request *request);
+void rest_metrics(void *shell, struct http_request *request);
+
+/* Calls `each` for every metric of the master, not sorted. */
+void metrics_each(const struct shell *shell,
+		  void (*each)(void *context, const char *name, double value), void *context);
+
+#endif
