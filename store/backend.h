@@ -1,0 +1,36 @@
+/* What a store's writer thread needs of the thing that keeps the keys. Internal
+ * to store/ (and to its tests, which bring a backend that fails on demand).
+ *
+ * write() is called by one thread at a time; load() may run beside it on another.
+ */
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct store_backend;
+
+struct store_backend_ops {
+	/* Applies all operations or none; no key occurs twice. With `sync` this and
+	 * all that was written before is on the disk when it returns 0; `count` may
+	 * then be 0. */
+	int (*write)(struct store_backend *backend, const struct store_op *ops, size_t count,
+		     bool sync, struct err *err);
+	int (*load)(struct store_backend *backend, const char *prefix,
+		    int (*each)(void *context, struct slice key, struct slice value), void *context,
+		    struct err *err);
+	void (*close)(struct store_backend *backend); /* frees it */
+};
+
+struct store_backend {
+	const struct store_backend_ops *ops;
+};
+
+int store_leveldb_open(const char *path, struct store_backend **out, struct err *err);
+struct store_backend *store_memory_open(void);
+
+/* A store over `backend`, which it owns from now on, also when this fails. */
+int store_open_backend(struct store_backend *backend, void (*notify)(void *context), void *context,
+		       struct store **out, struct err *err);
+
+#endif

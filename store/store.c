@@ -1,0 +1,298 @@
+/* The queue of batches and the thread that writes them (store.h).
+ *
+ * store_write() merges a batch into the last group that waits: a table of keys in
+ * which a later value replaces an earlier one, so a stalled disk costs memory by
+ * live key and not by write. The writer takes all waiting groups at once, applies
+ * each atomically and syncs with the last one if a REGISTRY batch is among them.
+ * As whole batches are merged, a group is all or nothing and so is each batch.
+ *
+ * Failure: the first write that fails ends writing; what waits is dropped.
+ */
+#include "store/store.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "store/backend.h"
+
+/* A group above this takes no more batches: bounds what the backend handles at
+ * once, and the time until the next progress is told. */
+#define GROUP_BYTES (1024 * 1024)
+
+struct entry {
+	UT_hash_handle hh;
+	size_t key_len;
+	size_t value_len;
+	bool deletes;
+	char data[]; /* the key, then the value */
+};
+
+struct group {
+	struct list link;
+	struct entry *entries;
+	size_t bytes;
+	uint64_t last; /* number of its last batch */
+	bool registry; /* holds a REGISTRY batch */
+};
+
+struct store {
+	struct store_backend *backend;
+	void (*notify)(void *context);
+	void *context;
+
+	pthread_mutex_t lock; /* guards the three below */
+	pthread_cond_t wake;
+	struct list waiting; /* of groups, oldest first */
+	bool closing;
+
+	uint64_t last_number; /* the caller's thread only */
+	pthread_t writer;
+	_Atomic uint64_t applied;
+	_Atomic uint64_t durable;
+	_Atomic(const char *) failure; /* heap; set once, by the writer */
+};
+
+static void group_free(struct group *group)
+{
+	struct entry *entry, *next;
+
+	HASH_ITER(hh, group->entries, entry, next)
+	{
+		HASH_DEL(group->entries, entry);
+		free(entry);
+	}
+	free(group);
+}
+
+static void group_put(struct group *group, const struct store_op *op)
+{
+	struct entry *old, *entry = xmalloc(sizeof(*entry) + op->key.len + op->value.len + 1);
+
+	memset(entry, 0, sizeof(*entry));
+	entry->key_len = op->key.len;
+	entry->deletes = op->value.data == NULL;
+	entry->value_len = entry->deletes ? 0 : op->value.len;
+	if (op->key.len > 0)
+		memcpy(entry->data, op->key.data, op->key.len);
+	if (entry->value_len > 0)
+		memcpy(entry->data + op->key.len, op->value.data, op->value.len);
+	HASH_FIND(hh, group->entries, entry->data, entry->key_len, old);
+	if (old) {
+		HASH_DEL(group->entries, old);
+		group->bytes -= old->key_len + old->value_len;
+		free(old);
+	}
+	HASH_ADD_KEYPTR(hh, group->entries, entry->data, entry->key_len, entry);
+	group->bytes += entry->key_len + entry->value_len;
+}
+
+static int group_apply(struct store *store, struct group *group, bool sync, struct err *err)
+{
+	size_t count = HASH_COUNT(group->entries), i = 0;
+	struct store_op *ops = xcalloc(count + 1, sizeof(*ops));
+	struct entry *entry;
+
+	for (entry = group->entries; entry; entry = entry->hh.next, i++) {
+		ops[i].key = (struct slice){entry->data, entry->key_len};
+		if (!entry->deletes)
+			ops[i].value =
+				(struct slice){entry->data + entry->key_len, entry->value_len};
+	}
+	int rv = store->backend->ops->write(store->backend, ops, count, sync, err);
+	free(ops);
+	return rv;
+}
+
+static void store_fail(struct store *store, const struct err *err)
+{
+	atomic_store(&store->failure, xstrdup(err->text[0] ? err->text : "the store failed"));
+}
+
+/* Writes (or after a failure drops) all groups of the list. */
+static void drain(struct store *store, struct list *groups)
+{
+	struct group *group, *next;
+	bool sync = false;
+
+	list_for_each (group, next, groups, link)
+		sync |= group->registry;
+	list_for_each (group, next, groups, link) {
+		bool last = group->link.next == groups;
+		struct err err = {""};
+
+		list_remove(&group->link);
+		if (!store_failed(store)) {
+			if (group_apply(store, group, last && sync, &err) < 0) {
+				store_fail(store, &err);
+			} else {
+				atomic_store(&store->applied, group->last);
+				if (last && sync)
+					atomic_store(&store->durable, group->last);
+			}
+			if (store->notify)
+				store->notify(store->context);
+		}
+		group_free(group);
+	}
+}
+
+static void *writer_main(void *argument)
+{
+	struct store *store = argument;
+	bool closing = false;
+
+	while (!closing) {
+		struct list groups;
+
+		list_init(&groups);
+		pthread_mutex_lock(&store->lock);
+		while (list_empty(&store->waiting) && !store->closing)
+			pthread_cond_wait(&store->wake, &store->lock);
+		if (!list_empty(&store->waiting)) {
+			groups = store->waiting;
+			groups.next->prev = groups.prev->next = &groups;
+			list_init(&store->waiting);
+		}
+		closing = store->closing;
+		pthread_mutex_unlock(&store->lock);
+		drain(store, &groups);
+	}
+	if (!store_failed(store) && store_durable(store) < store_applied(store)) {
+		struct err err = {""};
+
+		if (store->backend->ops->write(store->backend, NULL, 0, true, &err) < 0)
+			store_fail(store, &err);
+		else
+			atomic_store(&store->durable, store_applied(store));
+	}
+	return NULL;
+}
+
+static int writer_start(struct store *store)
+{
+	sigset_t all, old;
+
+	/* Signals belong to the loop's thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rv = pthread_create(&store->writer, NULL, writer_main, store);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rv;
+}
+
+static void store_free(struct store *store)
+{
+	store->backend->ops->close(store->backend);
+	pthread_cond_destroy(&store->wake);
+	pthread_mutex_destroy(&store->lock);
+	free((char *)atomic_load(&store->failure));
+	free(store);
+}
+
+int store_open_backend(struct store_backend *backend, void (*notify)(void *context), void *context,
+		       struct store **out, struct err *err)
+{
+	struct store *store = xcalloc(1, sizeof(*store));
+
+	store->backend = backend;
+	store->notify = notify;
+	store->context = context;
+	pthread_mutex_init(&store->lock, NULL);
+	pthread_cond_init(&store->wake, NULL);
+	list_init(&store->waiting);
+	int rv = writer_start(store);
+	if (rv != 0) {
+		store_free(store);
+		return err_set(err, ERR_IO, "Failed to start the store's thread: %s", strerror(rv));
+	}
+	*out = store;
+	return 0;
+}
+
+int store_open(const struct store_options *options, struct store **out, struct err *err)
+{
+	const char *name = options->backend ? options->backend : "leveldb";
+	struct store_backend *backend = NULL;
+
+	if (strcmp(name, "memory") == 0) {
+		backend = store_memory_open();
+	} else if (strcmp(name, "leveldb") == 0) {
+		int rv = store_leveldb_open(options->path, &backend, err);
+		if (rv < 0)
+			return rv;
+	} else {
+		return err_set(err, ERR_INVALID,
+			       "Unknown store '%s': expected 'leveldb' or 'memory'", name);
+	}
+	return store_open_backend(backend, options->notify, options->context, out, err);
+}
+
+void store_close(struct store *store)
+{
+	struct group *group, *next;
+
+	if (!store)
+		return;
+	pthread_mutex_lock(&store->lock);
+	store->closing = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->writer, NULL);
+	list_for_each (group, next, &store->waiting, link) {
+		list_remove(&group->link);
+		group_free(group);
+	}
+	store_free(store);
+}
+
+int store_load(struct store *store, const char *prefix,
+	       int (*each)(void *context, struct slice key, struct slice value), void *context,
+	       struct err *err)
+{
+	return store->backend->ops->load(store->backend, prefix ? prefix : "", each, context, err);
+}
+
+uint64_t store_write(struct store *store, enum store_class class, const struct store_op *ops,
+		     size_t count)
+{
+	uint64_t number = ++store->last_number;
+
+	if (store_failed(store))
+		return number;
+	pthread_mutex_lock(&store->lock);
+	struct group *group = list_empty(&store->waiting)
+				      ? NULL
+				      : list_entry(store->waiting.prev, struct group, link);
+	if (!group || group->bytes >= GROUP_BYTES) {
+		group = xcalloc(1, sizeof(*group));
+		list_append(&store->waiting, &group->link);
+	}
+	for (size_t i = 0; i < count; i++)
+		group_put(group, &ops[i]);
+	group->last = number;
+	group->registry |= class == STORE_REGISTRY;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->lock);
+	return number;
+}
+
+uint64_t store_applied(const struct store *store)
+{
+	return atomic_load(&store->applied);
+}
+
+uint64_t store_durable(const struct store *store)
+{
+	return atomic_load(&store->durable);
+}
+
+const char *store_failed(const struct store *store)
+{
+	return atomic_load(&store->failure);
+}
