@@ -1,0 +1,435 @@
+/* The executor driver; see executor.h. */
+#include "client/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "client/address.h"
+#include "net/client.h"
+
+#define EXECUTOR_PATH "/slave(1)/api/v1/executor"
+#define RETRY_MS 1000 /* of a first subscription, as Mesos' built-in executors */
+
+struct pending_update {
+	struct list link;
+	Mesos__Executor__Call__Update *update; /* heap */
+};
+
+struct pending_task {
+	struct list link;
+	Mesos__TaskInfo *task; /* heap; until one of its updates is acknowledged */
+};
+
+struct executor_driver {
+	uv_loop_t *loop;
+	struct rng *rng;
+	struct executor_handlers handlers;
+	void *context;
+	char *host;
+	int port;
+	char *framework_id;
+	char *executor_id;
+	bool checkpoint;
+	int64_t recovery_timeout; /* ns */
+	int64_t backoff_max;      /* ns */
+	struct http_client *stream;
+	struct http_client *calls;
+	uv_timer_t retry;
+	uv_timer_t give_up; /* the recovery timeout */
+	struct list updates;
+	struct list tasks;
+	size_t update_count;
+	bool subscribed;      /* now */
+	bool ever_subscribed;
+	bool over;            /* SHUTDOWN or failure was told */
+	int open_handles;
+};
+
+static void subscribe(struct executor_driver *d);
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void tell_shutdown(struct executor_driver *d)
+{
+	Mesos__Executor__Event event = MESOS__EXECUTOR__EVENT__INIT;
+
+	if (d->over)
+		return;
+	d->over = true;
+	event.has_type = 1;
+	event.type = MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN;
+	d->handlers.event(d->context, &event);
+}
+
+static void drop_connections(struct executor_driver *d)
+{
+	if (d->stream)
+		http_client_close(d->stream);
+	if (d->calls)
+		http_client_close(d->calls);
+	d->stream = d->calls = NULL;
+	d->subscribed = false;
+}
+
+static void retry_cb(uv_timer_t *timer)
+{
+	subscribe(timer->data);
+}
+
+static void give_up_cb(uv_timer_t *timer)
+{
+	struct executor_driver *d = timer->data;
+
+	log_warning("the agent did not come back within the recovery timeout");
+	uv_timer_stop(&d->retry);
+	drop_connections(d);
+	tell_shutdown(d);
+}
+
+/* ---- incoming ------------------------------------------------------------ */
+
+static void forget_task(struct executor_driver *d, const char *task_id)
+{
+	struct pending_task *t, *next;
+
+	list_for_each (t, next, &d->tasks, link) {
+		if (strcmp(t->task->task_id->value, task_id))
+			continue;
+		list_remove(&t->link);
+		proto_free(t->task);
+		free(t);
+	}
+}
+
+static void forget_update(struct executor_driver *d, const ProtobufCBinaryData *uuid)
+{
+	struct pending_update *u, *next;
+
+	list_for_each (u, next, &d->updates, link) {
+		const ProtobufCBinaryData *mine = &u->update->status->uuid;
+
+		if (mine->len != uuid->len || memcmp(mine->data, uuid->data, uuid->len))
+			continue;
+		list_remove(&u->link);
+		proto_free(u->update);
+		free(u);
+		d->update_count--;
+	}
+}
+
+static void remember_task(struct executor_driver *d, const Mesos__TaskInfo *task)
+{
+	struct pending_task *t = xcalloc(1, sizeof(*t));
+
+	t->task = proto_copy(task);
+	list_append(&d->tasks, &t->link);
+}
+
+static void take_event(struct executor_driver *d, const Mesos__Executor__Event *event)
+{
+	switch (event->type) {
+	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
+		d->subscribed = d->ever_subscribed = true;
+		uv_timer_stop(&d->give_up);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
+		if (event->launch)
+			remember_task(d, event->launch->task);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP:
+		for (size_t i = 0; event->launch_group && i < event->launch_group->task_group->n_tasks;
+		     i++)
+			remember_task(d, event->launch_group->task_group->tasks[i]);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
+		if (!event->acknowledged)
+			return;
+		forget_task(d, event->acknowledged->task_id->value);
+		forget_update(d, &event->acknowledged->uuid);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
+		tell_shutdown(d);
+		return;
+	default:
+		break;
+	}
+	d->handlers.event(d->context, event);
+}
+
+static void record_cb(void *context, struct slice record)
+{
+	struct executor_driver *d = context;
+	struct arena arena;
+	struct err err;
+	Mesos__Executor__Event *event;
+
+	arena_init(&arena);
+	event = proto_unpack(&mesos__executor__event__descriptor, &arena, record.data, record.len,
+			     &err);
+	if (event)
+		take_event(d, event);
+	else
+		log_warning("dropped an event that does not parse: %s", err.text);
+	arena_free(&arena);
+}
+
+static void opened_cb(void *context, const struct http_answer *answer)
+{
+	struct executor_driver *d = context;
+	char *why;
+
+	/* 503 and 404: the agent is not ready yet. */
+	if (answer->status < 400 || answer->status == 503 || answer->status == 404 || d->over)
+		return;
+	d->over = true;
+	why = xprintf("the agent refused the subscription (%d): %.*s", answer->status,
+		      (int)answer->body.len, answer->body.data);
+	d->handlers.failed(d->context, why);
+	free(why);
+}
+
+static void ended_cb(void *context, const char *why)
+{
+	struct executor_driver *d = context;
+	bool was_subscribed = d->subscribed;
+	int64_t pause = RETRY_MS * MILLISECOND;
+
+	drop_connections(d);
+	if (d->over)
+		return;
+	if (was_subscribed) {
+		log_info("the connection to the agent broke: %s", why);
+		if (!d->checkpoint) {
+			tell_shutdown(d);
+			return;
+		}
+		uv_timer_start(&d->give_up, give_up_cb,
+			       (uint64_t)(d->recovery_timeout / MILLISECOND), 0);
+	}
+	if (d->ever_subscribed)
+		pause = (int64_t)((double)d->backoff_max * rng_unit(d->rng));
+	uv_timer_start(&d->retry, retry_cb, (uint64_t)(pause / MILLISECOND), 0);
+}
+
+/* ---- outgoing ------------------------------------------------------------ */
+
+static const char *const headers[] = {"Content-Type", "application/x-protobuf", "Accept",
+				      "application/x-protobuf", NULL};
+
+static void fill_ids(struct executor_driver *d, Mesos__Executor__Call *call,
+		     Mesos__FrameworkID *framework_id, Mesos__ExecutorID *executor_id)
+{
+	mesos__framework_id__init(framework_id);
+	mesos__executor_id__init(executor_id);
+	framework_id->value = d->framework_id;
+	executor_id->value = d->executor_id;
+	call->has_type = 1;
+	call->framework_id = framework_id;
+	call->executor_id = executor_id;
+}
+
+static void fill_unacknowledged(struct executor_driver *d, struct arena *arena,
+				Mesos__Executor__Call__Subscribe *body)
+{
+	struct pending_update *u, *next_u;
+	struct pending_task *t, *next_t;
+
+	list_for_each (u, next_u, &d->updates, link)
+		proto_push(arena, body->n_unacknowledged_updates, body->unacknowledged_updates,
+			   u->update);
+	list_for_each (t, next_t, &d->tasks, link)
+		proto_push(arena, body->n_unacknowledged_tasks, body->unacknowledged_tasks, t->task);
+}
+
+static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
+
+static void subscribe(struct executor_driver *d)
+{
+	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
+	Mesos__Executor__Call__Subscribe body = MESOS__EXECUTOR__CALL__SUBSCRIBE__INIT;
+	Mesos__FrameworkID framework_id;
+	Mesos__ExecutorID executor_id;
+	struct buf bytes = BUF_INIT;
+	struct arena arena;
+
+	arena_init(&arena);
+	fill_ids(d, &call, &framework_id, &executor_id);
+	fill_unacknowledged(d, &arena, &body);
+	call.type = MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
+	call.subscribe = &body;
+	proto_pack(&call, &bytes);
+	d->stream = http_client_create(d->loop, d->host, d->port);
+	d->calls = http_client_create(d->loop, d->host, d->port);
+	http_client_stream(d->stream, EXECUTOR_PATH, headers, bytes.data, bytes.len,
+			   &stream_handlers, d);
+	buf_free(&bytes);
+	arena_free(&arena);
+}
+
+/* What an answer says does not matter: updates are repeated at the next
+ * subscription until they are acknowledged, messages are best effort. */
+static void answered_cb(void *context, const struct http_answer *answer)
+{
+	(void)context;
+	if (answer->status >= 300)
+		log_warning("the agent refused a call (%d): %.*s", answer->status,
+			    (int)answer->body.len, answer->body.data);
+}
+
+static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
+{
+	struct buf bytes = BUF_INIT;
+
+	if (!d->subscribed)
+		return;
+	proto_pack(call, &bytes);
+	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len, 0,
+			 answered_cb, NULL);
+	buf_free(&bytes);
+}
+
+void executor_driver_update(struct executor_driver *d, const Mesos__TaskStatus *status)
+{
+	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
+	Mesos__Executor__Call__Update body = MESOS__EXECUTOR__CALL__UPDATE__INIT;
+	Mesos__TaskStatus filled = *status;
+	Mesos__FrameworkID framework_id;
+	Mesos__ExecutorID executor_id;
+	struct pending_update *pending = xcalloc(1, sizeof(*pending));
+	uint8_t uuid[UUID_BYTES];
+
+	uuid_make(d->rng, uuid);
+	fill_ids(d, &call, &framework_id, &executor_id);
+	filled.executor_id = &executor_id;
+	filled.has_uuid = 1;
+	filled.uuid = (ProtobufCBinaryData){sizeof(uuid), uuid};
+	filled.has_timestamp = 1;
+	filled.timestamp = clock_seconds(clock_now());
+	filled.has_source = 1;
+	filled.source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
+	body.status = &filled;
+	pending->update = proto_copy(&body);
+	list_append(&d->updates, &pending->link);
+	d->update_count++;
+	call.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
+	call.update = &body;
+	send_call(d, &call);
+}
+
+void executor_driver_message(struct executor_driver *d, const void *data, size_t len)
+{
+	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
+	Mesos__Executor__Call__Message body = MESOS__EXECUTOR__CALL__MESSAGE__INIT;
+	Mesos__FrameworkID framework_id;
+	Mesos__ExecutorID executor_id;
+
+	fill_ids(d, &call, &framework_id, &executor_id);
+	body.data = (ProtobufCBinaryData){len, (uint8_t *)data};
+	call.type = MESOS__EXECUTOR__CALL__TYPE__MESSAGE;
+	call.message = &body;
+	send_call(d, &call);
+}
+
+size_t executor_driver_unacknowledged(const struct executor_driver *d)
+{
+	return d->update_count;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int64_t duration_from(const char *variable, int64_t preset)
+{
+	const char *text = getenv(variable);
+	int64_t value;
+	struct err err;
+
+	return text && duration_parse(text, &value, &err) == 0 && value >= 0 ? value : preset;
+}
+
+static int read_environment(struct executor_driver *d, struct err *err)
+{
+	const char *endpoint = getenv("MESOS_AGENT_ENDPOINT");
+	const char *framework_id = getenv("MESOS_FRAMEWORK_ID");
+	const char *executor_id = getenv("MESOS_EXECUTOR_ID");
+	const char *checkpoint = getenv("MESOS_CHECKPOINT");
+
+	if (!endpoint || !framework_id || !executor_id)
+		return err_set(err, ERR_INVALID,
+			       "expecting '%s' to be set in the environment: an executor is started "
+			       "by an agent",
+			       !endpoint	    ? "MESOS_AGENT_ENDPOINT"
+			       : !framework_id ? "MESOS_FRAMEWORK_ID"
+					       : "MESOS_EXECUTOR_ID");
+	d->framework_id = xstrdup(framework_id);
+	d->executor_id = xstrdup(executor_id);
+	d->checkpoint = checkpoint && !strcmp(checkpoint, "1");
+	d->recovery_timeout = duration_from("MESOS_RECOVERY_TIMEOUT", 15 * MINUTE);
+	d->backoff_max = duration_from("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2 * SECOND);
+	return address_parse(endpoint, 5051, &d->host, &d->port, err);
+}
+
+static void free_driver(struct executor_driver *d)
+{
+	struct pending_update *u, *next_u;
+	struct pending_task *t, *next_t;
+
+	list_for_each (u, next_u, &d->updates, link) {
+		proto_free(u->update);
+		free(u);
+	}
+	list_for_each (t, next_t, &d->tasks, link) {
+		proto_free(t->task);
+		free(t);
+	}
+	free(d->host);
+	free(d->framework_id);
+	free(d->executor_id);
+	free(d);
+}
+
+int executor_driver_create(uv_loop_t *loop, struct rng *rng,
+			   const struct executor_handlers *handlers, void *context,
+			   struct executor_driver **out, struct err *err)
+{
+	struct executor_driver *d = xcalloc(1, sizeof(*d));
+	int rv;
+
+	d->loop = loop;
+	d->rng = rng;
+	d->handlers = *handlers;
+	d->context = context;
+	list_init(&d->updates);
+	list_init(&d->tasks);
+	rv = read_environment(d, err);
+	if (rv < 0) {
+		free_driver(d);
+		return rv;
+	}
+	uv_timer_init(loop, &d->retry);
+	uv_timer_init(loop, &d->give_up);
+	d->retry.data = d->give_up.data = d;
+	subscribe(d);
+	*out = d;
+	return 0;
+}
+
+static void closed_cb(uv_handle_t *handle)
+{
+	struct executor_driver *d = handle->data;
+
+	if (--d->open_handles == 0)
+		free_driver(d);
+}
+
+void executor_driver_close(struct executor_driver *d)
+{
+	d->over = true;
+	drop_connections(d);
+	d->open_handles = 2;
+	uv_close((uv_handle_t *)&d->retry, closed_cb);
+	uv_close((uv_handle_t *)&d->give_up, closed_cb);
+}

@@ -1,0 +1,41 @@
+/* Executor driver over the v1 executor API: what `mesita executor` is built on.
+ *
+ * Subscribes at the agent that the environment names, sends updates and keeps them
+ * until the agent acknowledged them, and comes back after a lost connection with
+ * what is unacknowledged (spec/agent.md 2.3, 2.6). Without checkpointing a lost
+ * agent means SHUTDOWN at once; with it, after MESOS_RECOVERY_TIMEOUT.
+ */
+#ifndef CLIENT_EXECUTOR_H
+#define CLIENT_EXECUTOR_H
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/random.h"
+#include "proto/proto.h"
+
+struct executor_driver;
+
+struct executor_handlers {
+	/* SUBSCRIBED, LAUNCH, LAUNCH_GROUP, KILL, MESSAGE, SHUTDOWN (from the agent or
+	 * because it is lost), and ACKNOWLEDGED. Valid inside the call. */
+	void (*event)(void *context, const Mesos__Executor__Event *event);
+	/* The agent refused us for good; the driver does nothing more. */
+	void (*failed)(void *context, const char *why);
+};
+
+/* Reads MESOS_AGENT_ENDPOINT, MESOS_FRAMEWORK_ID, MESOS_EXECUTOR_ID, MESOS_CHECKPOINT,
+ * MESOS_RECOVERY_TIMEOUT, MESOS_SUBSCRIPTION_BACKOFF_MAX. ERR_INVALID names what is
+ * missing. */
+int executor_driver_create(uv_loop_t *loop, struct rng *rng,
+			   const struct executor_handlers *handlers, void *context,
+			   struct executor_driver **out, struct err *err);
+void executor_driver_close(struct executor_driver *driver);
+
+/* Fills in uuid, timestamp, source and executor_id; sends; remembers. */
+void executor_driver_update(struct executor_driver *driver, const Mesos__TaskStatus *status);
+void executor_driver_message(struct executor_driver *driver, const void *data, size_t len);
+/* Updates that the agent has not acknowledged. */
+size_t executor_driver_unacknowledged(const struct executor_driver *driver);
+
+#endif

@@ -1,0 +1,284 @@
+/* The scheduler driver; see scheduler.h.
+ *
+ * Two connections: one holds the event stream, the other carries calls in order.
+ * States: waiting (retry timer runs) -> subscribing -> subscribed -> waiting ...
+ */
+#include "client/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "client/address.h"
+#include "net/client.h"
+
+#define SCHEDULER_PATH "/api/v1/scheduler"
+#define RETRY_FIRST_MS 100 /* a master that restarts is back in a blink */
+#define RETRY_LAST_MS 5000
+
+struct scheduler_driver {
+	uv_loop_t *loop;
+	uv_timer_t retry;
+	char *host;
+	int port;
+	Mesos__FrameworkInfo *info; /* heap; id set once known */
+	struct scheduler_handlers handlers;
+	void *context;
+	struct http_client *stream; /* NULL while waiting */
+	struct http_client *calls;
+	char *stream_id; /* heap; NULL while not subscribed */
+	int pause_ms;
+	bool failed;
+	bool closed;
+	void (*torn_down)(void *context);
+};
+
+static void subscribe(struct scheduler_driver *d);
+
+static void drop_connections(struct scheduler_driver *d)
+{
+	if (d->stream)
+		http_client_close(d->stream);
+	if (d->calls)
+		http_client_close(d->calls);
+	d->stream = d->calls = NULL;
+	free(d->stream_id);
+	d->stream_id = NULL;
+}
+
+static void retry_cb(uv_timer_t *timer)
+{
+	subscribe(timer->data);
+}
+
+static void retry_later(struct scheduler_driver *d)
+{
+	drop_connections(d);
+	uv_timer_start(&d->retry, retry_cb, (uint64_t)d->pause_ms, 0);
+	d->pause_ms = d->pause_ms * 2 > RETRY_LAST_MS ? RETRY_LAST_MS : d->pause_ms * 2;
+}
+
+static void fail(struct scheduler_driver *d, const char *why)
+{
+	if (d->failed)
+		return;
+	d->failed = true;
+	d->handlers.failed(d->context, why);
+}
+
+/* The leader is elsewhere. */
+static void follow(struct scheduler_driver *d, const char *location)
+{
+	struct err err;
+	char *host;
+	int port;
+
+	if (address_parse(location, 5050, &host, &port, &err) == 0) {
+		free(d->host);
+		d->host = host;
+		d->port = port;
+	}
+}
+
+static void opened_cb(void *context, const struct http_answer *answer)
+{
+	struct scheduler_driver *d = context;
+
+	if (answer->status == 200) {
+		free(d->stream_id);
+		d->stream_id = xstrdup(answer->stream_id);
+	} else if (answer->status == 307) {
+		follow(d, answer->location);
+	} else if (answer->status >= 400 && answer->status != 503) {
+		char *why = xprintf("the master refused the subscription (%d): %.*s",
+				    answer->status, (int)answer->body.len, answer->body.data);
+
+		fail(d, why);
+		free(why);
+	}
+}
+
+static void remember_id(struct scheduler_driver *d, const Mesos__Scheduler__Event__Subscribed *s)
+{
+	d->pause_ms = RETRY_FIRST_MS;
+	if (d->info->id)
+		return;
+	d->info->id = proto_copy(s->framework_id);
+}
+
+static void record_cb(void *context, struct slice record)
+{
+	struct scheduler_driver *d = context;
+	struct arena arena;
+	struct err err;
+	Mesos__Scheduler__Event *event;
+
+	arena_init(&arena);
+	event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, record.data, record.len,
+			     &err);
+	if (!event) {
+		log_warning("dropped an event that does not parse: %s", err.text);
+	} else if (event->type == MESOS__SCHEDULER__EVENT__TYPE__ERROR) {
+		fail(d, event->error ? event->error->message : "the master sent an error");
+	} else if (event->type != MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT) {
+		if (event->subscribed)
+			remember_id(d, event->subscribed);
+		d->handlers.event(d->context, event);
+	}
+	arena_free(&arena);
+}
+
+static void ended_cb(void *context, const char *why)
+{
+	struct scheduler_driver *d = context;
+	bool was_subscribed = d->stream_id != NULL;
+
+	if (d->failed || d->closed)
+		return;
+	retry_later(d);
+	if (was_subscribed)
+		d->handlers.disconnected(d->context, why);
+}
+
+static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
+
+static const char *const stream_headers[] = {"Content-Type", "application/x-protobuf", "Accept",
+					     "application/x-protobuf", NULL};
+
+static void subscribe(struct scheduler_driver *d)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Subscribe body = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
+	struct buf bytes = BUF_INIT;
+
+	body.framework_info = d->info;
+	call.has_type = 1;
+	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
+	call.framework_id = d->info->id;
+	call.subscribe = &body;
+	proto_pack(&call, &bytes);
+	d->stream = http_client_create(d->loop, d->host, d->port);
+	d->calls = http_client_create(d->loop, d->host, d->port);
+	http_client_stream(d->stream, SCHEDULER_PATH, stream_headers, bytes.data, bytes.len,
+			   &stream_handlers, d);
+	buf_free(&bytes);
+}
+
+int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__FrameworkInfo *info,
+			    const struct scheduler_handlers *handlers, void *context,
+			    struct scheduler_driver **out, struct err *err)
+{
+	struct scheduler_driver *d = xcalloc(1, sizeof(*d));
+	int rv = address_parse(master, 5050, &d->host, &d->port, err);
+
+	if (rv < 0) {
+		free(d);
+		return rv;
+	}
+	d->loop = loop;
+	d->info = proto_copy(info);
+	d->handlers = *handlers;
+	d->context = context;
+	d->pause_ms = RETRY_FIRST_MS;
+	uv_timer_init(loop, &d->retry);
+	d->retry.data = d;
+	subscribe(d);
+	*out = d;
+	return 0;
+}
+
+static void closed_cb(uv_handle_t *handle)
+{
+	struct scheduler_driver *d = handle->data;
+
+	proto_free(d->info);
+	free(d->host);
+	free(d);
+}
+
+void scheduler_driver_close(struct scheduler_driver *d)
+{
+	d->closed = true;
+	drop_connections(d);
+	uv_close((uv_handle_t *)&d->retry, closed_cb);
+}
+
+const char *scheduler_driver_id(const struct scheduler_driver *d)
+{
+	return d->info->id ? d->info->id->value : "";
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+/* What is needed when the answer comes. */
+struct sent_call {
+	struct scheduler_driver *driver;
+	Mesos__Scheduler__Call__Type type;
+};
+
+static void answered_cb(void *context, const struct http_answer *answer)
+{
+	struct sent_call *sent = context;
+	struct scheduler_driver *d = sent->driver;
+	Mesos__Scheduler__Call__Type type = sent->type;
+
+	free(sent);
+	if (d->closed)
+		return;
+	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN && d->torn_down)
+		d->torn_down(d->context);
+	else if (answer->status >= 300 && d->handlers.refused) {
+		char *why = xstrndup(answer->body.data, answer->body.len);
+
+		d->handlers.refused(d->context, type, answer->status, why);
+		free(why);
+	}
+}
+
+void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *call)
+{
+	const char *headers[] = {"Content-Type", "application/x-protobuf", "Mesos-Stream-Id",
+				 d->stream_id, NULL};
+	struct buf bytes = BUF_INIT;
+	struct sent_call *sent;
+
+	if (!d->stream_id || !d->info->id || d->failed)
+		return;
+	sent = xmalloc(sizeof(*sent));
+	sent->driver = d;
+	sent->type = call->type;
+	call->has_type = 1;
+	call->framework_id = d->info->id;
+	proto_pack(call, &bytes);
+	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes.data, bytes.len, 0,
+			 answered_cb, sent);
+	buf_free(&bytes);
+}
+
+void scheduler_driver_acknowledge(struct scheduler_driver *d, const Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Acknowledge body = MESOS__SCHEDULER__CALL__ACKNOWLEDGE__INIT;
+
+	if (!status->has_uuid || !status->agent_id)
+		return;
+	body.agent_id = status->agent_id;
+	body.task_id = status->task_id;
+	body.uuid = status->uuid;
+	call.type = MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE;
+	call.acknowledge = &body;
+	scheduler_driver_call(d, &call);
+}
+
+void scheduler_driver_teardown(struct scheduler_driver *d, void (*done)(void *context))
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+
+	if (!d->stream_id) {
+		done(d->context);
+		return;
+	}
+	d->torn_down = done;
+	call.type = MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
+	scheduler_driver_call(d, &call);
+}

@@ -1,0 +1,50 @@
+/* Scheduler driver over the v1 scheduler API: what `mesita run` is built on.
+ *
+ * Subscribes, keeps the subscription (reconnects with its framework id, follows
+ * redirects to the leader), and sends calls. All on one libuv loop; callbacks run
+ * from it.
+ *
+ * Failure modes: a lost connection is retried for ever with growing pauses up to
+ * five seconds (`disconnected` is told once); a refused subscription or an
+ * ERROR event ends the driver (`failed`).
+ */
+#ifndef CLIENT_SCHEDULER_H
+#define CLIENT_SCHEDULER_H
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "proto/proto.h"
+
+struct scheduler_driver;
+
+struct scheduler_handlers {
+	/* Any event but HEARTBEAT and ERROR. Valid inside the call. */
+	void (*event)(void *context, const Mesos__Scheduler__Event *event);
+	void (*disconnected)(void *context, const char *why);
+	/* The driver does nothing more; close it. */
+	void (*failed)(void *context, const char *why);
+	/* A call was refused with an HTTP error. */
+	void (*refused)(void *context, Mesos__Scheduler__Call__Type type, int status,
+			const char *why);
+};
+
+/* `master` is "host:port". `info` is copied. */
+int scheduler_driver_create(uv_loop_t *loop, const char *master,
+			    const Mesos__FrameworkInfo *info,
+			    const struct scheduler_handlers *handlers, void *context,
+			    struct scheduler_driver **out, struct err *err);
+/* No more callbacks; frees itself from the loop. Does not tear the framework down. */
+void scheduler_driver_close(struct scheduler_driver *driver);
+
+/* The framework's id, "" before the first SUBSCRIBED. */
+const char *scheduler_driver_id(const struct scheduler_driver *driver);
+/* Sends a call; its framework_id is filled in. Dropped while not subscribed. */
+void scheduler_driver_call(struct scheduler_driver *driver, Mesos__Scheduler__Call *call);
+/* Acknowledges an update that needs it (uuid and agent_id are there). */
+void scheduler_driver_acknowledge(struct scheduler_driver *driver,
+				  const Mesos__TaskStatus *status);
+/* TEARDOWN; `done` is called once when the master answered or cannot be reached. */
+void scheduler_driver_teardown(struct scheduler_driver *driver, void (*done)(void *context));
+
+#endif
