@@ -154,6 +154,7 @@ struct task {
 
 /* A task that is over: kept for display alone. */
 struct completed_task {
+	struct framework *framework;
 	Mesos__Task *info;
 	uint64_t number; /* of its stored record */
 	struct list link;

@@ -1,0 +1,246 @@
+/* The v1 events that schedulers hear (spec/master.md 3).
+ *
+ * A framework that is not connected hears nothing: agents repeat their own
+ * updates, what the master itself says is lost. Offers are in the format that the
+ * framework's capabilities ask for.
+ */
+#include "master/core.h"
+
+#include <string.h>
+
+static Mesos__Scheduler__Event *event_make(struct master *m, Mesos__Scheduler__Event__Type type)
+{
+	Mesos__Scheduler__Event *event =
+		STEP_NEW(m, Mesos__Scheduler__Event, mesos__scheduler__event__descriptor);
+
+	event->has_type = true;
+	event->type = type;
+	return event;
+}
+
+static void stream_send(struct master *m, uint64_t stream, Mesos__Scheduler__Event *event)
+{
+	struct master_action *action = master_emit(m, MASTER_SEND_EVENT);
+
+	action->send_event.stream = stream;
+	action->send_event.event = event;
+}
+
+static void tell(struct master *m, struct framework *f, Mesos__Scheduler__Event *event)
+{
+	if (!framework_connected(f) || !f->http)
+		return;
+	f->counters.events[event->type]++;
+	stream_send(m, f->stream, event);
+}
+
+void master_refuse_stream(struct master *m, uint64_t stream, const char *text)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__ERROR);
+
+	event->error = STEP_NEW(m, Mesos__Scheduler__Event__Error,
+				mesos__scheduler__event__error__descriptor);
+	event->error->message = master_text(m, text);
+	stream_send(m, stream, event);
+	master_emit(m, MASTER_END_STREAM)->end_stream.stream = stream;
+}
+
+void master_tell_subscribed(struct master *m, struct framework *f)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED);
+
+	event->subscribed = STEP_NEW(m, Mesos__Scheduler__Event__Subscribed,
+				     mesos__scheduler__event__subscribed__descriptor);
+	event->subscribed->framework_id = master_framework_id(m, f->id);
+	event->subscribed->has_heartbeat_interval_seconds = true;
+	event->subscribed->heartbeat_interval_seconds = MASTER_HEARTBEAT;
+	event->subscribed->master_info = m->info;
+	tell(m, f, event);
+}
+
+void master_tell_heartbeat(struct master *m, struct framework *f)
+{
+	tell(m, f, event_make(m, MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT));
+	timers_start(&m->timers, &f->heartbeat, m->now + MASTER_HEARTBEAT * SECOND);
+}
+
+void master_tell_rescind(struct master *m, struct framework *f, const char *offer_id)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__RESCIND);
+
+	event->rescind = STEP_NEW(m, Mesos__Scheduler__Event__Rescind,
+				  mesos__scheduler__event__rescind__descriptor);
+	event->rescind->offer_id = master_offer_id(m, offer_id);
+	f->counters.offers_rescinded++;
+	tell(m, f, event);
+}
+
+void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__UPDATE);
+
+	event->update = STEP_NEW(m, Mesos__Scheduler__Event__Update,
+				 mesos__scheduler__event__update__descriptor);
+	event->update->status = status;
+	tell(m, f, event);
+}
+
+void master_tell_message(struct master *m, struct framework *f,
+			 const Mesos__Internal__ExecutorToFrameworkMessage *message)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__MESSAGE);
+
+	event->message = STEP_NEW(m, Mesos__Scheduler__Event__Message,
+				  mesos__scheduler__event__message__descriptor);
+	event->message->agent_id = master_agent_id(m, message->agent_id->value);
+	event->message->executor_id = master_executor_id(m, message->executor_id->value);
+	event->message->data.data =
+		arena_memdup(&m->out->arena, message->data.data, message->data.len);
+	event->message->data.len = message->data.len;
+	tell(m, f, event);
+}
+
+static Mesos__Scheduler__Event *failure_make(struct master *m, const char *agent_id)
+{
+	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__FAILURE);
+
+	event->failure = STEP_NEW(m, Mesos__Scheduler__Event__Failure,
+				  mesos__scheduler__event__failure__descriptor);
+	event->failure->agent_id = master_agent_id(m, agent_id);
+	return event;
+}
+
+void master_tell_executor_failure(struct master *m, struct framework *f, const char *agent_id,
+				  const char *executor_id, int status)
+{
+	Mesos__Scheduler__Event *event = failure_make(m, agent_id);
+
+	event->failure->executor_id = master_executor_id(m, executor_id);
+	event->failure->has_status = true;
+	event->failure->status = status;
+	tell(m, f, event);
+}
+
+void master_tell_agent_failure(struct master *m, const char *agent_id)
+{
+	Mesos__Scheduler__Event *event = failure_make(m, agent_id);
+	struct framework *f, *next;
+
+	HASH_ITER (hh, m->frameworks, f, next)
+		tell(m, f, event);
+}
+
+void master_tell_operation_error(struct master *m, struct framework *f,
+				 const Mesos__OperationID *id, const char *message)
+{
+	Mesos__Scheduler__Event *event =
+		event_make(m, MESOS__SCHEDULER__EVENT__TYPE__UPDATE_OPERATION_STATUS);
+	Mesos__OperationStatus *status =
+		STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
+
+	status->operation_id = STEP_NEW(m, Mesos__OperationID, mesos__operation_id__descriptor);
+	status->operation_id->value = master_text(m, id->value);
+	status->state = MESOS__OPERATION_STATE__OPERATION_ERROR;
+	status->message = master_text(m, message);
+	event->update_operation_status =
+		STEP_NEW(m, Mesos__Scheduler__Event__UpdateOperationStatus,
+			 mesos__scheduler__event__update_operation_status__descriptor);
+	event->update_operation_status->status = status;
+	tell(m, f, event);
+}
+
+/* ---- offers ----------------------------------------------------------------- */
+
+/* The resources as this framework may see them. */
+static void offer_resources(struct master *m, const struct offer *o, Mesos__Offer *offer)
+{
+	struct arena *arena = &m->out->arena;
+	size_t kept = 0;
+
+	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
+	for (size_t i = 0; i < offer->n_resources; i++) {
+		Mesos__Resource *r = offer->resources[i];
+
+		if (!strcmp(r->name, "ephemeral_ports"))
+			continue;
+		if (!o->framework->multi_role)
+			r->allocation_info = NULL;
+		if (!o->framework->reservation_refinement)
+			resource_downgrade(arena, r);
+		offer->resources[kept++] = r;
+	}
+	offer->n_resources = kept;
+}
+
+/* Where the agent is found: http://hostname:port/slave(1). */
+static Mesos__URL *offer_url(struct master *m, const struct agent *a)
+{
+	Mesos__URL *url = STEP_NEW(m, Mesos__URL, mesos__url__descriptor);
+	char ip[64];
+
+	pid_ip(a->pid, ip, sizeof(ip));
+	url->scheme = master_text(m, "http");
+	url->address = STEP_NEW(m, Mesos__Address, mesos__address__descriptor);
+	url->address->hostname = a->info->hostname;
+	url->address->ip = master_text(m, ip);
+	url->address->port = pid_port(a->pid);
+	url->path = arena_printf(&m->out->arena, "/%.*s", (int)strcspn(a->pid, "@"), a->pid);
+	return url;
+}
+
+static void offer_executors(struct master *m, const struct offer *o, Mesos__Offer *offer)
+{
+	struct executor *e, *next;
+
+	HASH_ITER (hh, o->agent->executors, e, next) {
+		if (e->framework == o->framework)
+			proto_push(&m->out->arena, offer->n_executor_ids, offer->executor_ids,
+				   e->info->executor_id);
+	}
+}
+
+static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
+{
+	Mesos__Offer *offer = STEP_NEW(m, Mesos__Offer, mesos__offer__descriptor);
+	const struct agent *a = o->agent;
+
+	offer->id = master_offer_id(m, o->id);
+	offer->framework_id = master_framework_id(m, o->framework->id);
+	offer->agent_id = master_agent_id(m, a->id);
+	offer->hostname = a->info->hostname;
+	offer->url = offer_url(m, a);
+	offer_resources(m, o, offer);
+	offer->n_attributes = a->info->n_attributes;
+	offer->attributes = a->info->attributes;
+	offer->domain = a->info->domain;
+	offer_executors(m, o, offer);
+	if (o->framework->multi_role) {
+		offer->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
+						  mesos__resource__allocation_info__descriptor);
+		offer->allocation_info->role = master_text(m, o->role);
+	}
+	/* Agent messages are borrowed: the copy makes the event self-contained. */
+	return STEP_COPY(m, offer);
+}
+
+void master_offers_event_add(struct master *m, struct offer *o)
+{
+	struct framework *f = o->framework;
+
+	if (!f->offers_event) {
+		f->offers_event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__OFFERS);
+		f->offers_event->offers = STEP_NEW(m, Mesos__Scheduler__Event__Offers,
+						   mesos__scheduler__event__offers__descriptor);
+	}
+	proto_push(&m->out->arena, f->offers_event->offers->n_offers,
+		   f->offers_event->offers->offers, offer_message(m, o));
+	f->counters.offers_sent++;
+}
+
+void master_offers_event_send(struct master *m, struct framework *f)
+{
+	Mesos__Scheduler__Event *event = f->offers_event;
+
+	f->offers_event = NULL;
+	tell(m, f, event);
+}
