@@ -23,6 +23,7 @@ import processes
 from processes import SCALE, Timeout, wait_for
 from scheduler import Scheduler
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 IP = "127.0.0.1"
 MESITA = os.path.abspath(os.environ.get("MESITA", "build/mesita"))
 MASTER_FLAGS = {"allocation_interval": "100ms"}

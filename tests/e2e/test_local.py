@@ -1,0 +1,161 @@
+"""`mesita local` and `mesita run`: one command each, and nothing left behind."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+import harness
+import processes
+from harness import get_json, wait_for
+from scheduler import Scheduler
+
+
+class LocalTestCase(harness.TestCase):
+    agents = None
+
+    def start(self, *flags, count=2):
+        """Starts `mesita local --json`; returns the process and what it printed."""
+        argv = [harness.MESITA, "local", "--agents=%d" % count, "--port=0", "--json",
+                "--work_dir=" + self.temporary(), *flags]
+        process = processes.spawn(argv, env=harness.clean_environment(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        return process, self.read_line(process)
+
+    def read_line(self, process):
+        line, deadline = b"", time.monotonic() + 20 * processes.SCALE
+        while not line.endswith(b"\n"):
+            left = max(0, deadline - time.monotonic())
+            if not select.select([process.stdout], [], [], left)[0]:
+                self.fail("mesita local said nothing in time")
+            more = os.read(process.stdout.fileno(), 1)
+            if not more:
+                self.fail("mesita local ended: %s" % process.stderr.read().decode())
+            line += more
+        return json.loads(line)
+
+    @staticmethod
+    def address(text):
+        host, port = text.rsplit(":", 1)
+        return host, int(port)
+
+
+class Local(LocalTestCase):
+    def test_ready_means_registered(self):
+        process, ready = self.start(count=3)
+        self.assertEqual(ready["pid"], process.pid)
+        self.assertEqual(len(ready["agents"]), 3)
+        state = get_json(self.address(ready["master"]), "/state")
+        self.assertEqual(state["activated_slaves"], 3)
+        self.assertEqual(sorted(agent["id"] for agent in state["slaves"]),
+                         sorted(agent["id"] for agent in ready["agents"]))
+        for agent in ready["agents"]:
+            self.assertIn("frameworks", get_json(self.address(agent["address"]), "/state"))
+
+    def test_resources(self):
+        _, ready = self.start("--resources=cpus:3;mem:512", count=1)
+        agent = get_json(self.address(ready["master"]), "/state")["slaves"][0]
+        self.assertEqual((agent["resources"]["cpus"], agent["resources"]["mem"]), (3, 512))
+
+    def leaves_nothing(self, number):
+        process, ready = self.start()
+        scheduler = Scheduler(self.address(ready["master"]))
+        self.addCleanup(scheduler.close)
+        scheduler.subscribe()
+        task_id = scheduler.run("sleep 1000")
+        scheduler.wait_state(task_id, "TASK_RUNNING")
+        before = processes.descendants()
+        # The supervisor, the master, two agents, an executor and its task.
+        self.assertGreaterEqual(len(before), 6)
+        process.send_signal(number)
+        process.wait(15 * processes.SCALE)
+        wait_for(lambda: not [pid for pid in before if processes.alive(pid)],
+                 "end of all processes", 20)
+        return process.returncode
+
+    def test_sigterm(self):
+        self.assertEqual(self.leaves_nothing(signal.SIGTERM), 0)
+
+    def test_sigint(self):
+        self.assertIn(self.leaves_nothing(signal.SIGINT), (0, 130))
+
+    def test_sigkill(self):
+        self.assertEqual(self.leaves_nothing(signal.SIGKILL), -signal.SIGKILL)
+
+
+class Run(LocalTestCase):
+    def setUp(self):
+        super().setUp()
+        self.process, self.ready = self.start(count=1)
+        self.at = "--master=" + self.ready["master"]
+
+    def test_success(self):
+        code, out, err = harness.run(["run", self.at, "--name=job", "--instances=5", "--cpus=0.1",
+                                      "--mem=32", "--command=echo from-the-task"])
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(out.count("TASK_FINISHED"), 5, out)
+        self.assertIn("from-the-task", out)
+
+    def test_failure(self):
+        code, out, err = harness.run(["run", self.at, "--name=job", "--cpus=0.1", "--mem=32",
+                                      "--command=exit 7"])
+        self.assertNotEqual(code, 0)
+        self.assertIn("TASK_FAILED", out + err)
+        self.assertIn("7", out + err)
+
+    def test_one_failure_of_many(self):
+        once = os.path.join(self.temporary(), "once")
+        os.chmod(os.path.dirname(once), 0o777)
+        code, out, err = harness.run(["run", self.at, "--name=job", "--instances=4", "--cpus=0.1",
+                                      "--mem=32", "--command=! mkdir %s" % once])
+        self.assertNotEqual(code, 0)
+        self.assertEqual((out + err).count("TASK_FAILED"), 1, out + err)
+
+    def test_environment_reaches_the_task(self):
+        code, out, err = harness.run(["run", self.at, "--name=job", "--cpus=0.1", "--mem=32",
+                                      "--env=GREETING=good day",
+                                      "--command=echo \"<$GREETING>\""])
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("<good day>", out)
+
+    def test_no_master(self):
+        code, _, err = harness.run(["run", "--master=127.0.0.1:%d" % harness.free_port(),
+                                    "--command=true"], timeout=30)
+        self.assertNotEqual(code, 0)
+        self.assertTrue(err.strip())
+
+
+class Commands(harness.TestCase):
+    agents = None
+
+    def test_help_and_version(self):
+        code, out, _ = harness.run(["help"])
+        self.assertEqual(code, 0)
+        for command in ("master", "agent", "local", "run", "ps", "logs", "kill", "version"):
+            self.assertIn(command, out)
+        code, out, _ = harness.run(["version"])
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"\d+\.\d+\.\d+")
+
+    def test_unknown_flag_names_the_nearest(self):
+        for role in ("master", "agent"):
+            code, out, err = harness.run([role, "--work_dirr=/tmp/x"])
+            self.assertNotEqual(code, 0)
+            self.assertIn("work_dir", (out + err).replace("work_dirr", ""))
+
+    def test_names_of_mesos(self):
+        prefix = self.temporary()
+        root = os.path.dirname(os.path.dirname(harness.HERE))
+        done = processes.spawn([os.path.join(root, "deploy/install"), harness.MESITA, prefix],
+                               stdout=subprocess.DEVNULL)
+        self.assertEqual(done.wait(20), 0)
+        for name in ("mesos-master", "mesos-agent", "mesos-slave", "mesos-local"):
+            process = processes.spawn([os.path.join(prefix, "bin", name), "--help"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            out = process.communicate(timeout=20)[0].decode()
+            self.assertEqual(process.returncode, 0, out)
+            self.assertIn("--", out)
