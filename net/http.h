@@ -8,7 +8,8 @@
  * answer are handled at once and their answers wait (spec/master.md 1.4).
  *
  * Limits: head 80 KiB, body `body_max`, a client that sends its head or body too
- * slowly or does not read its answer is closed (constants in net/http_limits.h).
+ * slowly or does not read its answer is closed (constants in net/limits.h).
+ * A connection that is merely idle is kept.
  * Bodies with Content-Encoding gzip are inflated (bounded). Answers of 1 KiB and
  * more are gzipped when the client accepts it, streams never.
  *
@@ -62,6 +63,12 @@ struct http_server_options {
 	size_t body_max;     /* bytes; larger bodies are answered 413 and closed */
 	http_handler *handler;
 	void *context;
+	/* Overrides of net/limits.h, 0 = the constant there. */
+	int head_timeout_ms;
+	int body_timeout_ms;
+	int write_timeout_ms;
+	int linger_ms;
+	size_t connections_max;
 };
 
 int http_server_create(const struct http_server_options *options, struct http_server **out,
@@ -87,8 +94,9 @@ const char *http_local(const struct http_request *request);
  * value, ended by NULL; or NULL. */
 void http_reply(struct http_request *request, int status, const char *content_type,
 		const void *body, size_t len, const char *const *extra);
-/* Plain-text answer without Content-Type; NULL text = Mesos' default for the
- * status ("404 Not Found."). */
+/* Plain text with Mesos' "text/plain; charset=utf-8", without Content-Type if it is
+ * empty. NULL text = Mesos' default for the status: "404 Not Found." for errors,
+ * else empty. */
 void http_reply_text(struct http_request *request, int status, const char *text);
 void http_reply_json(struct http_request *request, int status, const struct buf *json);
 /* 405 with Allow, in Mesos' words. `allowed` like "POST" or "GET, POST". */

@@ -1,0 +1,584 @@
+/* HTTP client, see client.h: a queue of operations and at most one live connection.
+ *
+ * The first operation of the queue is the one on the wire once `sent`. A connection
+ * that breaks fails that operation only; the next one opens a new connection. Failures
+ * come as answers with status 0: cannot connect, closed early, not HTTP, answer too
+ * long, timed out. */
+#include "net/client.h"
+
+#include <http_parser.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "net/dial.h"
+#include "net/limits.h"
+#include "net/output.h"
+#include "net/recordio.h"
+
+struct operation {
+	struct list link;
+	struct buf bytes; /* the request */
+	bool head_only;	  /* an answer to HEAD has no body */
+	bool streaming;
+	bool opened;	   /* `opened` of the stream was called */
+	uint64_t deadline; /* loop time, 0 = none */
+	void (*answered)(void *context, const struct http_answer *answer);
+	struct http_stream_handlers handlers;
+	void *context;
+};
+
+enum field { FIELD_OTHER, FIELD_TYPE, FIELD_STREAM_ID, FIELD_LOCATION, FIELD_COUNT };
+
+/* One TCP connection. Outlives the client while its handle is closing. */
+struct wire {
+	struct http_client *client; /* NULL: forgotten */
+	uv_tcp_t tcp;
+	struct dial dial;
+	struct output output;
+	http_parser parser;
+	bool dialing;
+	bool open;
+	bool closed;
+	uint64_t deadline; /* of connecting, loop time */
+	bool sent;	   /* the first operation is on its way */
+	bool in_value;
+	struct buf name; /* of the header being read */
+	struct buf fields[FIELD_COUNT];
+	enum field field;
+	struct buf body;
+	struct recordio_decoder records;
+	char read_buffer[16 * 1024];
+};
+
+struct http_client {
+	uv_loop_t *loop;
+	char *host;
+	int port;
+	struct wire *wire;
+	struct list operations;
+	struct list failed; /* to be told at the next timer call */
+	uv_timer_t timer;   /* deadlines, and work that must not run inside a call */
+	bool closing;
+	struct err why; /* of the last broken connection */
+};
+
+static void proceed(struct http_client *client);
+static void arm_timer(struct http_client *client);
+
+/* -- operations -- */
+
+static void free_operation(struct operation *operation)
+{
+	list_remove(&operation->link);
+	buf_free(&operation->bytes);
+	free(operation);
+}
+
+/* `opened` if it was not called yet, then `ended`, unless the owner closes meanwhile. */
+static void end_stream(struct http_client *client, struct operation *operation,
+		       const struct http_answer *answer, const char *why)
+{
+	if (!operation->opened && operation->handlers.opened)
+		operation->handlers.opened(operation->context, answer);
+	if (operation->handlers.ended && !client->closing)
+		operation->handlers.ended(operation->context, why);
+}
+
+static void fail_operation(struct http_client *client, struct operation *operation)
+{
+	const char *why = client->why.text;
+	struct http_answer answer = {.error = why,
+				     .content_type = "",
+				     .stream_id = "",
+				     .location = "",
+				     .body = SLICE("")};
+
+	list_remove(&operation->link);
+	if (operation->streaming)
+		end_stream(client, operation, &answer, why);
+	else
+		operation->answered(operation->context, &answer);
+	free_operation(operation);
+}
+
+static void encode(struct operation *operation, struct http_client *client, const char *method,
+		   const char *path, const char *const *headers, const void *body, size_t len)
+{
+	struct buf *out = &operation->bytes;
+
+	buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s:%d\r\n", method, path, client->host,
+		   client->port);
+	for (; headers && headers[0]; headers += 2)
+		buf_printf(out, "%s: %s\r\n", headers[0], headers[1]);
+	if (len > 0 || strcmp(method, "GET") != 0)
+		buf_printf(out, "Content-Length: %zu\r\n", len);
+	buf_puts(out, "\r\n");
+	if (len > 0)
+		buf_append(out, body, len);
+}
+
+/* -- a connection's end -- */
+
+static void free_wire(struct wire *wire)
+{
+	if (!wire->closed || wire->dialing)
+		return;
+	output_free(&wire->output);
+	buf_free(&wire->name);
+	for (int i = 0; i < FIELD_COUNT; i++)
+		buf_free(&wire->fields[i]);
+	buf_free(&wire->body);
+	recordio_free(&wire->records);
+	free(wire);
+}
+
+static void on_wire_closed(uv_handle_t *handle)
+{
+	struct wire *wire = handle->data;
+
+	wire->closed = true;
+	free_wire(wire);
+}
+
+static void forget_wire(struct wire *wire)
+{
+	if (wire->client)
+		wire->client->wire = NULL;
+	wire->client = NULL;
+	if (wire->dialing)
+		dial_cancel(&wire->dial);
+	if (!uv_is_closing((uv_handle_t *)&wire->tcp))
+		uv_close((uv_handle_t *)&wire->tcp, on_wire_closed);
+}
+
+/* The connection broke. The operation on it (or the one it was opened for) fails, from
+ * the loop. */
+static void break_wire(struct wire *wire, const char *why)
+{
+	struct http_client *client = wire->client;
+
+	if (!client)
+		return;
+	struct operation *operation = list_first(&client->operations, struct operation, link);
+	bool affected = operation && (wire->sent || !wire->open);
+	forget_wire(wire);
+	err_set(&client->why, ERR_IO, "%s:%d: %s", client->host, client->port, why);
+	if (affected) {
+		list_remove(&operation->link);
+		list_append(&client->failed, &operation->link);
+	}
+	arm_timer(client);
+}
+
+/* -- the answer -- */
+
+static struct wire *wire_of(http_parser *parser)
+{
+	return parser->data;
+}
+
+static struct operation *operation_of(struct wire *wire)
+{
+	return list_first(&wire->client->operations, struct operation, link);
+}
+
+static int on_begin(http_parser *parser)
+{
+	struct wire *wire = wire_of(parser);
+
+	/* Bytes that nobody asked for. */
+	if (!wire->sent)
+		return 1;
+	for (int i = 0; i < FIELD_COUNT; i++)
+		buf_clear(&wire->fields[i]);
+	buf_clear(&wire->name);
+	buf_clear(&wire->body);
+	wire->in_value = false;
+	return 0;
+}
+
+static int on_name(http_parser *parser, const char *data, size_t len)
+{
+	struct wire *wire = wire_of(parser);
+
+	if (wire->in_value)
+		buf_clear(&wire->name);
+	wire->in_value = false;
+	buf_append(&wire->name, data, len);
+	return wire->name.len > HTTP_HEAD_MAX;
+}
+
+static int on_value(http_parser *parser, const char *data, size_t len)
+{
+	static const char *const names[FIELD_COUNT] = {
+		[FIELD_TYPE] = "Content-Type",
+		[FIELD_STREAM_ID] = "Mesos-Stream-Id",
+		[FIELD_LOCATION] = "Location",
+	};
+	struct wire *wire = wire_of(parser);
+
+	if (!wire->in_value) {
+		wire->field = FIELD_OTHER;
+		for (int i = FIELD_TYPE; i < FIELD_COUNT; i++)
+			if (strcasecmp(wire->name.data ? wire->name.data : "", names[i]) == 0)
+				wire->field = (enum field)i;
+		buf_clear(&wire->fields[wire->field]);
+	}
+	wire->in_value = true;
+	if (wire->field != FIELD_OTHER)
+		buf_append(&wire->fields[wire->field], data, len);
+	return wire->fields[wire->field].len > HTTP_HEAD_MAX;
+}
+
+static const char *text_of(const struct buf *buf)
+{
+	return buf->data ? buf->data : "";
+}
+
+static struct http_answer answer_of(struct wire *wire)
+{
+	return (struct http_answer){
+		.status = wire->parser.status_code,
+		.content_type = text_of(&wire->fields[FIELD_TYPE]),
+		.stream_id = text_of(&wire->fields[FIELD_STREAM_ID]),
+		.location = text_of(&wire->fields[FIELD_LOCATION]),
+		.body = {text_of(&wire->body), wire->body.len},
+	};
+}
+
+static int on_head(http_parser *parser)
+{
+	struct wire *wire = wire_of(parser);
+	struct operation *operation = operation_of(wire);
+
+	if (operation->streaming && parser->status_code == 200) {
+		struct http_answer answer = answer_of(wire);
+		operation->opened = true;
+		operation->deadline = 0;
+		recordio_free(&wire->records);
+		recordio_init(&wire->records, CLIENT_RECORD_MAX);
+		if (operation->handlers.opened)
+			operation->handlers.opened(operation->context, &answer);
+		if (!wire->client)
+			return -1;
+	}
+	return operation->head_only ? 1 : 0;
+}
+
+static void on_record(void *context, struct slice record)
+{
+	struct wire *wire = context;
+
+	/* The owner may have closed the client in an earlier record. */
+	if (!wire->client)
+		return;
+	struct operation *operation = operation_of(wire);
+	if (operation->handlers.record)
+		operation->handlers.record(operation->context, record);
+}
+
+static int on_body(http_parser *parser, const char *data, size_t len)
+{
+	struct wire *wire = wire_of(parser);
+	struct err err;
+
+	if (operation_of(wire)->opened) {
+		if (recordio_feed(&wire->records, data, len, on_record, wire, &err) != 0) {
+			break_wire(wire, err.text);
+			return 1;
+		}
+		return wire->client ? 0 : 1;
+	}
+	if (len > CLIENT_BODY_MAX - wire->body.len) {
+		break_wire(wire, "the answer is too long");
+		return 1;
+	}
+	buf_append(&wire->body, data, len);
+	return 0;
+}
+
+static int on_complete(http_parser *parser)
+{
+	struct wire *wire = wire_of(parser);
+	struct http_client *client = wire->client;
+	struct operation *operation = operation_of(wire);
+	bool keep = http_should_keep_alive(parser);
+
+	if (parser->status_code < 200)
+		return 0;
+	struct http_answer answer = answer_of(wire);
+	struct buf body = wire->body;
+	wire->body = BUF_INIT;
+	list_remove(&operation->link);
+	wire->sent = false;
+	arm_timer(client);
+	if (!keep)
+		forget_wire(wire);
+	if (operation->streaming)
+		end_stream(client, operation, &answer,
+			   operation->opened ? "end of stream" : "refused");
+	else
+		operation->answered(operation->context, &answer);
+	free_operation(operation);
+	buf_free(&body);
+	/* The client lives at least until its timer's close callback. */
+	if (!client->closing)
+		proceed(client);
+	return wire->client ? 0 : 1;
+}
+
+static const http_parser_settings settings = {
+	.on_message_begin = on_begin,
+	.on_header_field = on_name,
+	.on_header_value = on_value,
+	.on_headers_complete = on_head,
+	.on_body = on_body,
+	.on_message_complete = on_complete,
+};
+
+/* -- the connection -- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+	struct wire *wire = handle->data;
+
+	*out = uv_buf_init(wire->read_buffer, sizeof(wire->read_buffer));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+{
+	struct wire *wire = stream->data;
+
+	if (count == 0 || !wire->client)
+		return;
+	if (count < 0) {
+		/* An answer without a length ends with the connection. */
+		if (count == UV_EOF && wire->sent)
+			http_parser_execute(&wire->parser, &settings, NULL, 0);
+		break_wire(wire, count == UV_EOF ? "connection closed" : uv_strerror((int)count));
+		return;
+	}
+	size_t used = http_parser_execute(&wire->parser, &settings, bytes->base, (size_t)count);
+	if (used != (size_t)count || wire->parser.upgrade ||
+	    HTTP_PARSER_ERRNO(&wire->parser) != HPE_OK)
+		break_wire(wire, "the answer is not HTTP");
+}
+
+static void on_written(struct output *output, int status)
+{
+	struct wire *wire = container_of(output, struct wire, output);
+
+	if (status != 0)
+		break_wire(wire, uv_strerror(status));
+	else if (output_flush(output) != 0)
+		break_wire(wire, "write failed");
+}
+
+static void on_dialed(struct dial *dial, int status)
+{
+	struct wire *wire = container_of(dial, struct wire, dial);
+
+	wire->dialing = false;
+	if (!wire->client) {
+		free_wire(wire);
+		return;
+	}
+	if (status == 0)
+		status = uv_read_start((uv_stream_t *)&wire->tcp, on_alloc, on_read);
+	if (status != 0) {
+		break_wire(wire, uv_strerror(status));
+		return;
+	}
+	wire->open = true;
+	uv_tcp_nodelay(&wire->tcp, 1);
+	uv_tcp_keepalive(&wire->tcp, 1, TCP_KEEPALIVE_SECONDS);
+	arm_timer(wire->client);
+	proceed(wire->client);
+}
+
+static void open_wire(struct http_client *client)
+{
+	struct wire *wire = xcalloc(1, sizeof(*wire));
+
+	wire->client = client;
+	client->wire = wire;
+	uv_tcp_init(client->loop, &wire->tcp);
+	wire->tcp.data = wire;
+	output_init(&wire->output, (uv_stream_t *)&wire->tcp, on_written);
+	http_parser_init(&wire->parser, HTTP_RESPONSE);
+	wire->parser.data = wire;
+	recordio_init(&wire->records, CLIENT_RECORD_MAX);
+	int rv = dial_start(&wire->dial, &wire->tcp, client->host, client->port, on_dialed);
+	wire->dialing = rv == 0;
+	wire->deadline = uv_now(client->loop) + CLIENT_CONNECT_TIMEOUT_MS;
+	if (rv != 0)
+		break_wire(wire, uv_strerror(rv));
+	else
+		arm_timer(client);
+}
+
+/* Puts the first operation on its way if nothing is. */
+static void proceed(struct http_client *client)
+{
+	struct operation *operation = list_first(&client->operations, struct operation, link);
+	struct wire *wire = client->wire;
+
+	if (!operation || !list_empty(&client->failed))
+		return;
+	if (!wire) {
+		open_wire(client);
+		return;
+	}
+	if (!wire->open || wire->sent)
+		return;
+	wire->sent = true;
+	buf_append(&wire->output.queued, operation->bytes.data, operation->bytes.len);
+	buf_free(&operation->bytes);
+	int rv = output_flush(&wire->output);
+	if (rv != 0)
+		break_wire(wire, uv_strerror(rv));
+}
+
+/* -- time -- */
+
+static void expire(struct http_client *client)
+{
+	uint64_t now = uv_now(client->loop);
+	struct operation *operation, *next;
+	struct operation *first = list_first(&client->operations, struct operation, link);
+	bool on_wire = false;
+
+	list_for_each (operation, next, &client->operations, link) {
+		if (operation->deadline == 0 || operation->deadline > now)
+			continue;
+		if (operation == first)
+			on_wire = true;
+		list_remove(&operation->link);
+		list_append(&client->failed, &operation->link);
+		err_set(&client->why, ERR_IO, "%s:%d: timed out", client->host, client->port);
+	}
+	if (client->wire && !client->wire->open && client->wire->deadline <= now)
+		break_wire(client->wire, uv_strerror(UV_ETIMEDOUT));
+	/* Its answer may still come; nobody else may take it for his. */
+	if (on_wire && client->wire && client->wire->sent)
+		forget_wire(client->wire);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct http_client *client = timer->data;
+	struct operation *operation;
+
+	expire(client);
+	while (!client->closing &&
+	       (operation = list_first(&client->failed, struct operation, link)))
+		fail_operation(client, operation);
+	if (client->closing)
+		return;
+	proceed(client);
+	arm_timer(client);
+}
+
+static void arm_timer(struct http_client *client)
+{
+	uint64_t now = uv_now(client->loop);
+	uint64_t first = UINT64_MAX;
+	struct operation *operation, *next;
+
+	if (client->closing)
+		return;
+	if (!list_empty(&client->failed))
+		first = now;
+	if (client->wire && !client->wire->open && client->wire->deadline < first)
+		first = client->wire->deadline;
+	list_for_each (operation, next, &client->operations, link)
+		if (operation->deadline && operation->deadline < first)
+			first = operation->deadline;
+	if (first == UINT64_MAX)
+		uv_timer_stop(&client->timer);
+	else
+		uv_timer_start(&client->timer, on_timer, first > now ? first - now : 0, 0);
+}
+
+/* -- the interface -- */
+
+struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port)
+{
+	struct http_client *client = xcalloc(1, sizeof(*client));
+
+	client->loop = loop;
+	client->host = xstrdup(host);
+	client->port = port;
+	list_init(&client->operations);
+	list_init(&client->failed);
+	uv_timer_init(loop, &client->timer);
+	client->timer.data = client;
+	return client;
+}
+
+static void on_client_closed(uv_handle_t *handle)
+{
+	struct http_client *client = handle->data;
+	struct operation *operation;
+
+	while ((operation = list_first(&client->operations, struct operation, link)))
+		free_operation(operation);
+	while ((operation = list_first(&client->failed, struct operation, link)))
+		free_operation(operation);
+	free(client->host);
+	free(client);
+}
+
+void http_client_close(struct http_client *client)
+{
+	if (client->closing)
+		return;
+	client->closing = true;
+	if (client->wire)
+		forget_wire(client->wire);
+	uv_close((uv_handle_t *)&client->timer, on_client_closed);
+}
+
+static struct operation *enqueue(struct http_client *client, const char *method, const char *path,
+				 const char *const *headers, const void *body, size_t len,
+				 int timeout_ms, void *context)
+{
+	struct operation *operation = xcalloc(1, sizeof(*operation));
+
+	operation->context = context;
+	operation->head_only = strcmp(method, "HEAD") == 0;
+	if (timeout_ms > 0)
+		operation->deadline = uv_now(client->loop) + (uint64_t)timeout_ms;
+	encode(operation, client, method, path, headers, body, len);
+	list_append(&client->operations, &operation->link);
+	return operation;
+}
+
+void http_client_send(struct http_client *client, const char *method, const char *path,
+		      const char *const *headers, const void *body, size_t len, int timeout_ms,
+		      void (*answered)(void *context, const struct http_answer *answer),
+		      void *context)
+{
+	if (client->closing)
+		return;
+	struct operation *operation =
+		enqueue(client, method, path, headers, body, len, timeout_ms, context);
+	operation->answered = answered;
+	proceed(client);
+	arm_timer(client);
+}
+
+void http_client_stream(struct http_client *client, const char *path, const char *const *headers,
+			const void *body, size_t len, const struct http_stream_handlers *handlers,
+			void *context)
+{
+	if (client->closing)
+		return;
+	struct operation *operation = enqueue(client, "POST", path, headers, body, len, 0, context);
+	operation->streaming = true;
+	operation->handlers = *handlers;
+	proceed(client);
+}

@@ -1,0 +1,122 @@
+/* Whole answers: status line, headers, body, compressed when the client takes it. */
+#include "net/http_internal.h"
+
+#include <string.h>
+
+#include "net/gzip.h"
+
+#define TEXT_PLAIN "text/plain; charset=utf-8"
+
+const char *http_status_text(int status)
+{
+	switch (status) {
+#define STATUS(number, name, text)                                                                 \
+	case number:                                                                               \
+		return #text;
+		HTTP_STATUS_MAP(STATUS)
+#undef STATUS
+	default:
+		return "Unknown";
+	}
+}
+
+void http_reply_head(struct http_server *server, struct buf *out, int status)
+{
+	buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_text(status),
+		   http_server_date(server));
+}
+
+void http_reply_headers(struct buf *out, const char *const *extra)
+{
+	for (; extra && extra[0]; extra += 2) {
+		/* A value may quote a client: it must not start a line of its own. */
+		if (strpbrk(extra[0], "\r\n") || strpbrk(extra[1], "\r\n"))
+			continue;
+		buf_puts(out, extra[0]);
+		buf_puts(out, ": ");
+		buf_puts(out, extra[1]);
+		buf_puts(out, "\r\n");
+	}
+}
+
+static bool has_header(const char *const *extra, const char *name)
+{
+	for (; extra && extra[0]; extra += 2)
+		if (strcasecmp(extra[0], name) == 0)
+			return true;
+	return false;
+}
+
+static bool wants_gzip(const struct http_request *request, size_t len, const char *const *extra)
+{
+	const char *accept = http_header(request, "Accept-Encoding");
+
+	return len >= HTTP_GZIP_MIN && accept && http_accepts(accept, "gzip", NULL, "*") &&
+	       !has_header(extra, "Content-Encoding");
+}
+
+void http_reply(struct http_request *request, int status, const char *content_type,
+		const void *body, size_t len, const char *const *extra)
+{
+	struct exchange *exchange = request->answer;
+	struct http_connection *connection = exchange->connection;
+	struct buf packed = BUF_INIT;
+
+	if (!connection || connection->closing) {
+		if (connection)
+			connection->current = NULL;
+		http_exchange_free(exchange);
+		return;
+	}
+	struct buf *out = http_connection_sink(connection);
+	http_reply_head(connection->server, out, status);
+	if (wants_gzip(request, len, extra) && gzip_compress(&packed, body, len) == 0) {
+		body = packed.data;
+		len = packed.len;
+		buf_puts(out, "Content-Encoding: gzip\r\n");
+	}
+	http_reply_headers(out, extra);
+	if (content_type)
+		http_reply_headers(out, (const char *const[]){"Content-Type", content_type, NULL});
+	buf_printf(out, "Content-Length: %zu\r\n\r\n", len);
+	/* The client counts on nothing behind the head of an answer to HEAD. */
+	if (len > 0 && strcmp(request->method, "HEAD") != 0)
+		buf_append(out, body, len);
+	buf_free(&packed);
+	connection->current = NULL;
+	http_connection_answered(connection);
+	http_exchange_free(exchange);
+}
+
+void http_reply_text(struct http_request *request, int status, const char *text)
+{
+	if (!text)
+		text = status < 400 ? ""
+				    : arena_printf(&request->arena, "%d %s.", status,
+						   http_status_text(status));
+	http_reply(request, status, *text ? TEXT_PLAIN : NULL, text, strlen(text), NULL);
+}
+
+void http_reply_json(struct http_request *request, int status, const struct buf *json)
+{
+	http_reply(request, status, http_media_name(HTTP_MEDIA_JSON), json->data, json->len, NULL);
+}
+
+void http_reply_not_allowed(struct http_request *request, const char *allowed)
+{
+	struct buf text = BUF_INIT;
+
+	buf_puts(&text, "405 Method Not Allowed. Expecting one of { '");
+	for (const char *at = allowed; *at; at++) {
+		if (at[0] == ',' && at[1] == ' ') {
+			buf_puts(&text, "', '");
+			at++;
+		} else {
+			buf_putc(&text, *at);
+		}
+	}
+	buf_printf(&text, "' }, but received '%s'.", request->method);
+	http_reply(request, 405, TEXT_PLAIN, text.data, text.len,
+		   (const char *const[]){"Allow", allowed, NULL});
+	buf_free(&text);
+}

@@ -1,0 +1,408 @@
+/* Outbound libprocess messages: one connection a peer address, see libprocess.h.
+ *
+ * A peer lives from the first send or link until its connection breaks or, without a
+ * link, has been idle for a while. When it breaks it leaves the table at once, so that
+ * later sends start afresh; its links are reported from the close callback. What was
+ * queued is lost, as with libprocess: senders repeat what matters. */
+#include "net/libprocess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "net/dial.h"
+#include "net/limits.h"
+#include "net/output.h"
+
+struct linked {
+	struct list link;
+	char pid[];
+};
+
+struct peer {
+	UT_hash_handle hh;
+	struct messenger *messenger;
+	struct list all;
+	struct list dirty;
+	struct list links;
+	uv_tcp_t tcp;
+	struct dial dial;
+	struct output output;
+	bool dialing; /* a dial callback is outstanding */
+	bool open;
+	bool broken; /* not in the table, handle closing or closed */
+	bool closed;
+	uint64_t used;	       /* loop time of the last message, or of the start of dialing */
+	char address[PID_MAX]; /* "host:port", the key */
+};
+
+struct messenger {
+	uv_loop_t *loop;
+	void (*exited)(void *context, const char *pid);
+	void *context;
+	struct peer *table;
+	size_t count;	   /* of `all` */
+	struct list all;   /* also broken ones */
+	struct list dirty; /* with bytes to flush */
+	uv_idle_t flusher;
+	uv_timer_t ticker;
+	int handles;
+	bool closing;
+	char *read_buffer;
+};
+
+static void free_messenger(struct messenger *messenger)
+{
+	if (!messenger->closing || messenger->handles > 0 || messenger->count > 0)
+		return;
+	free(messenger->read_buffer);
+	free(messenger);
+}
+
+/* -- the end of a peer -- */
+
+static void free_peer(struct peer *peer)
+{
+	struct messenger *messenger = peer->messenger;
+	struct linked *linked;
+
+	if (!peer->closed || peer->dialing)
+		return;
+	while ((linked = list_first(&peer->links, struct linked, link))) {
+		/* Out of the list first: the owner may link and unlink in the callback. */
+		list_remove(&linked->link);
+		if (!messenger->closing)
+			messenger->exited(messenger->context, linked->pid);
+		free(linked);
+	}
+	list_remove(&peer->all);
+	messenger->count--;
+	output_free(&peer->output);
+	free(peer);
+	free_messenger(messenger);
+}
+
+static void on_peer_closed(uv_handle_t *handle)
+{
+	struct peer *peer = handle->data;
+
+	peer->closed = true;
+	free_peer(peer);
+}
+
+static void break_peer(struct peer *peer, const char *why)
+{
+	struct messenger *messenger = peer->messenger;
+
+	if (peer->broken)
+		return;
+	if (!messenger->closing && (!list_empty(&peer->links) || !peer->open))
+		log_info("Connection to %s broke: %s", peer->address, why);
+	peer->broken = true;
+	HASH_DEL(messenger->table, peer);
+	list_remove(&peer->dirty);
+	if (peer->dialing)
+		dial_cancel(&peer->dial);
+	uv_close((uv_handle_t *)&peer->tcp, on_peer_closed);
+}
+
+/* -- writing -- */
+
+static void flush_peer(struct peer *peer)
+{
+	int rv = output_flush(&peer->output);
+
+	if (rv != 0)
+		break_peer(peer, uv_strerror(rv));
+}
+
+static void on_turn(uv_idle_t *flusher)
+{
+	struct messenger *messenger = flusher->data;
+	struct peer *peer;
+
+	/* No callback of the owner runs in here, so the list only shrinks. */
+	while ((peer = list_first(&messenger->dirty, struct peer, dirty))) {
+		list_remove(&peer->dirty);
+		flush_peer(peer);
+	}
+	uv_idle_stop(flusher);
+}
+
+static void touch(struct peer *peer)
+{
+	struct messenger *messenger = peer->messenger;
+
+	if (!peer->open || peer->broken || !list_empty(&peer->dirty))
+		return;
+	list_append(&messenger->dirty, &peer->dirty);
+	if (!uv_is_active((uv_handle_t *)&messenger->flusher))
+		uv_idle_start(&messenger->flusher, on_turn);
+}
+
+static void on_written(struct output *output, int status)
+{
+	struct peer *peer = container_of(output, struct peer, output);
+
+	if (status != 0)
+		break_peer(peer, uv_strerror(status));
+	else
+		touch(peer);
+}
+
+/* -- time -- */
+
+static void on_tick(uv_timer_t *ticker)
+{
+	struct messenger *messenger = ticker->data;
+	uint64_t now = uv_now(messenger->loop);
+	struct peer *peer, *next;
+	bool timed = false;
+
+	list_for_each (peer, next, &messenger->all, all) {
+		uint64_t idle = now - peer->used;
+		if (peer->broken)
+			continue;
+		if (!peer->open && idle >= MESSENGER_CONNECT_TIMEOUT_MS)
+			break_peer(peer, uv_strerror(UV_ETIMEDOUT));
+		else if (peer->open && list_empty(&peer->links) && output_idle(&peer->output) &&
+			 idle >= MESSENGER_IDLE_MS)
+			break_peer(peer, "idle");
+		else if (!peer->open || list_empty(&peer->links))
+			timed = true;
+	}
+	if (!timed)
+		uv_timer_stop(ticker);
+}
+
+static void start_ticker(struct messenger *messenger)
+{
+	if (!uv_is_active((uv_handle_t *)&messenger->ticker))
+		uv_timer_start(&messenger->ticker, on_tick, MESSENGER_TICK_MS, MESSENGER_TICK_MS);
+}
+
+/* -- the beginning of a peer -- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+	struct peer *peer = handle->data;
+
+	*out = uv_buf_init(peer->messenger->read_buffer, HTTP_READ_SIZE);
+}
+
+/* Answers say nothing; only the end matters. */
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+{
+	if (count < 0)
+		break_peer(stream->data,
+			   count == UV_EOF ? "closed by peer" : uv_strerror((int)count));
+}
+
+static void on_dialed(struct dial *dial, int status)
+{
+	struct peer *peer = container_of(dial, struct peer, dial);
+
+	peer->dialing = false;
+	if (peer->broken) {
+		free_peer(peer);
+		return;
+	}
+	if (status == 0)
+		status = uv_read_start((uv_stream_t *)&peer->tcp, on_alloc, on_read);
+	if (status != 0) {
+		break_peer(peer, uv_strerror(status));
+		return;
+	}
+	peer->open = true;
+	peer->used = uv_now(peer->messenger->loop);
+	uv_tcp_nodelay(&peer->tcp, 1);
+	uv_tcp_keepalive(&peer->tcp, 1, TCP_KEEPALIVE_SECONDS);
+	touch(peer);
+}
+
+static struct peer *find_peer(struct messenger *messenger, const char *address)
+{
+	struct peer *peer;
+
+	HASH_FIND_STR(messenger->table, address, peer);
+	return peer;
+}
+
+/* Finds or makes the peer of an address. The new one may be broken already. */
+static struct peer *get_peer(struct messenger *messenger, const char *address, const char *host,
+			     int port)
+{
+	struct peer *peer = find_peer(messenger, address);
+
+	if (peer)
+		return peer;
+	peer = xcalloc(1, sizeof(*peer));
+	peer->messenger = messenger;
+	snprintf(peer->address, sizeof(peer->address), "%s", address);
+	uv_tcp_init(messenger->loop, &peer->tcp);
+	peer->tcp.data = peer;
+	output_init(&peer->output, (uv_stream_t *)&peer->tcp, on_written);
+	list_init(&peer->dirty);
+	list_init(&peer->links);
+	list_append(&messenger->all, &peer->all);
+	messenger->count++;
+	HASH_ADD_STR(messenger->table, address, peer);
+	peer->used = uv_now(messenger->loop);
+
+	int rv = port == 0 ? UV_EINVAL : 0;
+	if (messenger->count > MESSENGER_PEERS_MAX)
+		rv = UV_ENOBUFS;
+	if (rv == 0)
+		rv = dial_start(&peer->dial, &peer->tcp, host, port, on_dialed);
+	peer->dialing = rv == 0;
+	if (rv != 0)
+		break_peer(peer, uv_strerror(rv));
+	else
+		start_ticker(messenger);
+	return peer;
+}
+
+/* -- the interface -- */
+
+struct messenger *messenger_create(uv_loop_t *loop, void (*exited)(void *context, const char *pid),
+				   void *context)
+{
+	struct messenger *messenger = xcalloc(1, sizeof(*messenger));
+
+	messenger->loop = loop;
+	messenger->exited = exited;
+	messenger->context = context;
+	messenger->read_buffer = xmalloc(HTTP_READ_SIZE);
+	list_init(&messenger->all);
+	list_init(&messenger->dirty);
+	uv_idle_init(loop, &messenger->flusher);
+	uv_timer_init(loop, &messenger->ticker);
+	messenger->flusher.data = messenger->ticker.data = messenger;
+	messenger->handles = 2;
+	return messenger;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct messenger *messenger = handle->data;
+
+	messenger->handles--;
+	free_messenger(messenger);
+}
+
+void messenger_close(struct messenger *messenger)
+{
+	struct peer *peer, *next;
+
+	if (messenger->closing)
+		return;
+	messenger->closing = true;
+	list_for_each (peer, next, &messenger->all, all) {
+		/* Last words may still reach the kernel. */
+		if (peer->open && !peer->broken)
+			flush_peer(peer);
+		break_peer(peer, "closing");
+	}
+	uv_close((uv_handle_t *)&messenger->flusher, on_handle_closed);
+	uv_close((uv_handle_t *)&messenger->ticker, on_handle_closed);
+}
+
+static void encode(struct buf *out, const char *from, const char *id, const char *address,
+		   const char *name, const void *body, size_t len)
+{
+	buf_reserve(out, len + 4 * PID_MAX);
+	buf_puts(out, "POST ");
+	if (*id) {
+		buf_putc(out, '/');
+		buf_puts(out, id);
+	}
+	buf_putc(out, '/');
+	buf_puts(out, name);
+	buf_puts(out, " HTTP/1.1\r\nUser-Agent: libprocess/");
+	buf_puts(out, from);
+	buf_puts(out, "\r\nLibprocess-From: ");
+	buf_puts(out, from);
+	buf_puts(out, "\r\nConnection: Keep-Alive\r\nHost: ");
+	buf_puts(out, address);
+	if (len == 0) {
+		buf_puts(out, "\r\n\r\n");
+		return;
+	}
+	buf_printf(out, "\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n", len);
+	buf_append(out, body, len);
+	buf_puts(out, "\r\n0\r\n\r\n");
+}
+
+void messenger_send(struct messenger *messenger, const char *from, const char *to, const char *name,
+		    const void *body, size_t len)
+{
+	char id[PID_MAX], host[PID_MAX];
+	int port;
+
+	if (messenger->closing)
+		return;
+	if (!pid_parse(to, id, host, &port) || port == 0) {
+		log_debug("Dropped %s to '%s': no address", name, to);
+		return;
+	}
+	const char *address = strchr(to, '@') + 1;
+	struct peer *peer = get_peer(messenger, address, host, port);
+	if (peer->broken)
+		return;
+	encode(&peer->output.queued, from, id, address, name, body, len);
+	peer->used = uv_now(messenger->loop);
+	if (output_waiting(&peer->output) > MESSENGER_QUEUE_MAX)
+		break_peer(peer, "it does not take its messages");
+	else
+		touch(peer);
+}
+
+static struct linked *find_link(struct peer *peer, const char *pid)
+{
+	struct linked *linked, *next;
+
+	list_for_each (linked, next, &peer->links, link)
+		if (strcmp(linked->pid, pid) == 0)
+			return linked;
+	return NULL;
+}
+
+void messenger_link(struct messenger *messenger, const char *pid)
+{
+	char host[PID_MAX];
+	int port = 0;
+
+	if (messenger->closing || !pid)
+		return;
+	/* What is no pid gets a peer that is broken from the start: the owner learns
+	 * that nobody is there the same way as for an address where nobody is. */
+	bool valid = pid_parse(pid, NULL, host, &port);
+	struct peer *peer = valid ? get_peer(messenger, strchr(pid, '@') + 1, host, port)
+				  : get_peer(messenger, "", "", 0);
+	if (find_link(peer, pid))
+		return;
+	size_t len = strlen(pid);
+	struct linked *linked = xmalloc(sizeof(*linked) + len + 1);
+	memcpy(linked->pid, pid, len + 1);
+	list_append(&peer->links, &linked->link);
+}
+
+void messenger_unlink(struct messenger *messenger, const char *pid)
+{
+	struct peer *peer, *next;
+
+	/* Broken peers whose report is due have the link, too. */
+	list_for_each (peer, next, &messenger->all, all) {
+		struct linked *linked = find_link(peer, pid);
+		if (!linked)
+			continue;
+		list_remove(&linked->link);
+		free(linked);
+		if (!peer->broken && list_empty(&peer->links)) {
+			peer->used = uv_now(messenger->loop);
+			start_ticker(messenger);
+		}
+	}
+}
