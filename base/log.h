@@ -1,5 +1,5 @@
 /* Log lines on standard error in glog's shape:
- *   I1121 09:26:48.123456 4711 master.c:120] text
+ *   I1121 09:26:48.123456  4711 master.c:120] text
  * so that eyes and tools trained on Mesos can read them. Control characters of
  * the text (it may quote clients) are escaped. Level and destination are set once
  * by main; each line is one write(2). */

@@ -23,7 +23,8 @@ void uuid_make(struct rng *rng, uint8_t out[UUID_BYTES]);
 void uuid_format(const uint8_t uuid[UUID_BYTES], char out[UUID_TEXT]);
 /* Accepts the 36-character text form. */
 bool uuid_parse(const char *text, uint8_t out[UUID_BYTES]);
-/* Whether 16 bytes are an RFC 4122 UUID of version 1-5 (all zero bytes too). */
+/* Whether `data` is 16 bytes with the mark of an RFC 4122 UUID of version 1-5. All zero
+ * bytes have none. */
 bool uuid_valid(const void *data, size_t len);
 
 #endif

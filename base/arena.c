@@ -1,0 +1,213 @@
+/* Arena and the heap functions that abort when memory runs out.
+ *
+ * Blocks double from 1 KiB to 64 KiB. A request too large for a block gets one of its own
+ * behind the head, so that the room left in the head is not lost.
+ */
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT 16
+#define FIRST_BLOCK 1024
+#define LAST_BLOCK (64 * 1024)
+
+struct arena_block {
+	struct arena_block *next;
+	size_t size; /* of data */
+	size_t used;
+	_Alignas(ALIGNMENT) char data[];
+};
+
+static _Noreturn void out_of_memory(size_t size)
+{
+	fprintf(stderr, "out of memory: cannot allocate %zu bytes\n", size);
+	abort();
+}
+
+void arena_init(struct arena *arena)
+{
+	arena->head = NULL;
+	arena->used = 0;
+}
+
+void arena_free(struct arena *arena)
+{
+	struct arena_block *block = arena->head;
+
+	while (block) {
+		struct arena_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+	arena_init(arena);
+}
+
+static struct arena_block *block_new(size_t size)
+{
+	struct arena_block *block;
+
+	if (size > SIZE_MAX - sizeof(*block))
+		out_of_memory(size);
+	block = xmalloc(sizeof(*block) + size);
+	block->next = NULL;
+	block->size = size;
+	block->used = 0;
+	return block;
+}
+
+static struct arena_block *block_with_room(struct arena *arena, size_t size)
+{
+	struct arena_block *head = arena->head, *block;
+	size_t usual = FIRST_BLOCK;
+
+	if (head && head->size - head->used >= size)
+		return head;
+	if (head)
+		usual = head->size < LAST_BLOCK / 2 ? head->size * 2 : LAST_BLOCK;
+	if (size > usual / 2) {
+		block = block_new(size);
+		if (head) {
+			block->next = head->next;
+			head->next = block;
+			return block;
+		}
+	} else {
+		block = block_new(usual);
+		block->next = head;
+	}
+	arena->head = block;
+	return block;
+}
+
+/* Not zeroed. */
+static void *arena_take(struct arena *arena, size_t size)
+{
+	struct arena_block *block;
+	void *memory;
+
+	if (size > SIZE_MAX - ALIGNMENT)
+		out_of_memory(size);
+	size = size ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
+	block = block_with_room(arena, size);
+	memory = block->data + block->used;
+	block->used += size;
+	arena->used += size;
+	return memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	return memset(arena_take(arena, size), 0, size);
+}
+
+void *arena_memdup(struct arena *arena, const void *data, size_t len)
+{
+	void *copy = arena_take(arena, len);
+
+	return len ? memcpy(copy, data, len) : copy;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t len)
+{
+	char *copy;
+
+	if (len == SIZE_MAX)
+		out_of_memory(len);
+	copy = arena_take(arena, len + 1);
+	if (len)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args, again;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, args);
+	if (len < 0)
+		len = 0;
+	text = arena_take(arena, (size_t)len + 1);
+	if (vsnprintf(text, (size_t)len + 1, format, again) < 0)
+		text[0] = '\0';
+	va_end(again);
+	va_end(args);
+	return text;
+}
+
+void *xmalloc(size_t size)
+{
+	void *memory = malloc(size ? size : 1);
+
+	if (!memory)
+		out_of_memory(size);
+	return memory;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	void *memory = calloc(count ? count : 1, size ? size : 1);
+
+	if (!memory)
+		out_of_memory(count);
+	return memory;
+}
+
+void *xrealloc(void *pointer, size_t size)
+{
+	void *memory = realloc(pointer, size ? size : 1);
+
+	if (!memory)
+		out_of_memory(size);
+	return memory;
+}
+
+void *xmemdup(const void *data, size_t len)
+{
+	void *copy = xmalloc(len);
+
+	return len ? memcpy(copy, data, len) : copy;
+}
+
+char *xstrndup(const char *text, size_t len)
+{
+	char *copy;
+
+	if (len == SIZE_MAX)
+		out_of_memory(len);
+	copy = xmalloc(len + 1);
+	if (len)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *xstrdup(const char *text)
+{
+	return xstrndup(text, strlen(text));
+}
+
+char *xprintf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		out_of_memory(0);
+	va_end(args);
+	return text;
+}

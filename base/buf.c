@@ -1,0 +1,127 @@
+/* Growable byte buffer: capacity doubles, one byte more than counted holds the NUL. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+#define FIRST_CAPACITY 64
+
+void buf_free(struct buf *buf)
+{
+	free(buf->data);
+	*buf = BUF_INIT;
+}
+
+void buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
+
+void buf_reserve(struct buf *buf, size_t more)
+{
+	size_t need, cap = buf->cap ? buf->cap : FIRST_CAPACITY;
+
+	/* A length that wraps is asked of the heap as it is: refused, with the message. */
+	if (__builtin_add_overflow(buf->len, more, &need) || need >= SIZE_MAX / 2)
+		need = SIZE_MAX - 1;
+	need++;
+	if (buf->data && need <= buf->cap)
+		return;
+	while (cap < need)
+		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+	buf->data = xrealloc(buf->data, cap);
+	buf->cap = cap;
+	buf->data[buf->len] = '\0';
+}
+
+void buf_append(struct buf *buf, const void *data, size_t len)
+{
+	buf_reserve(buf, len);
+	if (len)
+		memcpy(buf->data + buf->len, data, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+void buf_puts(struct buf *buf, const char *text)
+{
+	buf_append(buf, text, strlen(text));
+}
+
+void buf_putc(struct buf *buf, char c)
+{
+	buf_append(buf, &c, 1);
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+	va_list args, again;
+	size_t room;
+	int len;
+
+	buf_reserve(buf, FIRST_CAPACITY - 1);
+	room = buf->cap - buf->len;
+	va_start(args, format);
+	va_copy(again, args);
+	len = vsnprintf(buf->data + buf->len, room, format, args);
+	if (len >= 0 && (size_t)len >= room) {
+		buf_reserve(buf, (size_t)len);
+		len = vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
+	}
+	if (len > 0)
+		buf->len += (size_t)len;
+	buf->data[buf->len] = '\0';
+	va_end(again);
+	va_end(args);
+}
+
+void buf_consume(struct buf *buf, size_t len)
+{
+	if (len > buf->len)
+		len = buf->len;
+	if (!len)
+		return;
+	memmove(buf->data, buf->data + len, buf->len - len + 1);
+	buf->len -= len;
+}
+
+char *buf_take(struct buf *buf)
+{
+	char *data;
+
+	buf_reserve(buf, 0);
+	data = buf->data;
+	*buf = BUF_INIT;
+	return data;
+}
+
+struct slice slice_of(const char *text)
+{
+	return (struct slice){text ? text : "", text ? strlen(text) : 0};
+}
+
+bool slice_eq(struct slice slice, const char *text)
+{
+	size_t len = strlen(text);
+
+	return slice.len == len && (!len || memcmp(slice.data, text, len) == 0);
+}
+
+bool str_has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool str_has_suffix(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), tail = strlen(suffix);
+
+	return len >= tail && memcmp(text + len - tail, suffix, tail) == 0;
+}
