@@ -1,0 +1,46 @@
+"""mesos-go (Go): its own example scheduler and executor, over protobuf and over JSON."""
+
+import os
+
+import common
+import harness
+
+MODULE = "github.com/mesos/mesos-go/api/v1/cmd/"
+COUNT = 20
+
+
+class MesosGo(common.ClientTestCase):
+    @classmethod
+    def setUpClass(cls):
+        common.need("Go", ("go", "version"))
+        cls.bin = os.path.join(common.install(
+            "go", ["go/go.mod", "go/go.sum", "go/tools.go"],
+            [("go", "build", "-o", "bin/", MODULE + "example-scheduler",
+              MODULE + "example-executor")],
+            ["bin/example-scheduler", "bin/example-executor"]), "bin")
+
+    def run_example(self, codec):
+        name = "mesos-go-" + codec
+        code, out, err = self.client([
+            os.path.join(self.bin, "example-scheduler"),
+            "-url=http://%s:%d/api/v1/scheduler" % self.master.address,
+            "-codec=" + codec, "-name=" + name, "-user=root",
+            "-executor=" + os.path.join(self.bin, "example-executor"), "-exec.image=",
+            "-tasks=%d" % COUNT, "-cpu=0.1", "-memory=16", "-exec.memory=32",
+            "-server.address=127.0.0.1", "-metrics.port=%d" % harness.free_port(),
+            "-maxRefuseSeconds=1s", "-verbose"])
+        self.assertIn("mission accomplished", err, (code, out[-3000:] + err[-3000:]))
+        self.assertEqual(code, 0, err[-3000:])
+        for number in range(1, COUNT + 1):
+            self.assertIn("Task %d is in state TASK_FINISHED" % number, err)
+
+        def all_done():
+            states = self.tasks(name, completed=False)
+            return states if set(states.values()) == {"TASK_FINISHED"} else None
+        self.assert_all_finished(harness.wait_for(all_done, "end of all tasks"), COUNT)
+
+    def test_protobuf(self):
+        self.run_example("protobuf")
+
+    def test_json(self):
+        self.run_example("json")
