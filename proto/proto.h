@@ -46,12 +46,20 @@
 #define PROTO_DEPTH_MAX 100
 
 /* Decodes a message into `arena` (freed with it; never call a free function on
- * it). NULL on failure; `err` then says what is wrong. */
+ * it). NULL on failure; `err` then says what is wrong. Fields that the schema does
+ * not know are kept and packed again. C strings hold no NUL: one inside a string
+ * becomes \x01, which every rule against control characters still catches. An unset
+ * string with a default points to that default. */
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct arena *arena, const void *data,
 		   size_t len, struct err *err);
 
 /* Appends the message's bytes. */
 void proto_pack(const void *message, struct buf *out);
+
+/* Whether an optional string or message field is set, as opposed to absent or
+ * showing its default: PROTO_HAS(resource, role, mesos__resource__role__default_value). */
+#define PROTO_HAS(message, field, default_value) \
+	((message)->field && (const void *)(message)->field != (const void *)(default_value))
 
 /* A deep copy: on the heap (release with proto_free), or in the arena. NULL for
  * NULL. */
@@ -100,7 +108,9 @@ Mesos__Scheduler__Call *proto_call_from_v0(struct arena *arena, const void *data
 void *proto_make(struct arena *arena, const ProtobufCMessageDescriptor *type);
 #define PROTO_NEW(arena, Type, descriptor) ((Type *)proto_make((arena), &(descriptor)))
 
-/* Appends to a repeated field that is a (count, array) pair of pointers. */
+/* Appends to a repeated field that is a (count, array) pair of pointers. The array
+ * must be empty, or made by this function, proto_unpack(), proto_copy_to() or
+ * json_to_proto(): its room follows from the count. */
 void proto_push_(struct arena *arena, size_t *count, void ***items, void *item);
 #define proto_push(arena, count, items, item) \
 	proto_push_((arena), &(count), (void ***)&(items), (item))

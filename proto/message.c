@@ -1,0 +1,206 @@
+/* Making, copying, comparing and packing messages, and the check for required fields. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/proto.h"
+#include "proto/reflect.h"
+#include "proto/spelling.h"
+
+#define MISSING_MAX 4096 /* bytes of names of missing fields; more helps nobody */
+
+void *proto_make(struct arena *arena, const ProtobufCMessageDescriptor *type)
+{
+	struct proto_mem mem = {.arena = arena};
+
+	return mem_message(&mem, type);
+}
+
+void proto_push_(struct arena *arena, size_t *count, void ***items, void *item)
+{
+	struct proto_mem mem = {.arena = arena};
+
+	*items = mem_grow(&mem, *items, *count, sizeof(item));
+	(*items)[(*count)++] = item;
+}
+
+void proto_pack(const void *message, struct buf *out)
+{
+	size_t size = protobuf_c_message_get_packed_size(message);
+
+	buf_reserve(out, size);
+	if (!size)
+		return;
+	out->len += protobuf_c_message_pack(message, (uint8_t *)out->data + out->len);
+	out->data[out->len] = 0;
+}
+
+bool proto_equal(const void *a, const void *b)
+{
+	struct buf left = BUF_INIT, right = BUF_INIT;
+	bool equal;
+
+	proto_pack(a, &left);
+	proto_pack(b, &right);
+	equal = left.len == right.len && (!left.len || !memcmp(left.data, right.data, left.len));
+	buf_free(&left);
+	buf_free(&right);
+	return equal;
+}
+
+static ProtobufCMessage *copy_message(struct proto_mem *mem, const ProtobufCMessage *from);
+
+/* Replaces the pointers of one value, already copied bit by bit, by copies of their own. */
+static void copy_value(struct proto_mem *mem, const ProtobufCFieldDescriptor *field, void *at)
+{
+	if (field->type == PROTOBUF_C_TYPE_STRING) {
+		char **text = at;
+
+		if (*text && *text != field->default_value)
+			*text = mem_string(mem, *text, strlen(*text));
+	} else if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+		ProtobufCMessage **message = at;
+
+		*message = copy_message(mem, *message);
+	} else if (field->type == PROTOBUF_C_TYPE_BYTES) {
+		ProtobufCBinaryData *bytes = at;
+
+		bytes->data = mem_bytes(mem, bytes->data, bytes->len);
+	}
+}
+
+static void copy_list(struct proto_mem *mem, const ProtobufCFieldDescriptor *field,
+		      const ProtobufCMessage *message)
+{
+	size_t size = field_size(field->type), count = *field_count(message, field);
+	void **items = field_at(message, field);
+	char *from = *items, *to;
+	size_t room;
+
+	for (room = 2; room < count;) /* as mem_grow() has it, so that more can be pushed */
+		room *= 2;
+	to = count ? mem_alloc(mem, room * size) : NULL;
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + i * size, from + i * size, size);
+		copy_value(mem, field, to + i * size);
+	}
+	*items = to;
+}
+
+static ProtobufCMessage *copy_message(struct proto_mem *mem, const ProtobufCMessage *from)
+{
+	const ProtobufCMessageDescriptor *type;
+	ProtobufCMessage *to;
+
+	if (!from)
+		return NULL;
+	type = from->descriptor;
+	to = mem_alloc(mem, type->sizeof_message);
+	memcpy(to, from, type->sizeof_message);
+	for (unsigned i = 0; i < type->n_fields; i++) {
+		if (type->fields[i].label == PROTOBUF_C_LABEL_REPEATED)
+			copy_list(mem, &type->fields[i], to);
+		else
+			copy_value(mem, &type->fields[i], field_at(to, &type->fields[i]));
+	}
+	to->unknown_fields = NULL;
+	if (from->n_unknown_fields)
+		to->unknown_fields =
+			mem_alloc(mem, from->n_unknown_fields * sizeof(*to->unknown_fields));
+	for (unsigned i = 0; i < from->n_unknown_fields; i++) {
+		to->unknown_fields[i] = from->unknown_fields[i];
+		to->unknown_fields[i].data =
+			mem_bytes(mem, from->unknown_fields[i].data, from->unknown_fields[i].len);
+	}
+	return to;
+}
+
+void *proto_copy(const void *message)
+{
+	struct proto_mem mem = {0};
+
+	return copy_message(&mem, message);
+}
+
+void *proto_copy_to(struct arena *arena, const void *message)
+{
+	struct proto_mem mem = {.arena = arena};
+
+	return copy_message(&mem, message);
+}
+
+void proto_free(void *message)
+{
+	if (message)
+		protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void check_message(const ProtobufCMessage *message, enum proto_spelling spelling,
+			  struct buf *path, struct buf *missing);
+
+static bool is_missing(const ProtobufCMessage *message, unsigned i)
+{
+	const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+	const struct missing_scalars *scalars = (const void *)message->unknown_fields;
+
+	if (field->label != PROTOBUF_C_LABEL_REQUIRED)
+		return false;
+	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+		return !*(void **)field_at(message, field);
+	return scalars && !message->n_unknown_fields && bit_get(scalars->bits, i);
+}
+
+static void check_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			enum proto_spelling spelling, struct buf *path, struct buf *missing)
+{
+	bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+	size_t count = repeated ? *field_count(message, field) : 1, start = path->len;
+	ProtobufCMessage **items = field_at(message, field);
+
+	if (repeated)
+		items = *(ProtobufCMessage ***)items;
+	for (size_t i = 0; i < count && missing->len < MISSING_MAX; i++) {
+		if (!items[i])
+			continue;
+		buf_puts(path, field_name(message->descriptor, field, spelling));
+		if (repeated)
+			buf_printf(path, "[%zu]", i);
+		buf_putc(path, '.');
+		check_message(items[i], spelling, path, missing);
+		path->len = start;
+	}
+}
+
+static void check_message(const ProtobufCMessage *message, enum proto_spelling spelling,
+			  struct buf *path, struct buf *missing)
+{
+	const ProtobufCMessageDescriptor *type = message->descriptor;
+
+	for (unsigned i = 0; i < type->n_fields; i++) {
+		if (!is_missing(message, i))
+			continue;
+		if (missing->len)
+			buf_puts(missing, ", ");
+		buf_append(missing, path->data, path->len);
+		buf_puts(missing, field_name(type, &type->fields[i], spelling));
+	}
+	for (unsigned i = 0; i < type->n_fields; i++)
+		if (type->fields[i].type == PROTOBUF_C_TYPE_MESSAGE)
+			check_field(message, &type->fields[i], spelling, path, missing);
+}
+
+void check_required(const ProtobufCMessage *message, enum proto_spelling spelling,
+		    struct buf *missing)
+{
+	struct buf path = BUF_INIT;
+
+	check_message(message, spelling, &path, missing);
+	buf_free(&path);
+}
+
+bool proto_check_required(const void *message, struct buf *missing)
+{
+	size_t before = missing->len;
+
+	check_required(message, SPELL_V1, missing);
+	return missing->len == before;
+}

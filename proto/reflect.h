@@ -1,0 +1,76 @@
+/* Inside proto/: walking messages by their descriptors, and the memory they live in. */
+#ifndef PROTO_REFLECT_H
+#define PROTO_REFLECT_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#define FIELDS_MAX 128 /* of one message of our schema; the largest has 55 */
+
+/* Where a message's memory comes from: an arena, or the heap when NULL. On the heap it
+ * is laid out as protobuf_c_message_free_unpacked() expects. */
+struct proto_mem {
+	struct arena *arena;
+	size_t used;
+};
+
+void *mem_alloc(struct proto_mem *mem, size_t size); /* zeroed */
+char *mem_string(struct proto_mem *mem, const void *data, size_t len);
+void *mem_bytes(struct proto_mem *mem, const void *data, size_t len);
+ProtobufCMessage *mem_message(struct proto_mem *mem, const ProtobufCMessageDescriptor *type);
+
+/* Room for one more element behind `count` of `size` bytes each; returns the array. Its
+ * capacity is the power of two that holds `count`, so nothing else need be kept. */
+void *mem_grow(struct proto_mem *mem, void *items, size_t count, size_t size);
+
+static inline void *field_at(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	return (char *)message + field->offset;
+}
+
+/* Of a repeated field: the number of its elements. */
+static inline size_t *field_count(const ProtobufCMessage *message,
+				  const ProtobufCFieldDescriptor *field)
+{
+	return (size_t *)((char *)message + field->quantifier_offset);
+}
+
+/* Of an optional scalar: its has_ flag. */
+static inline protobuf_c_boolean *field_has(const ProtobufCMessage *message,
+					    const ProtobufCFieldDescriptor *field)
+{
+	return (protobuf_c_boolean *)((char *)message + field->quantifier_offset);
+}
+
+size_t field_size(ProtobufCType type); /* of one value in memory */
+bool field_is_map(const ProtobufCFieldDescriptor *field);
+/* Singular fields; a required scalar always counts as set. */
+bool field_is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
+
+/* A message that the JSON decoder made hangs the required scalars that it did not find on
+ * `unknown_fields`, with a count of none, until the check has named them. */
+struct missing_scalars {
+	uint64_t bits[FIELDS_MAX / 64];
+};
+
+static inline bool bit_get(const uint64_t *bits, size_t i)
+{
+	return bits[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *bits, size_t i)
+{
+	bits[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* Sorts the entries of a map by key, drops those that a later one replaces, and gives keys
+ * and values that are absent their default. */
+void map_finish(struct proto_mem *mem, ProtobufCMessage *message,
+		const ProtobufCFieldDescriptor *field);
+
+#endif

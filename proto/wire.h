@@ -1,0 +1,33 @@
+/* Inside proto/: the tokens of the protobuf wire format, read with bounds. */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wire {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+enum wire_type {
+	WIRE_VARINT = 0,
+	WIRE_64 = 1,
+	WIRE_BYTES = 2,
+	WIRE_GROUP = 3,
+	WIRE_GROUP_END = 4,
+	WIRE_32 = 5,
+};
+
+/* All return NULL, or a constant text that says what is wrong. */
+const char *wire_varint(struct wire *in, uint64_t *out);
+const char *wire_tag(struct wire *in, uint32_t *number, enum wire_type *type);
+/* A length and that many bytes. */
+const char *wire_bytes(struct wire *in, struct wire *out);
+/* 4 or 8 bytes, least significant first. */
+const char *wire_fixed(struct wire *in, size_t size, uint64_t *out);
+/* Steps over a value of a field whose tag was read. */
+const char *wire_skip(struct wire *in, uint32_t number, enum wire_type type, int depth);
+
+#endif
