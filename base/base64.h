@@ -7,7 +7,8 @@
 #include "base/buf.h"
 
 void base64_encode(struct buf *out, const void *data, size_t len);
-/* Returns the decoded length, or -1 for text that is not base64. `out` must
+/* White space is skipped and padding may be missing, as in Mesos.
+ * Returns the decoded length, or -1 for text that is not base64. `out` must
  * hold len / 4 * 3 + 3 bytes. */
 long base64_decode(const char *text, size_t len, void *out);
 

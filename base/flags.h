@@ -1,10 +1,11 @@
 /* Command-line flags the way Mesos spells them.
  *
  * --name=value, --name (booleans), --no-name, the environment MESOS_NAME (the
- * command line wins), `file:///path` values replaced by the file's content, dashes
- * and underscores as Mesos has them (underscores). A flag that Mesos has and
- * mesita does not need is in the table with FLAG_IGNORED: accepted with one
- * warning line. An unknown one is an error that names the nearest match.
+ * command line wins), `file:///path` values replaced by the file's content. Names
+ * have underscores; dashes typed instead of them, and capitals, are taken too. A
+ * flag that Mesos has and mesita does not need is in the table with FLAG_IGNORED:
+ * accepted with one warning line. An unknown one is an error that names the
+ * nearest match.
  */
 #ifndef BASE_FLAGS_H
 #define BASE_FLAGS_H
@@ -13,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 
@@ -43,16 +46,18 @@ struct flags {
 	struct flag *table; /* ends with name == NULL; the caller's, writable */
 	void *target;       /* struct the values are written into */
 	const char *usage;  /* first line of the help text */
-	const char **positional; /* out: arguments that are no flags; heap */
+	const char **positional; /* out: arguments that are no flags, in order */
 	size_t positional_count;
 	bool help_wanted;   /* out: --help or -h was given */
 	bool after_dashes;  /* out: "--" was met; the rest is positional */
+	struct arena arena; /* values and positional; zeroed at first, see flags_free */
 };
 
 /* Parses argv (without the program's name). `env` is the environment to read
  * MESOS_* from, or NULL for none. Strings written to the target live until
  * flags_free. Warnings (ignored and deprecated flags) are appended, one line
- * each, to `warnings`. */
+ * each, to `warnings` (may be NULL). When help is wanted nothing else is looked at:
+ * all flags have their defaults. */
 int flags_parse(struct flags *flags, int argc, char **argv, char **env, struct buf *warnings,
 		struct err *err);
 void flags_free(struct flags *flags);

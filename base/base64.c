@@ -1,0 +1,66 @@
+/* Base64. The decoder takes what Mesos takes: white space anywhere, padding or none. */
+#include "base/base64.h"
+
+#include <stdint.h>
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void base64_encode(struct buf *out, const void *data, size_t len)
+{
+	const uint8_t *in = data;
+
+	buf_reserve(out, len / 3 * 4 + 4);
+	for (; len >= 3; len -= 3, in += 3) {
+		char quad[4] = {alphabet[in[0] >> 2], alphabet[(in[0] & 3) << 4 | in[1] >> 4],
+				alphabet[(in[1] & 15) << 2 | in[2] >> 6], alphabet[in[2] & 63]};
+
+		buf_append(out, quad, 4);
+	}
+	if (len) {
+		uint8_t second = len == 2 ? in[1] : 0;
+		char quad[4] = {alphabet[in[0] >> 2], alphabet[(in[0] & 3) << 4 | second >> 4],
+				len == 2 ? alphabet[(second & 15) << 2] : '=', '='};
+
+		buf_append(out, quad, 4);
+	}
+}
+
+static int digit_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static int is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+long base64_decode(const char *text, size_t len, void *out)
+{
+	uint8_t *bytes = out;
+	uint32_t bits = 0;
+	size_t digits = 0, at = 0;
+
+	for (; at < len && text[at] != '='; at++) {
+		int value = digit_value(text[at]);
+
+		if (value < 0 && is_space(text[at]))
+			continue;
+		if (value < 0)
+			return -1;
+		bits = bits << 6 | (uint32_t)value;
+		if (digits++ % 4 != 0)
+			*bytes++ = (uint8_t)(bits >> (6 - 2 * ((digits - 1) % 4)));
+	}
+	for (; at < len; at++)
+		if (text[at] != '=' && !is_space(text[at]))
+			return -1;
+	/* A lone digit has fewer bits than a byte. */
+	return digits % 4 == 1 ? -1 : bytes - (uint8_t *)out;
+}
