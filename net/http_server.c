@@ -200,7 +200,7 @@ static struct http_server *make_server(const struct http_server_options *options
 int http_server_create(const struct http_server_options *options, struct http_server **out,
 		       struct err *err)
 {
-	int port;
+	int port = 0;
 	int fd = bind_socket(options, &port, err);
 
 	if (fd < 0)
