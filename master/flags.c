@@ -27,6 +27,8 @@ static const struct flag flag_table[] = {
 	INTEGER(advertise_port, "0", "Port told to agents and schedulers, if not --port."),
 	TEXT(hostname, NULL, "Host name told to clients (default: looked up from the IP)."),
 	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
+	FILE_PATH(port_file, NULL,
+		  "File that receives the port once the master listens (for --port=0)."),
 	FILE_PATH(work_dir, NULL, "Directory of the registry. Needed unless --registry=in_memory."),
 	TEXT(registry, "replicated_log",
 	     "How the registry is kept: replicated_log (a local database) or in_memory."),

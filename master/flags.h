@@ -16,6 +16,7 @@ struct master_flags {
 	int64_t advertise_port;
 	const char *hostname;
 	bool hostname_lookup;
+	const char *port_file; /* mesita's own: tells test rigs the port of --port=0 */
 	const char *work_dir;
 	const char *registry;
 	const char *cluster;

@@ -10,6 +10,7 @@
  */
 #include "master/server.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@
 #include "master/shell.h"
 #include "proto/names.h"
 
+#define HEARTBEAT_MS 15000 /* as SUBSCRIBED announces (spec/master.md 1.3) */
+
 /* ---- streams ------------------------------------------------------------- */
 
 static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
@@ -32,10 +35,15 @@ static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
 	return stream;
 }
 
+static void stream_free_cb(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
 static void stream_forget(struct shell_stream *stream)
 {
 	HASH_DEL(stream->shell->streams, stream);
-	free(stream);
+	uv_close((uv_handle_t *)&stream->heartbeat, stream_free_cb);
 }
 
 static void stream_closed_cb(void *context, struct http_stream *http)
@@ -60,6 +68,8 @@ void shell_open_stream(struct shell *shell, struct http_request *request, uint64
 	stream->number = number;
 	stream->media = media;
 	stream->shell = shell;
+	uv_timer_init(&shell->loop, &stream->heartbeat);
+	stream->heartbeat.data = stream;
 	HASH_ADD(hh, shell->streams, number, sizeof(stream->number), stream);
 	stream->http = http_stream_open(request, http_media_name(media), headers,
 					STREAM_BACKLOG_MAX, stream_closed_cb, stream);
@@ -78,6 +88,26 @@ static void send_event(struct shell *shell, uint64_t number, const Mesos__Schedu
 		proto_pack(event, &body);
 	http_stream_record(stream->http, body.data, body.len);
 	buf_free(&body);
+}
+
+static void heartbeat_cb(uv_timer_t *timer)
+{
+	struct shell_stream *stream = timer->data;
+	Mesos__Scheduler__Event event = MESOS__SCHEDULER__EVENT__INIT;
+
+	event.has_type = 1;
+	event.type = MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT;
+	send_event(stream->shell, stream->number, &event);
+}
+
+void shell_start_heartbeats(struct shell *shell, uint64_t number)
+{
+	struct shell_stream *stream = stream_find(shell, number);
+
+	if (!stream)
+		return; /* the subscription was refused */
+	heartbeat_cb(&stream->heartbeat);
+	uv_timer_start(&stream->heartbeat, heartbeat_cb, HEARTBEAT_MS, HEARTBEAT_MS);
 }
 
 static void end_stream(struct shell *shell, uint64_t number)
@@ -460,6 +490,25 @@ static int listen_http(struct shell *shell, struct err *err)
 	return http_server_create(&options, &shell->http, err);
 }
 
+/* Written whole or not at all: a reader never sees half a number. */
+static int write_port_file(const struct shell *shell, struct err *err)
+{
+	const char *path = shell->flags->port_file;
+	char *temporary;
+	FILE *file;
+	int rv = 0;
+
+	if (!path)
+		return 0;
+	temporary = xprintf("%s.new", path);
+	file = fopen(temporary, "w");
+	if (!file || fprintf(file, "%d\n", http_server_port(shell->http)) < 0 || fclose(file) ||
+	    rename(temporary, path))
+		rv = err_set(err, ERR_IO, "cannot write --port_file=%s: %s", path, strerror(errno));
+	free(temporary);
+	return rv;
+}
+
 static int start(struct shell *shell, struct err *err)
 {
 	char *ip;
@@ -487,7 +536,7 @@ static int start(struct shell *shell, struct err *err)
 	log_info("master %s started on %s", MESITA_VERSION, shell->address);
 	master_start(shell->core, clock_now(), &shell->actions);
 	carry_all_out(shell);
-	return 0;
+	return write_port_file(shell, err);
 }
 
 static void close_handle_cb(uv_handle_t *handle, void *arg)
@@ -514,12 +563,13 @@ static void stop(struct shell *shell)
 	if (shell->store)
 		store_close(shell->store);
 	uv_close((uv_handle_t *)&shell->stored, NULL);
+	uv_run(&shell->loop, UV_RUN_NOWAIT);
+	HASH_ITER (hh, shell->streams, stream, next)
+		stream_forget(stream);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_walk(&shell->loop, close_handle_cb, NULL);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
-	HASH_ITER (hh, shell->streams, stream, next)
-		stream_forget(stream);
 	HASH_ITER (hh, shell->waiting, waiting, later) {
 		HASH_DEL(shell->waiting, waiting);
 		free(waiting);

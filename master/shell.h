@@ -23,6 +23,7 @@ struct shell_stream {
 	uint64_t number;
 	struct http_stream *http; /* NULL once it is gone */
 	enum http_media media;
+	uv_timer_t heartbeat;
 	struct shell *shell;
 	UT_hash_handle hh;
 };
@@ -71,6 +72,8 @@ void shell_step_opening(struct shell *shell, const struct master_event *event,
 /* Makes the stream `number` of a request that was granted one. */
 void shell_open_stream(struct shell *shell, struct http_request *request, uint64_t number,
 		       enum http_media media, const char *stream_id);
+/* Sends the first HEARTBEAT and the later ones, if the stream is still there. */
+void shell_start_heartbeats(struct shell *shell, uint64_t number);
 /* An operator event; answers the request now or when the core says so. */
 void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event);
 /* Ends the process's loop. */

@@ -1,0 +1,57 @@
+/* The subcommands of `mesita` and what they share. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/flags.h"
+#include "base/json.h"
+
+#define CLI_DEFAULT_MASTER "127.0.0.1:5050"
+
+/* Each takes the arguments behind its name and returns the exit status. */
+int cmd_local(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
+int cmd_logs(int argc, char **argv);
+int cmd_kill(int argc, char **argv);
+int executor_main(int argc, char **argv);
+
+/* Parses flags for a subcommand: prints warnings and errors to standard error and
+ * the help to standard output. Returns 0 to go on, otherwise `*status` is the exit
+ * status. `table` is the caller's constant table of `count` rows, the last one
+ * empty; a writable copy lives in `flags`. */
+int cli_flags(struct flags *flags, const struct flag *table, size_t count, void *target,
+	      const char *usage, int argc, char **argv, int *status);
+void cli_flags_free(struct flags *flags);
+
+/* One HTTP exchange, blocking. `address` is "host:port". Returns the status, or a
+ * negative code with `err` set when there is no answer. `body` is the answer's. */
+int cli_http(const char *address, const char *method, const char *path, const char *form,
+	     struct buf *body, struct err *err);
+/* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,
+ * no JSON). */
+const struct json *cli_get_json(struct arena *arena, const char *address, const char *path,
+				struct err *err);
+/* Appends text percent-encoded for a query or form. */
+void cli_put_encoded(struct buf *out, const char *text);
+/* The absolute path of this program. */
+char *cli_self_path(void);
+
+/* A table for people: columns as wide as their widest cell. */
+struct cli_table {
+	struct arena arena;
+	const char **cells;
+	size_t columns;
+	size_t count;
+	size_t cap;
+};
+
+void cli_table_init(struct cli_table *table, size_t columns);
+void cli_table_add(struct cli_table *table, const char *cell); /* copied, control bytes shown as '?' */
+void cli_table_print(struct cli_table *table); /* to standard output; frees */
+
+#endif

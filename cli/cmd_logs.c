@@ -1,0 +1,194 @@
+/* `mesita logs TASK`: prints what a task wrote, and with --follow goes on. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/sandbox_file.h"
+
+#define FOLLOW_PAUSE_MS 300 /* between two looks at a file that did not grow */
+
+struct logs_flags {
+	const char *master;
+	const char *framework;
+	const char *file;
+	bool follow;
+	bool standard_error;
+};
+
+#define AT(member) offsetof(struct logs_flags, member)
+
+static const struct flag logs_table[] = {
+	{"master", NULL, FLAG_STRING, AT(master), CLI_DEFAULT_MASTER,
+	 "Address of the master, host:port.", NULL, NULL},
+	{"framework", NULL, FLAG_STRING, AT(framework), NULL,
+	 "Framework of the task, where several have a task of that id.", NULL, NULL},
+	{"file", NULL, FLAG_STRING, AT(file), "stdout", "File of the sandbox to show.", NULL, NULL},
+	{"stderr", NULL, FLAG_BOOL, AT(standard_error), "false", "The same as --file=stderr.", NULL,
+	 NULL},
+	{"follow", NULL, FLAG_BOOL, AT(follow), "false", "Go on until the task is over.", NULL, NULL},
+	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+};
+
+/* Where a task's files are. */
+struct place {
+	const char *agent; /* "host:port" */
+	const char *framework;
+	const char *executor;
+};
+
+static const struct json *find_task(struct arena *arena, const struct logs_flags *flags,
+				    const char *id, struct err *err)
+{
+	struct buf path = BUF_INIT;
+	const struct json *tasks;
+
+	buf_puts(&path, "/tasks?limit=1&task_id=");
+	cli_put_encoded(&path, id);
+	if (flags->framework) {
+		buf_puts(&path, "&framework_id=");
+		cli_put_encoded(&path, flags->framework);
+	}
+	tasks = cli_get_json(arena, flags->master, path.data, err);
+	buf_free(&path);
+	if (!tasks)
+		return NULL;
+	tasks = json_get(tasks, "tasks");
+	if (tasks && tasks->count > 0)
+		return &tasks->items[0];
+	err_set(err, ERR_NOT_FOUND, "the master knows no task '%s' (see `mesita ps --all`)", id);
+	return NULL;
+}
+
+/* The agent's pid says where it listens: "slave(1)@ip:port". */
+static const char *agent_address(struct arena *arena, const struct logs_flags *flags,
+				 const char *agent_id, struct err *err)
+{
+	struct buf path = BUF_INIT;
+	const struct json *slaves;
+	const char *at;
+
+	buf_puts(&path, "/slaves?slave_id=");
+	cli_put_encoded(&path, agent_id);
+	slaves = cli_get_json(arena, flags->master, path.data, err);
+	buf_free(&path);
+	slaves = slaves ? json_get(slaves, "slaves") : NULL;
+	if (!slaves)
+		return NULL;
+	at = slaves->count > 0 ? strchr(json_get_string(&slaves->items[0], "pid"), '@') : NULL;
+	if (!at)
+		err_set(err, ERR_NOT_FOUND, "agent %s of the task is not registered now", agent_id);
+	return at ? at + 1 : NULL;
+}
+
+/* Prints what is new since `offset`; returns how much, or a negative code. */
+static long print_more(const struct place *place, const char *file, size_t offset, struct err *err)
+{
+	struct buf path = BUF_INIT, body = BUF_INIT, data = BUF_INIT;
+	long count;
+	int status;
+
+	sandbox_file_path(&path, place->framework, place->executor, file, offset);
+	status = cli_http(place->agent, "GET", path.data, NULL, &body, err);
+	count = status;
+	if (status == 200)
+		count = sandbox_file_data(body.data, body.len, &data, err);
+	else if (status > 0)
+		count = err_set(err, ERR_NOT_FOUND, "the agent has no file '%s' of that task (%d)",
+				file, status);
+	if (count == 0) {
+		fwrite(data.data, 1, data.len, stdout);
+		fflush(stdout);
+		count = (long)data.len;
+	}
+	buf_free(&path);
+	buf_free(&body);
+	buf_free(&data);
+	return count;
+}
+
+static bool is_over(const struct logs_flags *flags, const char *id)
+{
+	struct arena arena;
+	struct err err;
+	const struct json *task;
+	const char *state;
+	bool over;
+
+	arena_init(&arena);
+	task = find_task(&arena, flags, id, &err);
+	state = task ? json_get_string(task, "state") : "";
+	over = strcmp(state, "TASK_STAGING") && strcmp(state, "TASK_STARTING") &&
+	       strcmp(state, "TASK_RUNNING") && strcmp(state, "TASK_KILLING");
+	arena_free(&arena);
+	return over;
+}
+
+static int show(const struct logs_flags *flags, const struct place *place, const char *id,
+		struct err *err)
+{
+	const struct timespec pause = {0, FOLLOW_PAUSE_MS * 1000000L};
+	const char *file = flags->standard_error ? "stderr" : flags->file;
+	size_t offset = 0;
+	bool over = false;
+
+	for (;;) {
+		long count = print_more(place, file, offset, err);
+
+		if (count < 0)
+			return (int)count;
+		offset += (size_t)count;
+		if (count > 0)
+			continue;
+		if (!flags->follow || over)
+			return 0;
+		nanosleep(&pause, NULL);
+		/* One more look after the end: the last bytes came before it. */
+		over = is_over(flags, id);
+	}
+}
+
+static int logs_of(const struct logs_flags *flags, const char *id, struct err *err)
+{
+	struct arena arena;
+	const struct json *task;
+	struct place place = {0};
+	int rv = ERR_NOT_FOUND;
+
+	arena_init(&arena);
+	task = find_task(&arena, flags, id, err);
+	if (task) {
+		place.framework = json_get_string(task, "framework_id");
+		/* A command task has an executor of its own id. */
+		place.executor = *json_get_string(task, "executor_id")
+					 ? json_get_string(task, "executor_id")
+					 : id;
+		place.agent = agent_address(&arena, flags, json_get_string(task, "slave_id"), err);
+		if (place.agent)
+			rv = show(flags, &place, id, err);
+	}
+	arena_free(&arena);
+	return rv;
+}
+
+int cmd_logs(int argc, char **argv)
+{
+	struct logs_flags target = {0};
+	struct flags flags;
+	struct err err = {{0}};
+	int status = 0;
+
+	if (cli_flags(&flags, logs_table, sizeof(logs_table) / sizeof(*logs_table), &target,
+		      "Usage: mesita logs [--master=HOST:PORT] [--stderr] [--follow] TASK", argc,
+		      argv, &status))
+		return status;
+	if (flags.positional_count != 1) {
+		fprintf(stderr, "mesita logs: name one task (see `mesita ps --all`)\n");
+		status = 1;
+	} else if (logs_of(&target, flags.positional[0], &err) < 0) {
+		fprintf(stderr, "mesita logs: %s\n", err.text);
+		status = 1;
+	}
+	cli_flags_free(&flags);
+	return status;
+}

@@ -1,0 +1,163 @@
+/* `mesita ps`: the tasks that the master knows, as a table or as JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct ps_flags {
+	const char *master;
+	const char *framework;
+	bool all;
+	bool json;
+};
+
+#define AT(member) offsetof(struct ps_flags, member)
+
+static const struct flag ps_table[] = {
+	{"master", NULL, FLAG_STRING, AT(master), CLI_DEFAULT_MASTER,
+	 "Address of the master, host:port.", NULL, NULL},
+	{"framework", NULL, FLAG_STRING, AT(framework), NULL, "Only tasks of this framework.", NULL,
+	 NULL},
+	{"all", NULL, FLAG_BOOL, AT(all), "false", "Tasks that are over, too.", NULL, NULL},
+	{"json", NULL, FLAG_BOOL, AT(json), "false", "One JSON object a line.", NULL, NULL},
+	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+};
+
+/* A table is never longer than this; more tasks are for programs to read. */
+#define PS_LIMIT "1000000"
+
+static bool is_over(const char *state)
+{
+	static const char *const over[] = {"TASK_FINISHED", "TASK_FAILED",  "TASK_KILLED",
+					   "TASK_LOST",	    "TASK_ERROR",   "TASK_DROPPED",
+					   "TASK_GONE",	    "TASK_GONE_BY_OPERATOR"};
+
+	for (size_t i = 0; i < sizeof(over) / sizeof(*over); i++)
+		if (!strcmp(state, over[i]))
+			return true;
+	return false;
+}
+
+/* The agent's host name and port, or its id when it is not registered. */
+static const char *agent_name(struct arena *arena, const struct json *slaves, const char *id)
+{
+	for (size_t i = 0; slaves && i < slaves->count; i++) {
+		const struct json *slave = &slaves->items[i];
+		const struct json *port = json_get(slave, "port");
+
+		if (!strcmp(json_get_string(slave, "id"), id))
+			return arena_printf(arena, "%s:%d", json_get_string(slave, "hostname"),
+					    port ? (int)json_number(port) : 0);
+	}
+	return id;
+}
+
+static double resource(const struct json *task, const char *name)
+{
+	const struct json *value = json_get(json_get(task, "resources"), name);
+
+	return value ? json_number(value) : 0;
+}
+
+static void print_json(const struct json *task, const char *agent)
+{
+	struct buf line = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &line);
+	jw_begin_object(&w);
+	jw_kv_string(&w, "task", json_get_string(task, "id"));
+	jw_kv_string(&w, "name", json_get_string(task, "name"));
+	jw_kv_string(&w, "state", json_get_string(task, "state"));
+	jw_kv_string(&w, "framework", json_get_string(task, "framework_id"));
+	jw_kv_string(&w, "agent", json_get_string(task, "slave_id"));
+	jw_kv_string(&w, "address", agent);
+	jw_kv_double(&w, "cpus", resource(task, "cpus"));
+	jw_kv_double(&w, "mem", resource(task, "mem"));
+	jw_end_object(&w);
+	puts(line.data);
+	buf_free(&line);
+}
+
+static void add_row(struct cli_table *table, struct arena *arena, const struct json *task,
+		    const char *agent)
+{
+	cli_table_add(table, json_get_string(task, "id"));
+	cli_table_add(table, json_get_string(task, "name"));
+	cli_table_add(table, json_get_string(task, "state"));
+	cli_table_add(table, agent);
+	cli_table_add(table, arena_printf(arena, "%g", resource(task, "cpus")));
+	cli_table_add(table, arena_printf(arena, "%g", resource(task, "mem")));
+	cli_table_add(table, json_get_string(task, "framework_id"));
+}
+
+static void add_header(struct cli_table *table)
+{
+	static const char *const names[] = {"TASK", "NAME", "STATE", "AGENT",
+					    "CPUS", "MEM",  "FRAMEWORK"};
+
+	cli_table_init(table, sizeof(names) / sizeof(*names));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		cli_table_add(table, names[i]);
+}
+
+static void print_tasks(const struct ps_flags *flags, struct arena *arena,
+			const struct json *tasks, const struct json *slaves)
+{
+	struct cli_table table;
+	size_t shown = 0;
+
+	add_header(&table);
+	for (size_t i = 0; tasks && i < tasks->count; i++) {
+		const struct json *task = &tasks->items[i];
+		const char *agent = agent_name(arena, slaves, json_get_string(task, "slave_id"));
+
+		if (!flags->all && is_over(json_get_string(task, "state")))
+			continue;
+		shown++;
+		if (flags->json)
+			print_json(task, agent);
+		else
+			add_row(&table, arena, task, agent);
+	}
+	if (flags->json || shown == 0)
+		table.count = 0;
+	cli_table_print(&table);
+	if (!flags->json && shown == 0)
+		printf("no tasks%s\n",
+		       flags->all ? "" : " are running (--all shows those that are over)");
+}
+
+int cmd_ps(int argc, char **argv)
+{
+	struct ps_flags target = {0};
+	struct flags flags;
+	struct arena arena;
+	struct err err = {{0}};
+	struct buf path = BUF_INIT;
+	const struct json *tasks, *slaves = NULL;
+	int status = 0;
+
+	if (cli_flags(&flags, ps_table, sizeof(ps_table) / sizeof(*ps_table), &target,
+		      "Usage: mesita ps [--master=HOST:PORT] [--all] [--json]", argc, argv, &status))
+		return status;
+	arena_init(&arena);
+	buf_puts(&path, "/tasks?order=asc&limit=" PS_LIMIT);
+	if (target.framework) {
+		buf_puts(&path, "&framework_id=");
+		cli_put_encoded(&path, target.framework);
+	}
+	tasks = cli_get_json(&arena, target.master, path.data, &err);
+	if (tasks)
+		slaves = cli_get_json(&arena, target.master, "/slaves", &err);
+	if (tasks && slaves) {
+		print_tasks(&target, &arena, json_get(tasks, "tasks"), json_get(slaves, "slaves"));
+	} else {
+		fprintf(stderr, "mesita ps: %s\n", err.text);
+		status = 1;
+	}
+	buf_free(&path);
+	arena_free(&arena);
+	cli_flags_free(&flags);
+	return status;
+}

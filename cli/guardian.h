@@ -1,0 +1,19 @@
+/* The guardian of `mesita local`: starts the daemons and kills everything below
+ * it when the supervisor is gone (see cmd_local.c). */
+#ifndef CLI_GUARDIAN_H
+#define CLI_GUARDIAN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Forks the guardian. `alive` is our end of its command channel: when it closes, for
+ * whatever reason, the guardian kills all and exits. */
+int guardian_fork(pid_t *guardian, int *alive, struct err *err);
+/* Has the guardian start a program; its output goes to `log` (appended), or to ours
+ * when NULL. The guardian ends everything when one of its programs ends. */
+int guardian_start(int alive, char *const *argv, const char *log, struct err *err);
+/* Removes a directory with all in it. */
+void guardian_remove_tree(const char *path);
+
+#endif

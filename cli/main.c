@@ -1,0 +1,81 @@
+/* `mesita`: picks the part to run by the first argument, or by the name it was
+ * called under (mesos-master and so on, for tools that start Mesos' programs). */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/fetcher.h"
+#include "agent/server.h"
+#include "cli/cli.h"
+#include "master/server.h"
+
+static int cmd_version(int argc, char **argv);
+static int cmd_help(int argc, char **argv);
+
+static const struct {
+	const char *name;
+	const char *link; /* program name of Mesos that stands for it, or NULL */
+	int (*run)(int argc, char **argv);
+	const char *summary; /* NULL: not for people */
+} commands[] = {
+	{"local", "mesos-local", cmd_local, "start a whole cluster on this machine"},
+	{"run", "mesos-execute", cmd_run, "run a command as tasks and wait for them"},
+	{"ps", NULL, cmd_ps, "list tasks"},
+	{"logs", NULL, cmd_logs, "show the output of a task"},
+	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
+	{"master", "mesos-master", master_main, "be a master"},
+	{"agent", "mesos-agent", agent_main, "be an agent"},
+	{"slave", "mesos-slave", agent_main, NULL},
+	{"executor", "mesos-executor", executor_main, "run one command task (started by an agent)"},
+	{"fetch", "mesos-fetcher", fetch_main, NULL},
+	{"version", NULL, cmd_version, "print the version"},
+	{"help", NULL, cmd_help, "print this"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("mesita %s\n", MESITA_VERSION);
+	return 0;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("mesita runs schedulers written for Apache Mesos.\n\n"
+	       "Usage: mesita COMMAND [--flags] [arguments]\n\nCommands:\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (commands[i].summary)
+			printf("  %-9s  %s\n", commands[i].name, commands[i].summary);
+	printf("\n`mesita COMMAND --help` lists a command's flags.\n"
+	       "To try it: `mesita local` in one terminal, `mesita run --command='echo hello'` in "
+	       "another.\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *program = argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+
+	if (argc < 1)
+		return 1;
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (commands[i].link && !strcmp(program, commands[i].link))
+			return commands[i].run(argc - 1, argv + 1);
+	if (argc < 2) {
+		cmd_help(0, NULL);
+		return 1;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 2, argv + 2);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return cmd_help(0, NULL);
+	if (!strcmp(argv[1], "--version"))
+		return cmd_version(0, NULL);
+	fprintf(stderr, "mesita: there is no command '%s'. `mesita help` lists them.\n", argv[1]);
+	return 1;
+}
