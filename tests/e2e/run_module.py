@@ -31,7 +31,8 @@ class Reporter(unittest.TestResult):
         self._open = None
 
     def _report(self, test, outcome, detail=""):
-        name = ".".join(test.id().split(".")[1:]) or str(test)
+        # A class that is skipped, or fails, as a whole reports as "setUpClass (module.Class)".
+        name = ".".join(test.id().rstrip(")").split(".")[1:]) or str(test)
         print("\x1e" + json.dumps({"test": name, "outcome": outcome, "detail": detail,
                                    "seconds": round(time.monotonic() - self._begin, 2)}),
               flush=True)
