@@ -1,0 +1,538 @@
+/* The agent's flags as a table, and the checks that go beyond one value. */
+#include "agent/flags.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+#define AT(member) offsetof(struct agent_flags, member)
+#define TEXT(name, preset, help)                                                                   \
+	{                                                                                          \
+#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL                       \
+	}
+#define FILE_PATH(name, preset, help)                                                              \
+	{                                                                                          \
+#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL                         \
+	}
+#define BOOLEAN(name, preset, help)                                                                \
+	{                                                                                          \
+#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL                         \
+	}
+#define INTEGER(name, preset, help)                                                                \
+	{                                                                                          \
+#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL                          \
+	}
+#define NUMBER(name, preset, help)                                                                 \
+	{                                                                                          \
+#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL                       \
+	}
+#define TIME(name, preset, help)                                                                   \
+	{                                                                                          \
+#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL                     \
+	}
+#define UNUSED(name)                                                                               \
+	{                                                                                          \
+#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
+	}
+#define UNUSED_ALIAS(name, alias)                                                                  \
+	{                                                                                          \
+#name, #alias, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL       \
+	}
+
+static const struct flag flag_table[] = {
+	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
+	FILE_PATH(work_dir, NULL, "Directory of sandboxes and checkpoints."),
+	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
+	INTEGER(port, "5051", "Port to listen on; 0 takes any free one."),
+	TEXT(advertise_ip, NULL, "IP address told to the master and executors, if not --ip."),
+	INTEGER(advertise_port, "0", "Port told to the master and executors, if not --port."),
+	TEXT(hostname, NULL, "Host name told to the master (default: looked up from the IP)."),
+	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
+	TEXT(resources, NULL,
+	     "What the agent offers, as cpus:4;mem:1024;ports:[31000-32000] or as a JSON array. "
+	     "What "
+	     "is left out of cpus, mem, disk and ports is detected."),
+	TEXT(attributes, NULL, "Attributes of the machine, as rack:2;zone:a."),
+	TEXT(default_role, "*", "Role of the resources that name none."),
+	TEXT(domain, NULL, "Fault domain of the agent, as JSON."),
+	TEXT(isolation, "posix/cpu,posix/mem",
+	     "Isolators: posix/cpu, posix/mem, filesystem/posix."),
+	TEXT(launcher, "posix", "How processes are started: posix."),
+	TEXT(containerizers, "mesos", "Containerizers: mesos."),
+	FILE_PATH(runtime_dir, NULL,
+		  "Directory of what is lost on reboot (default: /var/run/mesos, or below the "
+		  "directory of temporary files)."),
+	FILE_PATH(launcher_dir, NULL, "Directory told to executors as that of Mesos' programs."),
+	BOOLEAN(switch_user, "true", "Run tasks as their user; needs root for other users."),
+	FILE_PATH(frameworks_home, "", "Directory of URIs that are relative paths."),
+	FILE_PATH(hadoop_home, NULL, "Where hadoop is installed, to fetch hdfs:// URIs."),
+	TIME(fetcher_stall_timeout, "1mins", "A download this long without a byte is given up."),
+	TEXT(executor_environment_variables, NULL,
+	     "Environment of executors, as a JSON object of strings."),
+	TIME(executor_registration_timeout, "1mins", "How long an executor has to register."),
+	TIME(executor_reregistration_timeout, "2secs",
+	     "How long executors have to come back after a restart of the agent."),
+	TIME(executor_shutdown_grace_period, "5secs", "How long an executor has to shut down."),
+	BOOLEAN(http_command_executor, "false",
+		"Told to executors; the command executor always uses "
+		"the HTTP API."),
+	TEXT(recover, "reconnect", "After a restart: reconnect to executors, or cleanup."),
+	TIME(recovery_timeout, "15mins", "How long executors wait for a restarted agent."),
+	TEXT(reconfiguration_policy, "equal",
+	     "Which changes a restarted agent may have: equal (none) or additive."),
+	TIME(registration_backoff_factor, "1secs", "First wait between attempts to register."),
+	TIME(gc_delay, "1weeks", "How long the sandbox of an ended executor is kept."),
+	NUMBER(gc_disk_headroom, "0.1", "Share of the disk that removing sandboxes keeps free."),
+	TIME(disk_watch_interval, "1mins", "How often the disk's usage is looked at."),
+	INTEGER(max_completed_executors_per_framework, "150", "Ended executors to remember."),
+	FILE_PATH(credential, NULL, "File with the principal and secret of the agent."),
+	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
+	BOOLEAN(quiet, "false", "Log nothing to standard error but errors."),
+	FILE_PATH(external_log_file, NULL, "File that holds the log, served as /slave/log."),
+	BOOLEAN(version, "false", "Print the version and exit."),
+	BOOLEAN(authenticate_http_readonly, "false", "Reading over HTTP needs credentials."),
+	{"authenticate_http_readwrite", "authenticate_http", FLAG_BOOL,
+	 AT(authenticate_http_readwrite), "false", "Changing over HTTP needs credentials.", NULL,
+	 NULL},
+	BOOLEAN(authenticate_http_executors, "false", "HTTP executors need credentials."),
+	TEXT(acls, NULL, "Access control lists."),
+	TEXT(firewall_rules, NULL, "Endpoints to disable."),
+	UNUSED(agent_features),
+	UNUSED_ALIAS(agent_subsystems, slave_subsystems),
+	UNUSED(allowed_devices),
+	UNUSED(appc_simple_discovery_uri_prefix),
+	UNUSED(appc_store_dir),
+	UNUSED(authenticatee),
+	UNUSED(authentication_backoff_factor),
+	UNUSED(authentication_timeout_max),
+	UNUSED(authentication_timeout_min),
+	UNUSED(authorizer),
+	UNUSED(bounding_capabilities),
+	UNUSED(cgroups_cpu_enable_pids_and_tids_count),
+	UNUSED(cgroups_destroy_timeout),
+	UNUSED(cgroups_enable_cfs),
+	UNUSED(cgroups_hierarchy),
+	UNUSED(cgroups_limit_swap),
+	UNUSED(cgroups_net_cls_primary_handle),
+	UNUSED(cgroups_net_cls_secondary_handles),
+	UNUSED(cgroups_root),
+	UNUSED(check_agent_port_range_only),
+	UNUSED(container_disk_watch_interval),
+	UNUSED(container_logger),
+	UNUSED(container_ports_isolated_range),
+	UNUSED(container_ports_watch_interval),
+	UNUSED(csi_plugin_config_dir),
+	UNUSED(default_container_dns),
+	UNUSED(default_container_info),
+	UNUSED(default_container_shm_size),
+	UNUSED(disallow_sharing_agent_ipc_namespace),
+	UNUSED(disallow_sharing_agent_pid_namespace),
+	UNUSED(disk_profile_adaptor),
+	UNUSED(docker),
+	UNUSED(docker_config),
+	UNUSED(docker_ignore_runtime),
+	UNUSED(docker_kill_orphans),
+	UNUSED(docker_mesos_image),
+	UNUSED(docker_registry),
+	UNUSED(docker_remove_delay),
+	UNUSED(docker_socket),
+	UNUSED(docker_stop_timeout),
+	UNUSED(docker_store_dir),
+	UNUSED(docker_volume_checkpoint_dir),
+	UNUSED(docker_volume_chown),
+	UNUSED(domain_socket_location),
+	UNUSED_ALIAS(effective_capabilities, allowed_capabilities),
+	UNUSED(egress_burst),
+	UNUSED(egress_ceil_limit),
+	UNUSED(egress_flow_classifier_parent),
+	UNUSED(egress_rate_limit_per_container),
+	UNUSED(egress_rate_per_cpu),
+	UNUSED(egress_unique_flow_per_container),
+	UNUSED(enforce_container_disk_quota),
+	UNUSED(enforce_container_ports),
+	UNUSED(ephemeral_ports_per_container),
+	UNUSED(eth0_name),
+	UNUSED(executor_reregistration_retry_interval),
+	UNUSED(fetcher_cache_dir),
+	UNUSED(fetcher_cache_size),
+	UNUSED(gc_non_executor_container_sandboxes),
+	UNUSED(hooks),
+	UNUSED(host_path_volume_force_creation),
+	UNUSED(http_authenticators),
+	UNUSED(http_credentials),
+	UNUSED(http_executor_domain_sockets),
+	UNUSED(http_heartbeat_interval),
+	UNUSED(image_gc_config),
+	UNUSED(image_providers),
+	UNUSED(image_provisioner_backend),
+	UNUSED(ingress_burst),
+	UNUSED(ingress_ceil_limit),
+	UNUSED(ingress_isolate_existing_containers),
+	UNUSED(ingress_rate_limit_per_container),
+	UNUSED(ingress_rate_per_cpu),
+	UNUSED(initialize_driver_logging),
+	UNUSED(ip6),
+	UNUSED(ip6_discovery_command),
+	UNUSED(ip_discovery_command),
+	UNUSED_ALIAS(jwt_secret_key, executor_secret_key),
+	UNUSED(lo_name),
+	UNUSED(log_dir),
+	UNUSED(logbufsecs),
+	UNUSED(master_detector),
+	UNUSED(maximum_egress_rate_limit),
+	UNUSED(maximum_ingress_rate_limit),
+	UNUSED(memory_profiling),
+	UNUSED(minimum_egress_rate_limit),
+	UNUSED(minimum_ingress_rate_limit),
+	UNUSED(modules),
+	UNUSED(modules_dir),
+	UNUSED(network_cni_config_dir),
+	UNUSED(network_cni_metrics),
+	UNUSED(network_cni_plugins_dir),
+	UNUSED(network_cni_root_dir_persist),
+	UNUSED(network_enable_rate_statistics),
+	UNUSED(network_enable_snmp_statistics),
+	UNUSED(network_enable_socket_statistics_details),
+	UNUSED(network_enable_socket_statistics_summary),
+	UNUSED(network_link_speed),
+	UNUSED(network_rate_statistics_interval),
+	UNUSED(network_rate_statistics_window),
+	UNUSED(nvidia_gpu_devices),
+	UNUSED(oversubscribed_resources_interval),
+	UNUSED(perf_duration),
+	UNUSED(perf_events),
+	UNUSED(perf_interval),
+	UNUSED(qos_controller),
+	UNUSED(qos_correction_interval_min),
+	UNUSED(resource_estimator),
+	UNUSED(resource_provider_config_dir),
+	UNUSED(revocable_cpu_low_priority),
+	UNUSED(sandbox_directory),
+	UNUSED(seccomp_config_dir),
+	UNUSED(seccomp_profile_name),
+	UNUSED(secret_resolver),
+	UNUSED(strict),
+	UNUSED(systemd_enable_support),
+	UNUSED(systemd_runtime_directory),
+	UNUSED(volume_gid_range),
+	UNUSED(xfs_kill_containers),
+	UNUSED(xfs_project_range),
+	UNUSED(xfs_quota_headroom),
+	UNUSED(zk_session_timeout),
+	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+};
+
+/* Mesos' isolators that mesita has no part of: their limits are not enforced. */
+static const char *const absent_isolators[] = {
+	"appc/runtime",
+	"cgroups",
+	"cgroups/all",
+	"cgroups/blkio",
+	"cgroups/cpu",
+	"cgroups/cpuset",
+	"cgroups/devices",
+	"cgroups/hugetlb",
+	"cgroups/mem",
+	"cgroups/net_cls",
+	"cgroups/net_prio",
+	"cgroups/perf_event",
+	"cgroups/pids",
+	"disk/du",
+	"disk/xfs",
+	"docker/runtime",
+	"docker/volume",
+	"environment_secret",
+	"filesystem/linux",
+	"filesystem/shared",
+	"filesystem/windows",
+	"gpu/nvidia",
+	"linux/capabilities",
+	"linux/devices",
+	"linux/nnp",
+	"linux/seccomp",
+	"namespaces/ipc",
+	"namespaces/pid",
+	"network/cni",
+	"network/port_mapping",
+	"network/ports",
+	"posix/disk",
+	"posix/rlimits",
+	"volume/csi",
+	"volume/host_path",
+	"volume/image",
+	"volume/sandbox_path",
+	"volume/secret",
+	NULL,
+};
+
+static bool is_one_of(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+static int check_isolation(const struct agent_flags *f, struct err *err)
+{
+	static const char *const present[] = {"posix/cpu", "posix/mem", "process",
+					      "filesystem/posix", NULL};
+	char *list = xstrdup(f->isolation), *save = NULL;
+	int rv = 0;
+
+	for (char *name = strtok_r(list, ", ", &save); name && !rv;
+	     name = strtok_r(NULL, ", ", &save)) {
+		if (is_one_of(present, name))
+			continue;
+		if (is_one_of(absent_isolators, name))
+			log_warning(
+				"--isolation: '%s' is not part of this version of mesita and not "
+				"enforced",
+				name);
+		else
+			rv = err_set(err, ERR_INVALID,
+				     "Unknown or unsupported isolator '%s' in --isolation", name);
+	}
+	free(list);
+	return rv;
+}
+
+static int check_containers(const struct agent_flags *f, struct err *err)
+{
+	char *list, *save = NULL;
+	bool mesos = false;
+
+	if (strcmp(f->launcher, "posix") && strcmp(f->launcher, "linux"))
+		return err_set(err, ERR_INVALID,
+			       "Unknown or unsupported launcher '%s' in --launcher: expected posix",
+			       f->launcher);
+	if (!strcmp(f->launcher, "linux"))
+		log_warning("--launcher=linux is not part of this version of mesita: the posix "
+			    "launcher is used");
+	list = xstrdup(f->containerizers);
+	for (char *name = strtok_r(list, ", ", &save); name; name = strtok_r(NULL, ", ", &save)) {
+		if (!strcmp(name, "mesos"))
+			mesos = true;
+		else
+			log_warning("--containerizers: '%s' is not part of this version of mesita",
+				    name);
+	}
+	free(list);
+	if (!mesos)
+		return err_set(err, ERR_INVALID, "--containerizers must include mesos");
+	return check_isolation(f, err);
+}
+
+/* Flags whose absence of effect would let somebody in. */
+static int refuse_unsupported(const struct agent_flags *f, struct err *err)
+{
+	const struct {
+		bool set;
+		const char *name;
+	} refused[] = {
+		{f->authenticate_http_readonly, "authenticate_http_readonly"},
+		{f->authenticate_http_readwrite, "authenticate_http_readwrite"},
+		{f->authenticate_http_executors, "authenticate_http_executors"},
+		{f->acls != NULL, "acls"},
+		{f->firewall_rules != NULL, "firewall_rules"},
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (refused[i].set)
+			return err_set(err, ERR_INVALID,
+				       "--%s is not supported by this version of mesita and is too "
+				       "important to be ignored: leave it out",
+				       refused[i].name);
+	return 0;
+}
+
+/* A file of two words, or {"principal": .., "secret": ..}. */
+static int check_credential(const char *path, struct err *err)
+{
+	char text[4096], principal[256], secret[256], more[2];
+	FILE *file = fopen(path, "re");
+	size_t len;
+	struct arena arena;
+	struct json *json;
+	bool good;
+
+	if (!file)
+		return err_set(err, ERR_INVALID, "Cannot read the file '%s' of --credential: %s",
+			       path, strerror(errno));
+	len = fread(text, 1, sizeof(text) - 1, file);
+	text[len] = '\0';
+	fclose(file);
+	arena_init(&arena);
+	if (!json_parse(&arena, text, len, &json, NULL))
+		good = json->type == JSON_OBJECT && *json_get_string(json, "principal");
+	else
+		good = sscanf(text, "%255s %255s %1s", principal, secret, more) == 2;
+	arena_free(&arena);
+	if (!good)
+		return err_set(err, ERR_INVALID,
+			       "The file '%s' of --credential must hold a principal and a secret",
+			       path);
+	log_warning("--credential: this version of mesita does not authenticate with the master");
+	return 0;
+}
+
+static int check_master(const char *master, struct err *err)
+{
+	if (str_has_prefix(master, "zk://"))
+		return err_set(
+			err, ERR_INVALID,
+			"--master=%s: ZooKeeper is not supported by this version of mesita; give "
+			"the master's address as --master=HOST:PORT, or a file that holds it as "
+			"--master=file://PATH",
+			master);
+	if (*master != '/' && !strrchr(master, ':'))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --master: expected HOST:PORT or file://PATH",
+			       master);
+	return 0;
+}
+
+static int check_ranges(const struct agent_flags *f, struct err *err)
+{
+	if (!f->master)
+		return err_set(err, ERR_INVALID, "Missing required option --master");
+	if (!f->work_dir || !*f->work_dir)
+		return err_set(err, ERR_INVALID, "Missing required option --work_dir");
+	if (f->port < 0 || f->port > 65535 || f->advertise_port < 0 || f->advertise_port > 65535)
+		return err_set(err, ERR_INVALID,
+			       "--port and --advertise_port must be at most 65535");
+	if (f->registration_backoff_factor < 0 || f->registration_backoff_factor > MINUTE)
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value for --registration_backoff_factor: must be at most 1mins");
+	if (f->executor_reregistration_timeout < 0 ||
+	    f->executor_reregistration_timeout > 15 * SECOND)
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value for --executor_reregistration_timeout: must be at most "
+			"15secs");
+	if (f->executor_registration_timeout <= 0 || f->executor_shutdown_grace_period < 0 ||
+	    f->recovery_timeout < 0 || f->gc_delay < 0 || f->fetcher_stall_timeout < 0)
+		return err_set(err, ERR_INVALID, "timeouts and delays must not be negative");
+	if (f->disk_watch_interval <= 0)
+		return err_set(err, ERR_INVALID, "--disk_watch_interval must be positive");
+	if (!(f->gc_disk_headroom >= 0 && f->gc_disk_headroom <= 1))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value for --gc_disk_headroom: must be between 0.0 and 1.0");
+	if (f->max_completed_executors_per_framework < 0 ||
+	    f->max_completed_executors_per_framework > 1000000)
+		return err_set(err, ERR_INVALID,
+			       "Invalid value for --max_completed_executors_per_framework");
+	if (strcmp(f->recover, "reconnect") && strcmp(f->recover, "cleanup"))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --recover: expected reconnect or cleanup",
+			       f->recover);
+	if (strcmp(f->reconfiguration_policy, "equal") &&
+	    strcmp(f->reconfiguration_policy, "additive"))
+		return err_set(err, ERR_INVALID,
+			       "Unknown option for --reconfiguration_policy: %s, expected equal or "
+			       "additive",
+			       f->reconfiguration_policy);
+	return check_master(f->master, err);
+}
+
+static int flags_check(struct agent_flags *f, struct err *err)
+{
+	int rv = check_ranges(f, err);
+
+	if (rv == 0)
+		rv = refuse_unsupported(f, err);
+	if (rv == 0)
+		rv = check_containers(f, err);
+	if (rv == 0 && f->credential)
+		rv = check_credential(f->credential, err);
+	return rv;
+}
+
+static char *absolute_path(const char *path)
+{
+	char *cwd, *joined;
+
+	if (*path == '/')
+		return xstrdup(path);
+	cwd = getcwd(NULL, 0);
+	joined = xprintf("%s/%s", cwd ? cwd : "", path);
+	free(cwd);
+	return joined;
+}
+
+/* Executors are told paths, so these do not depend on a working directory. */
+static void settle_paths(struct agent_flags *f)
+{
+	const char *tmp = getenv("TMPDIR");
+	size_t len;
+
+	f->work_dir_made = absolute_path(f->work_dir);
+	for (len = strlen(f->work_dir_made); len > 1 && f->work_dir_made[len - 1] == '/';)
+		f->work_dir_made[--len] = '\0';
+	f->work_dir = f->work_dir_made;
+	if (f->runtime_dir)
+		f->runtime_dir_made = absolute_path(f->runtime_dir);
+	else if (!access("/var/run", W_OK))
+		f->runtime_dir_made = xstrdup("/var/run/mesos");
+	else
+		f->runtime_dir_made = xprintf("%s/mesos/runtime", tmp && *tmp ? tmp : "/tmp");
+	f->runtime_dir = f->runtime_dir_made;
+}
+
+static void log_lines(const struct buf *lines)
+{
+	for (const char *line = lines->data; line && *line;) {
+		const char *end = strchr(line, '\n');
+
+		log_warning("%.*s", end ? (int)(end - line) : (int)strlen(line), line);
+		line = end ? end + 1 : NULL;
+	}
+}
+
+int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **env, struct err *err)
+{
+	struct buf text = BUF_INIT;
+	int rv;
+
+	memset(flags, 0, sizeof(*flags));
+	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
+	flags->parsed.target = flags;
+	flags->parsed.usage = "Usage: mesita agent --master=HOST:PORT --work_dir=DIR [flags]";
+	rv = flags_parse(&flags->parsed, argc, argv, env, &text, err);
+	log_lines(&text);
+	buf_free(&text);
+	if (rv < 0)
+		return rv;
+	if (flags->parsed.help_wanted) {
+		flags_help(&flags->parsed, &text);
+		fputs(text.data, stdout);
+		buf_free(&text);
+		return 1;
+	}
+	if (flags->version) {
+		puts("mesita " MESITA_VERSION);
+		return 1;
+	}
+	if (flags->parsed.positional_count > 0)
+		return err_set(err, ERR_INVALID, "unexpected argument '%s': flags start with --",
+			       flags->parsed.positional[0]);
+	rv = flags_check(flags, err);
+	if (rv == 0)
+		settle_paths(flags);
+	return rv;
+}
+
+void agent_flags_free(struct agent_flags *flags)
+{
+	flags_free(&flags->parsed);
+	free(flags->parsed.table);
+	free(flags->work_dir_made);
+	free(flags->runtime_dir_made);
+}

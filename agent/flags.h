@@ -1,0 +1,70 @@
+/* The agent's command line: Mesos' flags (spec/agent.md 1.6, spec/operator.md 7). */
+#ifndef AGENT_FLAGS_H
+#define AGENT_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/flags.h"
+
+struct agent_flags {
+	struct flags parsed; /* for /flags; strings below live in it */
+	const char *ip;
+	int64_t port;
+	const char *advertise_ip;
+	int64_t advertise_port;
+	const char *hostname;
+	bool hostname_lookup;
+	const char *master;
+	const char *work_dir;	 /* absolute after parsing */
+	const char *runtime_dir; /* absolute after parsing, defaulted */
+	const char *launcher_dir;
+	const char *resources;
+	const char *attributes;
+	const char *default_role;
+	const char *domain;
+	const char *isolation;
+	const char *launcher;
+	const char *containerizers;
+	bool switch_user;
+	const char *frameworks_home;
+	const char *hadoop_home;
+	int64_t fetcher_stall_timeout;
+	const char *executor_environment_variables;
+	int64_t executor_registration_timeout;
+	int64_t executor_reregistration_timeout;
+	int64_t executor_shutdown_grace_period;
+	bool http_command_executor;
+	const char *recover;
+	int64_t recovery_timeout;
+	const char *reconfiguration_policy;
+	int64_t registration_backoff_factor;
+	int64_t gc_delay;
+	double gc_disk_headroom;
+	int64_t disk_watch_interval;
+	int64_t max_completed_executors_per_framework;
+	const char *credential;
+	const char *logging_level;
+	bool quiet;
+	const char *external_log_file;
+	bool version;
+	/* What would change who may do what is refused rather than ignored. */
+	bool authenticate_http_readonly;
+	bool authenticate_http_readwrite;
+	bool authenticate_http_executors;
+	const char *acls;
+	const char *firewall_rules;
+
+	char *work_dir_made; /* heap behind work_dir and runtime_dir */
+	char *runtime_dir_made;
+};
+
+/* Parses and checks; makes no directories. Warnings are logged. ERR_INVALID with a
+ * text that names the flag to change. With --help or --version, prints that and
+ * returns 1. */
+int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **env,
+		      struct err *err);
+void agent_flags_free(struct agent_flags *flags);
+
+#endif
