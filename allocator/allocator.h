@@ -28,6 +28,23 @@ struct allocator_options {
 	const char *min_allocatable_resources; /* "cpus:0.01|mem:32", "" = anything; NULL = Mesos' default */
 	const char *fair_sharing_excluded;     /* comma-separated names, or NULL */
 	bool filter_gpu_resources;             /* keep agents with gpus for GPU_RESOURCES frameworks */
+	const char *region;                    /* of the master's fault domain; NULL = none */
+};
+
+/* The least that an offer for `role` must hold, instead of the option's: one of the
+ * sets (FrameworkInfo.offer_filters). */
+struct allocator_amount {
+	const char *name;
+	int64_t milli;
+};
+struct allocator_amounts {
+	const struct allocator_amount *items; /* all of them */
+	size_t count;
+};
+struct allocator_minimum {
+	const char *role;
+	const struct allocator_amounts *any_of;
+	size_t count; /* 0: anything will do */
 };
 
 /* What the allocator must know of a framework. */
@@ -40,6 +57,8 @@ struct allocator_framework {
 	bool active;
 	bool gpu_resources, revocable_resources, shared_resources; /* capabilities */
 	bool reservation_refinement, multi_role, region_aware;
+	const struct allocator_minimum *minima;
+	size_t minimum_count;
 };
 
 /* One offer to make: resources of one agent, allocated to one role. */
@@ -80,6 +99,11 @@ void allocator_add_agent(struct allocator *a, const char *id, const struct resou
 void allocator_update_agent(struct allocator *a, const char *id, const struct resources *total);
 void allocator_activate_agent(struct allocator *a, const char *id, bool active);
 void allocator_remove_agent(struct allocator *a, const char *id);
+/* An agent is taken to have both until this says otherwise. */
+void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool multi_role,
+				      bool hierarchical_role);
+/* The agent's attributes changed: what frameworks refused before says nothing now. */
+void allocator_forget_filters(struct allocator *a, const char *agent);
 
 /* Resources that a framework already uses on an agent (reregistration; recovery).
  * The framework need not be known yet. */

@@ -1,0 +1,115 @@
+/* Creation and end of an allocator, and looking in. */
+#include "allocator/allocator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/internal.h"
+#include "base/arena.h"
+#include "base/clock.h"
+
+#define MIN_ALLOCATABLE_DEFAULT "cpus:0.01|mem:32" /* Mesos' flag's default */
+
+static void exclude_names(struct pool *pool, const char *names)
+{
+	while (names && *names) {
+		size_t len = strcspn(names, ",");
+		char *name = xstrndup(names, len);
+
+		if (*name)
+			alloc_pool_exclude(pool, name);
+		free(name);
+		names += len + (names[len] == ',');
+	}
+}
+
+int allocator_create(const struct allocator_options *options, struct allocator **out,
+		     struct err *err)
+{
+	struct allocator *a = xcalloc(1, sizeof(*a));
+	const char *minima = options->min_allocatable_resources;
+	int rv;
+
+	a->shapes = options->shapes;
+	rv = alloc_minima_parse(a->shapes, minima ? minima : MIN_ALLOCATABLE_DEFAULT, &a->minima,
+				err);
+	if (rv < 0) {
+		free(a);
+		return rv;
+	}
+	a->interval = options->allocation_interval;
+	a->filter_gpus = options->filter_gpu_resources;
+	a->region = options->region ? xstrdup(options->region) : NULL;
+	a->pool.epoch = 1;
+	exclude_names(&a->pool, options->fair_sharing_excluded);
+	alloc_roles_init(a);
+	list_init(&a->overdue);
+	list_init(&a->candidates);
+	list_init(&a->dirty);
+	list_init(&a->spare);
+	list_init(&a->willing);
+	*out = a;
+	return 0;
+}
+
+void allocator_destroy(struct allocator *a)
+{
+	if (!a)
+		return;
+	alloc_frameworks_free(a);
+	alloc_agents_free(a);
+	alloc_roles_free(a);
+	alloc_pool_free(&a->pool);
+	alloc_minima_free(&a->minima);
+	timers_free(&a->timers);
+	free(a->region);
+	free(a->visit);
+	free(a->scratch);
+	free(a->wakers);
+	free(a);
+}
+
+void allocator_hold(struct allocator *a, bool hold)
+{
+	a->held = hold;
+}
+
+bool allocator_pending(const struct allocator *a)
+{
+	return !a->held && (a->all_candidates || !list_empty(&a->candidates));
+}
+
+int64_t allocator_next_timeout(const struct allocator *a)
+{
+	return timers_next(&a->timers);
+}
+
+void allocator_grants_free(struct allocator_grants *grants)
+{
+	for (size_t i = 0; i < grants->count; i++)
+		resources_free(&grants->items[i].resources);
+	free(grants->items);
+	*grants = (struct allocator_grants){0};
+}
+
+double allocator_role_share(const struct allocator *a, const char *name)
+{
+	struct role *role = alloc_role_find((struct allocator *)a, name);
+
+	if (!role || role->leaves == 0)
+		return 0;
+	return alloc_node_share(&a->pool, role->children ? &role->self : &role->node);
+}
+
+double allocator_framework_share(const struct allocator *a, const char *id, const char *role)
+{
+	struct framework *framework = alloc_framework_find((struct allocator *)a, id);
+	struct leaf *leaf = framework ? alloc_leaf_find(framework, role) : NULL;
+
+	return leaf ? alloc_node_share(&a->pool, &leaf->node) : 0;
+}
+
+size_t allocator_filter_count(const struct allocator *a)
+{
+	return a->filters;
+}

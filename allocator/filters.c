@@ -1,0 +1,108 @@
+/* Filters: what leaves refused on agents (spec/allocator.md 4, spec/master.md 5.6).
+ *
+ * A filter hides an offer that the refused resources contain. It lasts at least one
+ * allocation interval and always meets one batch (a cycle over all agents): one
+ * that expires earlier waits as overdue, still in force, until a batch has run.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "allocator/internal.h"
+#include "base/arena.h"
+#include "base/clock.h"
+
+#define REFUSE_MAX (365 * DAY)
+
+static int64_t refuse_duration(double seconds)
+{
+	if (isnan(seconds) || seconds < 0)
+		seconds = ALLOCATOR_REFUSE_DEFAULT;
+	if (seconds > (double)(REFUSE_MAX / SECOND))
+		return REFUSE_MAX;
+	return (int64_t)(seconds * (double)SECOND);
+}
+
+void alloc_filter_add(struct allocator *a, struct stake *stake, int64_t now,
+		      const struct resources *allocated, double refuse_seconds)
+{
+	int64_t duration = refuse_duration(refuse_seconds);
+
+	if (duration == 0)
+		return;
+	if (duration < a->interval)
+		duration = a->interval;
+	struct filter *filter = xcalloc(1, sizeof(*filter));
+	filter->stake = stake;
+	filter->born = a->batches;
+	list_init(&filter->overdue);
+	list_append(&stake->filters, &filter->link);
+	resources_allocate(a->shapes, allocated, NULL, &filter->refused);
+	timers_start(&a->timers, &filter->timer, now + duration);
+	stake->key.agent->filters++;
+	a->filters++;
+}
+
+static void filter_free(struct allocator *a, struct filter *filter)
+{
+	timers_stop(&a->timers, &filter->timer);
+	list_remove(&filter->overdue);
+	list_remove(&filter->link);
+	filter->stake->key.agent->filters--;
+	a->filters--;
+	resources_free(&filter->refused);
+	free(filter);
+}
+
+void alloc_filters_drop(struct allocator *a, struct stake *stake)
+{
+	struct filter *filter, *next;
+
+	list_for_each (filter, next, &stake->filters, link)
+		filter_free(a, filter);
+}
+
+static void filter_expire(struct allocator *a, struct filter *filter)
+{
+	struct stake *stake = filter->stake;
+
+	filter_free(a, filter);
+	alloc_agent_wake(a, stake);
+}
+
+void alloc_filters_expire(struct allocator *a, int64_t now)
+{
+	struct timer *timer;
+
+	while ((timer = timers_pop(&a->timers, now))) {
+		struct filter *filter = container_of(timer, struct filter, timer);
+
+		if (filter->born < a->batches)
+			filter_expire(a, filter);
+		else
+			list_append(&a->overdue, &filter->overdue);
+	}
+}
+
+void alloc_filters_end_batch(struct allocator *a)
+{
+	struct filter *filter, *next;
+
+	a->batches++;
+	list_for_each (filter, next, &a->overdue, overdue)
+		filter_expire(a, filter);
+}
+
+bool alloc_filters_match(struct allocator *a, struct agent *agent, struct leaf *leaf,
+			 const struct resources *offer)
+{
+	struct filter *filter, *next;
+	struct stake *stake = agent->filters > 0 ? alloc_stake_find(a, agent, leaf) : NULL;
+
+	if (!stake)
+		return false;
+	list_for_each (filter, next, &stake->filters, link) {
+		if (resources_contain(&filter->refused, offer))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,345 @@
+/* Frameworks and their leaves: who may be offered something.
+ *
+ * A leaf (a framework in a role) is active, that is in the sorter, while the
+ * framework is known and active and the role is subscribed and not suppressed. Each
+ * change that could make a leaf accept what it did not accept before moves it to
+ * the end of the allocator's list of willing leaves. A framework of which only the
+ * use was restored is charged to no role until it is added.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/internal.h"
+#include "base/arena.h"
+
+struct framework *alloc_framework_find(struct allocator *a, const char *id)
+{
+	struct framework *framework;
+
+	HASH_FIND_STR(a->frameworks, id, framework);
+	return framework;
+}
+
+struct framework *alloc_framework_get(struct allocator *a, const char *id)
+{
+	struct framework *framework = alloc_framework_find(a, id);
+
+	if (!framework) {
+		framework = xcalloc(1, sizeof(*framework));
+		framework->id = xstrdup(id);
+		HASH_ADD_KEYPTR(hh, a->frameworks, framework->id, strlen(framework->id), framework);
+	}
+	return framework;
+}
+
+struct leaf *alloc_leaf_find(struct framework *framework, const char *role)
+{
+	struct leaf *leaf;
+
+	HASH_FIND_STR(framework->leaves, role, leaf);
+	return leaf;
+}
+
+struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, const char *role)
+{
+	struct leaf *leaf = alloc_leaf_find(framework, role);
+
+	if (leaf)
+		return leaf;
+	leaf = xcalloc(1, sizeof(*leaf));
+	leaf->framework = framework;
+	leaf->role_name = xstrdup(role);
+	alloc_node_init(&leaf->node, framework->id);
+	list_init(&leaf->stakes);
+	list_init(&leaf->willing);
+	HASH_ADD_KEYPTR(hh, framework->leaves, leaf->role_name, strlen(leaf->role_name), leaf);
+	if (framework->known)
+		alloc_role_attach(a, leaf);
+	return leaf;
+}
+
+static void leaf_set_minima(struct allocator *a, struct leaf *leaf,
+			    const struct allocator_minimum *minimum)
+{
+	a->own_minima -= leaf->own_minima;
+	alloc_minima_free(&leaf->minima);
+	leaf->own_minima = minimum != NULL;
+	a->own_minima += leaf->own_minima;
+	if (!minimum || minimum->count == 0)
+		return;
+	struct allocator_amounts *sets = xcalloc(minimum->count, sizeof(*sets));
+	leaf->minima = (struct minima){sets, minimum->count};
+	for (size_t i = 0; i < minimum->count; i++) {
+		size_t count = minimum->any_of[i].count;
+		struct allocator_amount *items = xcalloc(count + 1, sizeof(*items));
+
+		for (size_t j = 0; j < count; j++) {
+			items[j].name = xstrdup(minimum->any_of[i].items[j].name);
+			items[j].milli = minimum->any_of[i].items[j].milli;
+		}
+		sets[i] = (struct allocator_amounts){items, count};
+	}
+}
+
+static void leaf_free(struct allocator *a, struct leaf *leaf)
+{
+	struct stake *stake, *next;
+
+	list_for_each (stake, next, &leaf->stakes, of_leaf) {
+		alloc_filters_drop(a, stake);
+		list_remove(&stake->woken);
+		alloc_stake_put(a, stake);
+	}
+	alloc_role_detach(a, leaf);
+	leaf_set_minima(a, leaf, NULL);
+	list_remove(&leaf->willing);
+	HASH_DEL(leaf->framework->leaves, leaf);
+	alloc_node_free(&leaf->node);
+	free(leaf->role_name);
+	free(leaf);
+}
+
+static void framework_free(struct allocator *a, struct framework *framework)
+{
+	HASH_DEL(a->frameworks, framework);
+	free(framework->id);
+	free(framework);
+}
+
+void alloc_leaf_put(struct allocator *a, struct leaf *leaf)
+{
+	struct framework *framework = leaf->framework;
+
+	if (leaf->subscribed || leaf->holdings > 0)
+		return;
+	leaf_free(a, leaf);
+	if (!framework->known && !framework->leaves)
+		framework_free(a, framework);
+}
+
+static void leaf_update(struct allocator *a, struct leaf *leaf)
+{
+	alloc_role_activate(a, leaf,
+			    leaf->framework->known && leaf->framework->active && leaf->subscribed &&
+				    !leaf->suppressed);
+}
+
+static void leaf_make_willing(struct allocator *a, struct leaf *leaf)
+{
+	leaf->willing_at = ++a->willing_clock;
+	list_remove(&leaf->willing);
+	list_append(&a->willing, &leaf->willing);
+}
+
+static void leaf_clear_filters(struct allocator *a, struct leaf *leaf)
+{
+	struct stake *stake, *next;
+
+	list_for_each (stake, next, &leaf->stakes, of_leaf) {
+		alloc_filters_drop(a, stake);
+		alloc_stake_put(a, stake);
+	}
+}
+
+static bool names_role(const char *const *roles, size_t count, const char *role)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(roles[i], role) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void set_capabilities(struct framework *framework, const struct allocator_framework *from)
+{
+	framework->gpu_resources = from->gpu_resources;
+	framework->revocable_resources = from->revocable_resources;
+	framework->shared_resources = from->shared_resources;
+	framework->reservation_refinement = from->reservation_refinement;
+	framework->multi_role = from->multi_role;
+	framework->region_aware = from->region_aware;
+}
+
+static void drop_roles(struct allocator *a, struct framework *framework,
+		       const struct allocator_framework *from)
+{
+	struct leaf *leaf, *next;
+
+	HASH_ITER(hh, framework->leaves, leaf, next)
+	{
+		if (!leaf->subscribed || names_role(from->roles, from->role_count, leaf->role_name))
+			continue;
+		leaf->subscribed = leaf->suppressed = false;
+		leaf_set_minima(a, leaf, NULL);
+		leaf_clear_filters(a, leaf);
+		leaf_update(a, leaf);
+		alloc_leaf_put(a, leaf);
+	}
+}
+
+static void set_role(struct allocator *a, struct framework *framework, const char *role,
+		     const struct allocator_framework *from)
+{
+	struct leaf *leaf = alloc_leaf_get(a, framework, role);
+	bool suppressed = names_role(from->suppressed_roles, from->suppressed_count, role);
+	const struct allocator_minimum *minimum = NULL;
+
+	for (size_t i = 0; i < from->minimum_count; i++) {
+		if (strcmp(from->minima[i].role, role) == 0)
+			minimum = &from->minima[i];
+	}
+	leaf_set_minima(a, leaf, minimum);
+	if (leaf->suppressed && !suppressed)
+		leaf_clear_filters(a, leaf);
+	leaf->subscribed = true;
+	leaf->suppressed = suppressed;
+	leaf_update(a, leaf);
+	leaf_make_willing(a, leaf);
+}
+
+static void set_framework(struct allocator *a, struct framework *framework,
+			  const struct allocator_framework *from)
+{
+	set_capabilities(framework, from);
+	drop_roles(a, framework, from);
+	for (size_t i = 0; i < from->role_count; i++)
+		set_role(a, framework, from->roles[i], from);
+}
+
+/* Charges what was restored before the framework was known. */
+static void charge_restored(struct allocator *a, struct framework *framework)
+{
+	struct leaf *leaf, *next;
+	struct stake *stake, *after;
+
+	HASH_ITER(hh, framework->leaves, leaf, next)
+	{
+		alloc_role_attach(a, leaf);
+		list_for_each (stake, after, &leaf->stakes, of_leaf)
+			alloc_role_charge(a, stake->key.agent, leaf, &stake->held, true);
+	}
+}
+
+void allocator_add_framework(struct allocator *a, const struct allocator_framework *from)
+{
+	struct framework *framework = alloc_framework_get(a, from->id);
+
+	if (framework->known) {
+		allocator_update_framework(a, from);
+		return;
+	}
+	framework->known = true;
+	framework->active = from->active;
+	charge_restored(a, framework);
+	set_framework(a, framework, from);
+	if (framework->active)
+		a->all_candidates = true;
+}
+
+void allocator_update_framework(struct allocator *a, const struct allocator_framework *from)
+{
+	struct framework *framework = alloc_framework_find(a, from->id);
+
+	if (!framework || !framework->known) {
+		allocator_add_framework(a, from);
+		return;
+	}
+	set_framework(a, framework, from);
+	if (framework->active != from->active)
+		allocator_activate_framework(a, from->id, from->active);
+}
+
+void allocator_activate_framework(struct allocator *a, const char *id, bool active)
+{
+	struct framework *framework = alloc_framework_find(a, id);
+	struct leaf *leaf, *next;
+
+	if (!framework || !framework->known)
+		return;
+	framework->active = active;
+	HASH_ITER(hh, framework->leaves, leaf, next)
+	{
+		leaf_update(a, leaf);
+		if (active)
+			leaf_make_willing(a, leaf);
+		else
+			leaf_clear_filters(a, leaf);
+	}
+	if (active)
+		a->all_candidates = true;
+}
+
+static void remove_leaf(struct allocator *a, struct leaf *leaf)
+{
+	struct stake *stake, *next;
+
+	leaf->subscribed = false;
+	leaf_update(a, leaf);
+	list_for_each (stake, next, &leaf->stakes, of_leaf) {
+		alloc_filters_drop(a, stake);
+		if (!resources_empty(&stake->held))
+			alloc_agent_change(a, stake->key.agent);
+		alloc_stake_release_all(a, stake);
+	}
+	leaf_free(a, leaf);
+}
+
+void allocator_remove_framework(struct allocator *a, const char *id)
+{
+	struct framework *framework = alloc_framework_find(a, id);
+	struct leaf *leaf, *next;
+
+	if (!framework)
+		return;
+	HASH_ITER(hh, framework->leaves, leaf, next)
+	remove_leaf(a, leaf);
+	framework_free(a, framework);
+}
+
+static void set_suppressed(struct allocator *a, struct leaf *leaf, bool suppressed)
+{
+	leaf->suppressed = suppressed;
+	if (!suppressed) {
+		leaf_clear_filters(a, leaf);
+		leaf_make_willing(a, leaf);
+	}
+	leaf_update(a, leaf);
+}
+
+static void set_suppressed_roles(struct allocator *a, struct framework *framework,
+				 const char *const *roles, size_t count, bool suppressed)
+{
+	struct leaf *leaf, *next;
+
+	HASH_ITER(hh, framework->leaves, leaf, next)
+	{
+		if (leaf->subscribed && (count == 0 || names_role(roles, count, leaf->role_name)))
+			set_suppressed(a, leaf, suppressed);
+	}
+}
+
+void allocator_suppress(struct allocator *a, const char *id, const char *const *roles, size_t count)
+{
+	struct framework *framework = alloc_framework_find(a, id);
+
+	if (framework && framework->known)
+		set_suppressed_roles(a, framework, roles, count, true);
+}
+
+void allocator_revive(struct allocator *a, const char *id, const char *const *roles, size_t count)
+{
+	struct framework *framework = alloc_framework_find(a, id);
+
+	if (!framework || !framework->known)
+		return;
+	set_suppressed_roles(a, framework, roles, count, false);
+	a->all_candidates = true;
+}
+
+void alloc_frameworks_free(struct allocator *a)
+{
+	struct framework *framework, *next;
+
+	HASH_ITER(hh, a->frameworks, framework, next)
+	allocator_remove_framework(a, framework->id);
+}

@@ -1,0 +1,298 @@
+/* The allocator's parts. Internal to allocator/.
+ *
+ *	allocator.c   creation, options, looking in
+ *	sorter.c      quantities, the pool, groups of nodes in order of share
+ *	roles.c       the tree of roles; charging what is held to it
+ *	frameworks.c  frameworks and their leaves, activity, willingness
+ *	agents.c      agents and what is free on them
+ *	stakes.c      what one leaf holds on one agent
+ *	filters.c     what leaves refused, and until when
+ *	cycle.c       who is offered what
+ *
+ * Work follows changes. An agent whose evaluation gave nothing more is *settled*:
+ * as whoever declines a set of resources declines each part of it, nothing can be
+ * offered from it until it *changed* (more is free, it was activated), a filter on
+ * it went (its stake is *woken*), or a leaf became more *willing* (activated,
+ * revived, new capabilities). `willing_clock` counts the latter; an agent remembers
+ * its value at its last evaluation, and only leaves that became willing since are
+ * tried there again.
+ */
+#ifndef ALLOCATOR_INTERNAL_H
+#define ALLOCATOR_INTERNAL_H
+
+#include "allocator/allocator.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "base/timer.h"
+
+/* Scalars by the pool's number of their name. */
+struct quantities {
+	int64_t *milli;
+	uint32_t count;
+};
+
+struct pool_name {
+	UT_hash_handle hh;
+	uint32_t number;
+	bool excluded; /* from shares */
+	char text[];
+};
+
+/* What all agents have together. */
+struct pool {
+	struct pool_name *names; /* by text */
+	struct pool_name **by_number;
+	struct quantities total;
+	uint64_t epoch; /* rises when the total changes: then all shares did */
+};
+
+/* Something that has a share: a role's subtree, a role itself beside its children,
+ * or a framework in a role. */
+struct sorter_node {
+	struct sorter_group *group; /* NULL while inactive */
+	const char *name;	    /* among its siblings; not owned */
+	struct quantities sum;	    /* offered or allocated */
+	uint64_t count;		    /* how often it was given something */
+	double weight;
+	double key;	    /* share / weight when last sorted */
+	uint64_t key_count; /* `count` when last sorted */
+	struct list stale;  /* in the group's list while the two above are old */
+};
+
+/* Active siblings, always ordered by their (key, key_count, name). */
+struct sorter_group {
+	struct sorter_node **members;
+	uint32_t count;
+	uint32_t cap;
+	uint64_t epoch; /* of the pool when the keys were computed */
+	struct list stale;
+};
+
+/* A role that frameworks are in, or an ancestor of one. With child roles its own
+ * frameworks compete with the children as the virtual leaf `self`. */
+struct role {
+	UT_hash_handle hh; /* in the parent's children, by component */
+	struct role *parent;
+	char *component;
+	unsigned depth;
+	struct sorter_node node; /* the subtree, among its siblings */
+	struct sorter_node self; /* its own frameworks; member of `group` if it has children */
+	struct role *children;
+	struct sorter_group group;	/* the active children, and `self` */
+	struct sorter_group frameworks; /* nodes of leaves */
+	size_t leaves;			/* frameworks tracked */
+	size_t active;			/* active leaves in the subtree */
+	uint32_t cursor;		/* of the walk that a cycle makes */
+};
+
+struct minima {
+	struct allocator_amounts *any_of; /* owned, with the names */
+	size_t count;
+};
+
+struct framework {
+	UT_hash_handle hh;
+	char *id;
+	bool known; /* false: only its use was restored so far */
+	bool active;
+	bool gpu_resources, revocable_resources, shared_resources;
+	bool reservation_refinement, multi_role, region_aware;
+	struct leaf *leaves;
+};
+
+/* A framework in a role: subscribed, or holding something there still. */
+struct leaf {
+	UT_hash_handle hh; /* in the framework, by role */
+	struct framework *framework;
+	char *role_name;
+	struct role *role; /* NULL until the framework is known: not charged yet */
+	bool subscribed;
+	bool suppressed;
+	bool own_minima;
+	struct minima minima;
+	struct sorter_node node;
+	struct list stakes;
+	size_t holdings; /* stakes that hold something */
+	uint64_t willing_at;
+	struct list willing; /* in the allocator's list, the latest last */
+	uint64_t mark;	     /* the last evaluation that has seen it */
+};
+
+struct agent {
+	UT_hash_handle hh;
+	char *id;
+	char *region;
+	uint64_t number; /* order of arrival = order of evaluation */
+	bool active;
+	bool gpus;
+	bool multi_role, hierarchical_role;
+	struct resources total;
+	struct resources used; /* without allocation roles */
+	struct resources free; /* valid if free_known */
+	bool free_known;
+	struct list stakes;
+	size_t filters;
+
+	bool changed;	       /* settled for no leaf */
+	struct list woken;     /* stakes whose filters went */
+	uint64_t settled;      /* willing_clock at the last evaluation */
+	struct list dirty;     /* changed or woken, and active */
+	struct list spare;     /* evaluated, with something left */
+	struct list candidate; /* an event asks for a cycle over it */
+	uint64_t mark;	       /* the last cycle that visited it */
+};
+
+struct stake_key {
+	struct agent *agent;
+	struct leaf *leaf;
+};
+
+/* One leaf's business on one agent; gone when there is none. */
+struct stake {
+	UT_hash_handle hh;
+	struct stake_key key;
+	struct list of_agent;
+	struct list of_leaf;
+	struct list woken;
+	struct resources held; /* with allocation roles */
+	struct list filters;
+};
+
+struct filter {
+	struct timer timer;
+	struct stake *stake;
+	struct list link;    /* in the stake */
+	struct list overdue; /* expired, but no batch has met it yet */
+	uint64_t born;	     /* batches at creation */
+	struct resources refused;
+};
+
+/* How many copies of a shared volume a node holds: it counts once. */
+struct share_key {
+	struct sorter_node *node;
+	struct agent *agent;
+	const struct resource_shape *shape;
+	int64_t milli;
+};
+struct share_use {
+	UT_hash_handle hh;
+	struct share_key key;
+	uint64_t copies;
+};
+
+struct allocator {
+	struct resource_shapes *shapes;
+	int64_t interval;
+	bool filter_gpus;
+	char *region;
+	struct minima minima;
+	size_t own_minima; /* leaves that have their own */
+
+	struct pool pool;
+	struct role root;
+	struct framework *frameworks;
+	struct agent *agents;
+	uint64_t last_agent;
+	struct stake *stakes;
+	struct share_use *shares;
+
+	struct timers timers; /* of filters */
+	struct list overdue;
+	size_t filters;
+	uint64_t batches; /* cycles over all that were run */
+
+	bool held;
+	bool all_candidates;
+	struct list candidates;
+	struct list dirty;
+	struct list spare;
+	struct list willing;
+	uint64_t willing_clock;
+	uint64_t visited; /* willing_clock when all agents were last visited */
+	uint64_t cycles;
+	uint64_t evaluations;
+	struct agent **visit; /* scratch of the cycle */
+	size_t visit_cap;
+	struct resource_piece *scratch;
+	size_t scratch_cap;
+	struct leaf **wakers;
+	size_t waker_cap;
+};
+
+/* -- sorter.c -- */
+void alloc_quantities_free(struct quantities *q);
+uint32_t alloc_pool_number(struct pool *pool, const char *name);
+void alloc_pool_exclude(struct pool *pool, const char *name);
+void alloc_pool_change(struct pool *pool, const struct resources *old, const struct resources *new);
+void alloc_pool_free(struct pool *pool);
+void alloc_node_init(struct sorter_node *node, const char *name);
+void alloc_node_free(struct sorter_node *node);
+void alloc_node_add(struct sorter_node *node, uint32_t name, int64_t milli);
+void alloc_node_touch(struct sorter_node *node);
+double alloc_node_share(const struct pool *pool, const struct sorter_node *node);
+int alloc_node_order(const struct sorter_node *a, const struct sorter_node *b);
+void alloc_group_init(struct sorter_group *group);
+void alloc_group_free(struct sorter_group *group);
+void alloc_group_join(const struct pool *pool, struct sorter_group *group,
+		      struct sorter_node *node);
+void alloc_group_leave(struct sorter_node *node);
+/* Brings keys and order up to date. */
+void alloc_group_refresh(const struct pool *pool, struct sorter_group *group);
+
+/* -- roles.c -- */
+void alloc_roles_init(struct allocator *a);
+void alloc_roles_free(struct allocator *a);
+struct role *alloc_role_find(struct allocator *a, const char *name);
+void alloc_role_attach(struct allocator *a, struct leaf *leaf);
+void alloc_role_detach(struct allocator *a, struct leaf *leaf);
+void alloc_role_activate(struct allocator *a, struct leaf *leaf, bool active);
+/* Charges to the leaf, its role and all above; `given` counts it as one more gift. */
+void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *leaf,
+		       const struct resources *resources, bool given);
+void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf *leaf,
+			  const struct resources *resources);
+/* Order of two active leaves in a walk; their groups are fresh. */
+int alloc_leaf_order(const struct leaf *a, const struct leaf *b);
+
+/* -- frameworks.c -- */
+struct framework *alloc_framework_find(struct allocator *a, const char *id);
+struct framework *alloc_framework_get(struct allocator *a, const char *id);
+struct leaf *alloc_leaf_find(struct framework *framework, const char *role);
+struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, const char *role);
+/* Frees the leaf (and a framework of which nothing is known) when it has no reason. */
+void alloc_leaf_put(struct allocator *a, struct leaf *leaf);
+void alloc_frameworks_free(struct allocator *a);
+int alloc_minima_parse(struct resource_shapes *shapes, const char *text, struct minima *out,
+		       struct err *err);
+void alloc_minima_free(struct minima *minima);
+bool alloc_minima_met(const struct minima *minima, const struct resources *resources);
+
+/* -- agents.c -- */
+struct agent *alloc_agent_find(struct allocator *a, const char *id);
+void alloc_agent_change(struct allocator *a, struct agent *agent);
+void alloc_agent_wake(struct allocator *a, struct stake *stake);
+void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total);
+void alloc_agent_compute_free(struct agent *agent);
+void alloc_agents_free(struct allocator *a);
+
+/* -- stakes.c -- */
+struct stake *alloc_stake_find(struct allocator *a, struct agent *agent, struct leaf *leaf);
+struct stake *alloc_stake_get(struct allocator *a, struct agent *agent, struct leaf *leaf);
+void alloc_stake_put(struct allocator *a, struct stake *stake);
+void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct resources *allocated,
+		      bool given);
+/* What of `allocated` is not held is left out. */
+void alloc_stake_release(struct allocator *a, struct stake *stake,
+			 const struct resources *allocated);
+void alloc_stake_release_all(struct allocator *a, struct stake *stake);
+
+/* -- filters.c -- */
+void alloc_filter_add(struct allocator *a, struct stake *stake, int64_t now,
+		      const struct resources *allocated, double refuse_seconds);
+void alloc_filters_drop(struct allocator *a, struct stake *stake);
+void alloc_filters_expire(struct allocator *a, int64_t now);
+void alloc_filters_end_batch(struct allocator *a);
+bool alloc_filters_match(struct allocator *a, struct agent *agent, struct leaf *leaf,
+			 const struct resources *offer);
+
+#endif
