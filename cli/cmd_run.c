@@ -1,0 +1,310 @@
+/* `mesita run` (and mesos-execute): the flags of a job. */
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/job.h"
+#include "proto/resources.h"
+
+#define INSTANCES_MAX 100000
+
+struct run_flags {
+	const char *master;
+	const char *name;
+	const char *command;
+	bool shell;
+	int64_t instances;
+	double cpus;
+	double mem;
+	double disk;
+	const char *resources;
+	const char *env;
+	const char *uris;
+	const char *role;
+	const char *user;
+	const char *principal;
+	const char *task;
+	bool checkpoint;
+	bool partition_aware;
+	bool follow;
+	bool json;
+	int64_t kill_after;
+	const char *containers[8]; /* flags that need container images */
+};
+
+#define AT(member) offsetof(struct run_flags, member)
+#define ROW(name, type, preset, help) {#name, NULL, type, AT(name), preset, help, NULL, NULL}
+#define CONTAINER(name, n) \
+	{#name, NULL, FLAG_STRING, AT(containers[n]), NULL, "Needs container images.", NULL, NULL}
+#define UNUSED(name) {#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL}
+
+static const struct flag run_table[] = {
+	ROW(master, FLAG_STRING, CLI_DEFAULT_MASTER, "Address of the master, host:port."),
+	ROW(command, FLAG_STRING, NULL, "What each task runs, given to /bin/sh."),
+	ROW(name, FLAG_STRING, "run", "Name of the job; tasks are <name>.<number>."),
+	ROW(instances, FLAG_INT, "1", "How many tasks to run."),
+	ROW(cpus, FLAG_DOUBLE, "0.1", "CPUs of a task."),
+	ROW(mem, FLAG_DOUBLE, "32", "Memory of a task, MB."),
+	ROW(disk, FLAG_DOUBLE, "0", "Disk of a task, MB."),
+	ROW(resources, FLAG_STRING, NULL,
+	    "Resources of a task in one text (cpus:1;mem:128), instead of the three above."),
+	ROW(env, FLAG_STRING, NULL,
+	    "Environment: a JSON object, or NAME=VALUE pairs with commas between them."),
+	ROW(uris, FLAG_STRING, NULL, "URIs to fetch into the sandbox, with commas between them."),
+	ROW(role, FLAG_STRING, "*", "Role to run under."),
+	ROW(user, FLAG_STRING, NULL, "User to run as (default: who calls)."),
+	ROW(follow, FLAG_BOOL, "false", "Show what the tasks write as they write it."),
+	ROW(json, FLAG_BOOL, "false", "One JSON object a task instead of tables."),
+	ROW(shell, FLAG_BOOL, "true", "Whether --command is for /bin/sh; otherwise it is a program."),
+	ROW(checkpoint, FLAG_BOOL, "false", "Tasks outlive a restart of their agent."),
+	ROW(partition_aware, FLAG_BOOL, "true", "Tasks on lost agents are unreachable, not lost."),
+	ROW(kill_after, FLAG_DURATION, "0ns", "Kill each task after this time."),
+	ROW(principal, FLAG_STRING, NULL, "Principal of the framework."),
+	ROW(task, FLAG_STRING, NULL, "A whole TaskInfo as JSON (file:///path reads a file)."),
+	CONTAINER(docker_image, 0),
+	CONTAINER(appc_image, 1),
+	CONTAINER(networks, 2),
+	CONTAINER(volumes, 3),
+	CONTAINER(task_group, 4),
+	CONTAINER(effective_capabilities, 5),
+	CONTAINER(bounding_capabilities, 6),
+	CONTAINER(rlimits, 7),
+	UNUSED(containerizer),
+	UNUSED(content_type),
+	UNUSED(framework_capabilities),
+	UNUSED(overwrite),
+	UNUSED(secret),
+	UNUSED(tty),
+	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+};
+
+/* ---- the task ------------------------------------------------------------ */
+
+static void add_scalar(struct arena *arena, Mesos__TaskInfo *task, const char *name, double value)
+{
+	Mesos__Resource *resource;
+
+	if (!(value > 0))
+		return;
+	resource = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
+	resource->name = (char *)name;
+	resource->type = MESOS__VALUE__TYPE__SCALAR;
+	resource->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
+	resource->scalar->value = value;
+	proto_push(arena, task->n_resources, task->resources, resource);
+}
+
+static int add_resources(struct arena *arena, Mesos__TaskInfo *task, const struct run_flags *flags,
+			 struct err *err)
+{
+	struct resource_shapes *shapes;
+	struct resources parsed = RESOURCES_INIT;
+	int rv;
+
+	if (!flags->resources) {
+		add_scalar(arena, task, "cpus", flags->cpus);
+		add_scalar(arena, task, "mem", flags->mem);
+		add_scalar(arena, task, "disk", flags->disk);
+		return 0;
+	}
+	shapes = resource_shapes_create();
+	rv = resources_parse(shapes, flags->resources, "*", &parsed, err);
+	if (rv == 0)
+		resources_to_messages(arena, &parsed, &task->n_resources, &task->resources);
+	resources_free(&parsed);
+	resource_shapes_destroy(shapes);
+	return rv;
+}
+
+static void add_variable(struct arena *arena, Mesos__CommandInfo *command, const char *name,
+			 const char *value)
+{
+	Mesos__Environment__Variable *variable = PROTO_NEW(
+		arena, Mesos__Environment__Variable, mesos__environment__variable__descriptor);
+
+	if (!command->environment)
+		command->environment =
+			PROTO_NEW(arena, Mesos__Environment, mesos__environment__descriptor);
+	variable->name = arena_strdup(arena, name);
+	variable->value = arena_strdup(arena, value);
+	proto_push(arena, command->environment->n_variables, command->environment->variables,
+		   variable);
+}
+
+static int add_json_environment(struct arena *arena, Mesos__CommandInfo *command, const char *text,
+				struct err *err)
+{
+	struct json *json;
+
+	if (json_parse(arena, text, strlen(text), &json, err) < 0)
+		return err_wrap(err, ERR_INVALID, "--env is no JSON");
+	if (json->type != JSON_OBJECT)
+		return err_set(err, ERR_INVALID, "--env must be a JSON object");
+	for (size_t i = 0; i < json->count; i++)
+		add_variable(arena, command, json->keys[i].data,
+			     json->items[i].text.data ? json->items[i].text.data : "");
+	return 0;
+}
+
+static int add_environment(struct arena *arena, Mesos__CommandInfo *command, const char *text,
+			   struct err *err)
+{
+	char *copy, *save = NULL;
+
+	if (!text)
+		return 0;
+	if (*text == '{')
+		return add_json_environment(arena, command, text, err);
+	copy = arena_strdup(arena, text);
+	for (char *pair = strtok_r(copy, ",", &save); pair; pair = strtok_r(NULL, ",", &save)) {
+		char *equals = strchr(pair, '=');
+
+		if (!equals || equals == pair)
+			return err_set(err, ERR_INVALID, "--env: '%s' is no NAME=VALUE", pair);
+		*equals = 0;
+		add_variable(arena, command, pair, equals + 1);
+	}
+	return 0;
+}
+
+static void add_uris(struct arena *arena, Mesos__CommandInfo *command, const char *text)
+{
+	char *copy = arena_strdup(arena, text ? text : ""), *save = NULL;
+
+	for (char *uri = strtok_r(copy, ",", &save); uri; uri = strtok_r(NULL, ",", &save)) {
+		Mesos__CommandInfo__URI *item = PROTO_NEW(arena, Mesos__CommandInfo__URI,
+							  mesos__command_info__uri__descriptor);
+
+		item->value = uri;
+		proto_push(arena, command->n_uris, command->uris, item);
+	}
+}
+
+/* --task: what the master fills in may be missing. */
+static Mesos__TaskInfo *task_from_json(struct arena *arena, const char *text, struct err *err)
+{
+	struct json *json;
+	Mesos__TaskInfo *task = NULL;
+
+	if (json_parse(arena, text, strlen(text), &json, err) == 0)
+		task = json_to_proto(&mesos__task_info__descriptor, json, SPELL_V1, arena, err);
+	if (!task)
+		err_wrap(err, ERR_INVALID, "--task is no TaskInfo");
+	return task;
+}
+
+static Mesos__TaskInfo *make_task(struct arena *arena, const struct run_flags *flags,
+				  struct err *err)
+{
+	Mesos__TaskInfo *task;
+	Mesos__CommandInfo *command;
+
+	if (flags->task)
+		return task_from_json(arena, flags->task, err);
+	if (!flags->command) {
+		err_set(err, ERR_INVALID, "say what to run: --command='echo hello'");
+		return NULL;
+	}
+	task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
+	command = PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+	command->has_shell = 1;
+	command->shell = flags->shell;
+	command->value = (char *)flags->command;
+	if (!flags->shell) {
+		command->arguments = arena_alloc(arena, sizeof(*command->arguments));
+		command->arguments[command->n_arguments++] = (char *)flags->command;
+	}
+	if (add_environment(arena, command, flags->env, err) < 0 ||
+	    add_resources(arena, task, flags, err) < 0)
+		return NULL;
+	add_uris(arena, command, flags->uris);
+	/* job.c fills these in for each instance; a copy needs them set. */
+	task->name = (char *)flags->name;
+	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
+	task->task_id->value = (char *)flags->name;
+	task->agent_id = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
+	task->agent_id->value = (char *)"";
+	task->command = command;
+	return task;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int check(const struct run_flags *flags, struct err *err)
+{
+	static const char *const names[] = {"docker_image", "appc_image", "networks", "volumes",
+					    "task_group", "effective_capabilities",
+					    "bounding_capabilities", "rlimits"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (flags->containers[i])
+			return err_set(err, ERR_INVALID,
+				       "--%s needs a containerizer with images, which mesita does not "
+				       "have",
+				       names[i]);
+	if (flags->instances < 1 || flags->instances > INSTANCES_MAX)
+		return err_set(err, ERR_INVALID, "--instances must be between 1 and %d",
+			       INSTANCES_MAX);
+	if (flags->task && flags->instances != 1)
+		return err_set(err, ERR_INVALID, "--task and --instances do not go together");
+	return 0;
+}
+
+static const char *current_user(void)
+{
+	const struct passwd *entry = getpwuid(geteuid());
+
+	return entry ? entry->pw_name : "root";
+}
+
+static int run(const struct run_flags *flags, struct err *err)
+{
+	struct job_options options = {
+		.master = flags->master,
+		.name = flags->name,
+		.role = flags->role,
+		.user = flags->user ? flags->user : current_user(),
+		.principal = flags->principal,
+		.instances = (int)flags->instances,
+		.checkpoint = flags->checkpoint,
+		.partition_aware = flags->partition_aware,
+		.follow = flags->follow,
+		.json = flags->json,
+		.kill_after = flags->kill_after,
+	};
+	struct arena arena;
+	int rv = check(flags, err);
+
+	if (rv < 0)
+		return rv;
+	arena_init(&arena);
+	options.task = make_task(&arena, flags, err);
+	rv = options.task ? job_run(&options, err) : ERR_INVALID;
+	arena_free(&arena);
+	return rv;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct run_flags target = {0};
+	struct flags flags;
+	struct err err = {{0}};
+	int status = 0;
+
+	if (cli_flags(&flags, run_table, sizeof(run_table) / sizeof(*run_table), &target,
+		      "Usage: mesita run --command=COMMAND [--instances=N] [--master=HOST:PORT]",
+		      argc, argv, &status))
+		return status;
+	log_setup(LOG_LEVEL_WARNING, STDERR_FILENO);
+	status = run(&target, &err);
+	if (status < 0) {
+		fprintf(stderr, "mesita run: %s\n", err.text);
+		status = 1;
+	}
+	cli_flags_free(&flags);
+	return status;
+}
