@@ -166,7 +166,6 @@ struct waiter {
 	uint64_t ticket;
 	enum wait_kind kind;
 	uint8_t uuid[UUID_BYTES];
-	const char *text; /* exit: why */
 	char *owner;      /* container or framework id */
 	char *task_id;
 	char data[];
@@ -200,7 +199,7 @@ struct agent {
 	char *pid;                    /* slave(1)@ip:port */
 	char *master;                 /* pid; NULL = none */
 	bool link_broken;             /* the link to the master broke since the last attempt */
-	bool unlearn;                 /* leaving for good: forget the id */
+	bool leaving;                 /* the last framework is gone; EXIT is on its way */
 	int64_t backoff;              /* upper bound of the next wait for registration */
 	int64_t ping_timeout;
 	struct framework *frameworks;
@@ -351,6 +350,10 @@ void agent_task_free(struct task *task);
 /* ---- executors.c --------------------------------------------------------- */
 struct executor *agent_executor_find(struct framework *framework, const char *id);
 struct executor *agent_container_find(struct agent *agent, const char *container);
+/* Bare: no info, container or place in agent->containers yet. */
+struct executor *agent_executor_alloc(struct framework *framework, const char *id);
+void agent_executor_set_container(struct agent *agent, struct executor *executor,
+				  const char *container);
 struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
 				       const Mesos__ExecutorInfo *info, const char *container);
 void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
@@ -451,7 +454,7 @@ char *agent_executor_path(const struct agent *agent, const char *framework_id,
 char *agent_run_path(const struct agent *agent, const char *framework_id,
 		     const char *executor_id, const char *container);
 
-/* ---- master.c-like resource tools used by registration and run_task -------- */
+/* ---- resources.c: formats of resources in messages ------------------------- */
 void agent_resources_downgrade(struct agent *agent, size_t count, Mesos__Resource **resources);
 void agent_resources_upgrade(struct agent *agent, size_t count, Mesos__Resource **resources);
 
