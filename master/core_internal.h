@@ -84,9 +84,10 @@ void master_handle_call(struct master *m, const struct master_event *event);
 int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal,
 			 struct err *err);
 void master_subscribe(struct master *m, const struct master_event *event);
+/* What is wrong with the info itself; then with it here and now. */
+int framework_info_validate(const Mesos__FrameworkInfo *info, struct err *err);
 int master_validate_framework_info(const struct master *m, const Mesos__FrameworkInfo *info,
 				   struct err *err);
-/* Roles of an info: `roles`, or `role` for those without MULTI_ROLE. */
 bool framework_info_has(const Mesos__FrameworkInfo *info,
 			Mesos__FrameworkInfo__Capability__Type capability);
 int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *suppressed,
