@@ -257,6 +257,7 @@ static void *next_element(struct reader *r, ProtobufCMessage *message,
 static int read_map(struct reader *r, ProtobufCMessage *message,
 		    const ProtobufCFieldDescriptor *field, const struct json *json)
 {
+	static const struct json nothing = {.type = JSON_OBJECT}; /* what null stands for */
 	const ProtobufCMessageDescriptor *type = field->descriptor;
 	bool found;
 
@@ -267,6 +268,8 @@ static int read_map(struct reader *r, ProtobufCMessage *message,
 		*(char **)field_at(entry, &type->fields[0]) =
 			mem_string(&r->mem, json->keys[i].data, json->keys[i].len);
 		rv = read_field(r, entry, &type->fields[1], &json->items[i], &found);
+		if (!rv && !found && type->fields[1].type == PROTOBUF_C_TYPE_MESSAGE)
+			rv = read_field(r, entry, &type->fields[1], &nothing, &found);
 		if (rv)
 			return rv;
 		*(void **)next_element(r, message, field) = entry;

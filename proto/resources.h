@@ -24,7 +24,12 @@ struct resource_shapes; /* interned metadata; one per core */
 struct resource_shape;  /* name, type, allocation role, reservations, disk, ... */
 
 struct resource_shapes *resource_shapes_create(void);
-void resource_shapes_destroy(struct resource_shapes *shapes);
+void resource_shapes_destroy(struct resource_shapes *shapes); /* after all collections */
+/* A shape lives as long as a piece of a collection has it, and beyond until it is
+ * collected. Clients can name resources as they like, so the owner collects now and then,
+ * at a moment when nobody keeps bare shape pointers. */
+size_t resource_shapes_unused(const struct resource_shapes *shapes);
+void resource_shapes_collect(struct resource_shapes *shapes);
 
 struct resource_range {
 	uint64_t begin; /* inclusive */
@@ -58,6 +63,9 @@ bool resource_shape_dynamic(const struct resource_shape *shape); /* dynamically 
 bool resource_shape_revocable(const struct resource_shape *shape);
 bool resource_shape_shared(const struct resource_shape *shape);
 const char *resource_shape_persistence(const struct resource_shape *shape); /* NULL = no volume */
+/* Whether the algebra takes them for the same: equal but for the volume of a disk and the
+ * principal of a persistence. */
+bool resource_shape_same(const struct resource_shape *a, const struct resource_shape *b);
 const Mesos__Resource *resource_shape_message(const struct resource_shape *shape); /* value unset; post-refinement */
 
 /* -- from and to messages -- */
@@ -67,12 +75,13 @@ const Mesos__Resource *resource_shape_message(const struct resource_shape *shape
 int resource_validate(const Mesos__Resource *resource, struct err *err);
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err);
 bool role_valid(const char *role, struct err *err);
+bool role_is_strict_subrole(const char *role, const char *ancestor); /* "a/b" of "a" */
 
 /* In-place normalisation of a message (arena): pre- to post-refinement format. */
 void resource_upgrade(struct arena *arena, Mesos__Resource *resource);
-/* And back; false when a refined reservation cannot be expressed. */
+/* And back, from post-refinement format; false when a refined reservation cannot be expressed. */
 bool resource_downgrade(struct arena *arena, Mesos__Resource *resource);
-/* "Endpoint" format: both representations filled where possible. */
+/* "Endpoint" format, from post-refinement format: both representations filled where possible. */
 void resource_endpoint_format(struct arena *arena, Mesos__Resource *resource);
 
 /* Adds a message (validated; either format). Empty ones vanish. */
@@ -81,9 +90,14 @@ void resources_add_message(struct resource_shapes *shapes, struct resources *to,
 void resources_add_messages(struct resource_shapes *shapes, struct resources *to,
 			    Mesos__Resource *const *list, size_t count);
 /* Messages in post-refinement format, in the arena; *list is set to an array. */
+Mesos__Resource *resource_piece_to_message(struct arena *arena, const struct resource_piece *piece);
 void resources_to_messages(struct arena *arena, const struct resources *from, size_t *count,
 			   Mesos__Resource ***list);
 /* --resources: text grammar or JSON array, with the command-line rules. */
+/* First half: messages in post-refinement format, not validated; those of no value are
+ * among them (they keep their name from being auto-detected). */
+int resources_parse_messages(struct arena *arena, const char *text, const char *default_role,
+			     size_t *count, Mesos__Resource ***list, struct err *err);
 int resources_parse(struct resource_shapes *shapes, const char *text, const char *default_role,
 		    struct resources *out, struct err *err);
 
@@ -100,7 +114,8 @@ bool resources_contain(const struct resources *have, const struct resources *wan
 bool resources_equal(const struct resources *a, const struct resources *b);
 bool resources_empty(const struct resources *r);
 
-/* The same resources with another allocation role (NULL removes it). */
+/* The same resources with another allocation role (NULL removes it). `out` is
+ * uninitialised, empty, or `from` itself. */
 void resources_allocate(struct resource_shapes *shapes, const struct resources *from,
 			const char *role, struct resources *out);
 /* Sum of the milli-units of a name, whatever its metadata (ranges and sets: their

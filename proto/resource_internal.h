@@ -1,0 +1,81 @@
+/* Inside proto/: shapes and values of resources. */
+#ifndef PROTO_RESOURCE_INTERNAL_H
+#define PROTO_RESOURCE_INTERNAL_H
+
+#include "base/list.h"
+#include "base/table.h"
+#include "proto/resources.h"
+
+/* How pieces of a shape combine (spec of Mesos: Resources' addable and subtractable). */
+enum shape_mode {
+	SHAPE_PLAIN,	 /* values add up */
+	SHAPE_EXCLUSIVE, /* MOUNT and BLOCK disks, identified RAW ones, volumes: whole or not at all
+			  */
+	SHAPE_SHARED,	 /* shared volumes: equal ones are counted */
+};
+
+/* What makes two shapes the same for the algebra: all metadata but the volume of a disk and
+ * the principal of a persistence. */
+struct resource_identity {
+	struct buf key;
+	uint32_t refs; /* shapes that have it */
+	UT_hash_handle hh;
+};
+
+struct resource_shape {
+	struct resource_shapes *shapes;
+	struct resource_identity *identity;
+	Mesos__Resource *message; /* heap; no value */
+	struct buf key;		  /* the packed message */
+	enum shape_mode mode;
+	uint32_t refs; /* pieces that have it */
+	UT_hash_handle hh;
+};
+
+struct resource_shapes {
+	struct resource_shape *shapes;
+	struct resource_identity *identities;
+	size_t unused; /* shapes without refs */
+};
+
+static inline bool same_identity(const struct resource_piece *a, const struct resource_piece *b)
+{
+	return a->shape == b->shape || a->shape->identity == b->shape->identity;
+}
+
+/* Appends what is the same for equal labels only, whatever their order. */
+void labels_key(const Mesos__Labels *labels, struct buf *key);
+
+/* The shape of a message in post-refinement format. */
+const struct resource_shape *shape_intern(struct resource_shapes *shapes,
+					  const Mesos__Resource *resource);
+void shape_ref(const struct resource_shape *shape);
+void shape_unref(const struct resource_shape *shape);
+
+/* ---- values --------------------------------------------------------------------------- */
+
+int64_t scalar_to_milli(double value);
+double scalar_from_milli(int64_t milli);
+
+/* Sorts and merges in place, adjacent ones too; returns how many are left. */
+uint32_t ranges_coalesce(struct resource_range *ranges, uint32_t count);
+
+bool value_empty(const struct resource_piece *piece);
+bool value_equal(const struct resource_piece *a, const struct resource_piece *b);
+bool value_contains(const struct resource_piece *have, const struct resource_piece *want);
+void value_add(struct resource_piece *to, const struct resource_piece *more);
+void value_subtract(struct resource_piece *from, const struct resource_piece *less);
+void value_copy(struct resource_piece *to, const struct resource_piece *from);
+void value_free(struct resource_piece *piece);
+
+/* The piece of a valid message in post-refinement format; it owns its value, and no
+ * reference to its shape. */
+struct resource_piece piece_of(struct resource_shapes *shapes, const Mesos__Resource *resource);
+
+void print_ranges(const struct resource_range *ranges, uint32_t count, struct buf *out);
+void print_items(char *const *items, uint32_t count, struct buf *out);
+void print_labels(const Mesos__Labels *labels, struct buf *out); /* NULL is none */
+/* A message in any format, as Mesos prints it. */
+void resource_print(const Mesos__Resource *resource, struct buf *out);
+
+#endif

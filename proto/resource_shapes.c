@@ -1,0 +1,294 @@
+/* Shapes: the metadata of resources, interned so that pieces are compared by pointer.
+ *
+ * A shape is kept per exact metadata (what is printed and sent), an identity per metadata
+ * that counts for the algebra. Shapes without pieces stay until the owner collects them, so
+ * that a shape in use for a moment is not made anew each time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/resource_internal.h"
+
+struct resource_shapes *resource_shapes_create(void)
+{
+	return xcalloc(1, sizeof(struct resource_shapes));
+}
+
+static void shape_destroy(struct resource_shapes *shapes, struct resource_shape *shape)
+{
+	struct resource_identity *identity = shape->identity;
+
+	HASH_DEL(shapes->shapes, shape);
+	if (!--identity->refs) {
+		HASH_DEL(shapes->identities, identity);
+		buf_free(&identity->key);
+		free(identity);
+	}
+	proto_free(shape->message);
+	buf_free(&shape->key);
+	free(shape);
+}
+
+size_t resource_shapes_unused(const struct resource_shapes *shapes)
+{
+	return shapes->unused;
+}
+
+void resource_shapes_collect(struct resource_shapes *shapes)
+{
+	struct resource_shape *shape, *next;
+
+	if (!shapes->unused)
+		return;
+	HASH_ITER(hh, shapes->shapes, shape, next)
+	if (!shape->refs)
+		shape_destroy(shapes, shape);
+	shapes->unused = 0;
+}
+
+void resource_shapes_destroy(struct resource_shapes *shapes)
+{
+	struct resource_shape *shape, *next;
+
+	if (!shapes)
+		return;
+	HASH_ITER(hh, shapes->shapes, shape, next)
+	shape_destroy(shapes, shape);
+	free(shapes);
+}
+
+/* ---- keys ----------------------------------------------------------------------------- */
+
+/* An optional text, told apart from an empty one, and one text from the next. */
+static void key_text(struct buf *key, const char *text)
+{
+	if (text)
+		buf_printf(key, "%zu:%s", strlen(text), text);
+	else
+		buf_putc(key, '-');
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+	const Mesos__Label *left = *(Mesos__Label *const *)a, *right = *(Mesos__Label *const *)b;
+	int order = strcmp(left->key, right->key);
+
+	if (order)
+		return order;
+	if (!left->value || !right->value)
+		return !!left->value - !!right->value;
+	return strcmp(left->value, right->value);
+}
+
+void labels_key(const Mesos__Labels *labels, struct buf *key)
+{
+	Mesos__Label **sorted;
+
+	if (!labels) {
+		buf_putc(key, '-');
+		return;
+	}
+	sorted = xcalloc(labels->n_labels + 1, sizeof(*sorted));
+	for (size_t i = 0; i < labels->n_labels; i++)
+		sorted[i] = labels->labels[i];
+	qsort(sorted, labels->n_labels, sizeof(*sorted), compare_labels);
+	buf_printf(key, "%zu{", labels->n_labels);
+	for (size_t i = 0; i < labels->n_labels; i++) {
+		key_text(key, sorted[i]->key);
+		key_text(key, sorted[i]->value);
+	}
+	free(sorted);
+}
+
+static void key_disk(struct buf *key, const Mesos__Resource__DiskInfo *disk)
+{
+	const Mesos__Resource__DiskInfo__Source *source = disk ? disk->source : NULL;
+
+	buf_putc(key, disk ? 'd' : '-');
+	if (!disk)
+		return;
+	key_text(key, disk->persistence ? disk->persistence->id : NULL);
+	buf_putc(key, source ? 's' : '-');
+	if (!source)
+		return;
+	buf_printf(key, "%d", source->type);
+	buf_putc(key, source->path ? 'p' : '-');
+	key_text(key, source->path ? source->path->root : NULL);
+	buf_putc(key, source->mount ? 'm' : '-');
+	key_text(key, source->mount ? source->mount->root : NULL);
+	key_text(key, source->vendor);
+	key_text(key, source->id);
+	labels_key(source->metadata, key);
+	key_text(key, source->profile);
+}
+
+static void identity_key(struct buf *key, const Mesos__Resource *resource)
+{
+	key_text(key, resource->name);
+	buf_printf(key, "%d", resource->type);
+	buf_putc(key, resource->allocation_info ? 'a' : '-');
+	key_text(key, resource->allocation_info ? resource->allocation_info->role : NULL);
+	buf_printf(key, "%zu[", resource->n_reservations);
+	for (size_t i = 0; i < resource->n_reservations; i++) {
+		const Mesos__Resource__ReservationInfo *reservation = resource->reservations[i];
+
+		buf_printf(key, "%d", reservation->type);
+		key_text(key, reservation->role);
+		key_text(key, reservation->principal);
+		labels_key(reservation->labels, key);
+	}
+	key_disk(key, resource->disk);
+	key_text(key, resource->provider_id ? resource->provider_id->value : NULL);
+	buf_putc(key, resource->revocable ? 'r' : '-');
+	buf_putc(key, resource->shared ? 's' : '-');
+}
+
+static enum shape_mode mode_of(const Mesos__Resource *resource)
+{
+	const Mesos__Resource__DiskInfo *disk = resource->disk;
+
+	if (resource->shared)
+		return SHAPE_SHARED;
+	if (!disk)
+		return SHAPE_PLAIN;
+	if (disk->persistence)
+		return SHAPE_EXCLUSIVE;
+	if (!disk->source)
+		return SHAPE_PLAIN;
+	switch (disk->source->type) {
+	case MESOS__RESOURCE__DISK_INFO__SOURCE__TYPE__MOUNT:
+	case MESOS__RESOURCE__DISK_INFO__SOURCE__TYPE__BLOCK:
+		return SHAPE_EXCLUSIVE;
+	case MESOS__RESOURCE__DISK_INFO__SOURCE__TYPE__RAW:
+		return disk->source->id ? SHAPE_EXCLUSIVE : SHAPE_PLAIN;
+	default:
+		return SHAPE_PLAIN;
+	}
+}
+
+static struct resource_identity *identity_intern(struct resource_shapes *shapes,
+						 const Mesos__Resource *resource)
+{
+	struct resource_identity *identity;
+	struct buf key = BUF_INIT;
+
+	identity_key(&key, resource);
+	HASH_FIND(hh, shapes->identities, key.data, key.len, identity);
+	if (identity) {
+		buf_free(&key);
+	} else {
+		identity = xcalloc(1, sizeof(*identity));
+		identity->key = key;
+		HASH_ADD_KEYPTR(hh, shapes->identities, identity->key.data, identity->key.len,
+				identity);
+	}
+	identity->refs++;
+	return identity;
+}
+
+const struct resource_shape *shape_intern(struct resource_shapes *shapes,
+					  const Mesos__Resource *resource)
+{
+	struct resource_shape *shape;
+	Mesos__Resource bare = *resource;
+	struct buf key = BUF_INIT;
+
+	bare.scalar = NULL;
+	bare.ranges = NULL;
+	bare.set = NULL;
+	proto_pack(&bare, &key);
+	HASH_FIND(hh, shapes->shapes, key.data, key.len, shape);
+	if (shape) {
+		buf_free(&key);
+		return shape;
+	}
+	shape = xcalloc(1, sizeof(*shape));
+	shape->shapes = shapes;
+	shape->message = proto_copy(&bare);
+	shape->key = key;
+	shape->mode = mode_of(resource);
+	shape->identity = identity_intern(shapes, resource);
+	HASH_ADD_KEYPTR(hh, shapes->shapes, shape->key.data, shape->key.len, shape);
+	shapes->unused++;
+	return shape;
+}
+
+void shape_ref(const struct resource_shape *shape)
+{
+	struct resource_shape *mine = (struct resource_shape *)shape;
+
+	if (!mine->refs++)
+		mine->shapes->unused--;
+}
+
+void shape_unref(const struct resource_shape *shape)
+{
+	struct resource_shape *mine = (struct resource_shape *)shape;
+
+	if (!--mine->refs)
+		mine->shapes->unused++;
+}
+
+/* ---- what a shape tells --------------------------------------------------------------- */
+
+const char *resource_shape_name(const struct resource_shape *shape)
+{
+	return shape->message->name;
+}
+
+Mesos__Value__Type resource_shape_type(const struct resource_shape *shape)
+{
+	return shape->message->type;
+}
+
+const char *resource_shape_role(const struct resource_shape *shape)
+{
+	size_t count = shape->message->n_reservations;
+
+	return count ? shape->message->reservations[count - 1]->role : "*";
+}
+
+const char *resource_shape_allocation_role(const struct resource_shape *shape)
+{
+	return shape->message->allocation_info ? shape->message->allocation_info->role : NULL;
+}
+
+size_t resource_shape_reservations(const struct resource_shape *shape)
+{
+	return shape->message->n_reservations;
+}
+
+bool resource_shape_dynamic(const struct resource_shape *shape)
+{
+	size_t count = shape->message->n_reservations;
+
+	return count && shape->message->reservations[count - 1]->type ==
+				MESOS__RESOURCE__RESERVATION_INFO__TYPE__DYNAMIC;
+}
+
+bool resource_shape_revocable(const struct resource_shape *shape)
+{
+	return shape->message->revocable;
+}
+
+bool resource_shape_shared(const struct resource_shape *shape)
+{
+	return shape->message->shared;
+}
+
+const char *resource_shape_persistence(const struct resource_shape *shape)
+{
+	const Mesos__Resource__DiskInfo *disk = shape->message->disk;
+
+	return disk && disk->persistence ? disk->persistence->id : NULL;
+}
+
+const Mesos__Resource *resource_shape_message(const struct resource_shape *shape)
+{
+	return shape->message;
+}
+
+bool resource_shape_same(const struct resource_shape *a, const struct resource_shape *b)
+{
+	return a == b || a->identity == b->identity;
+}
