@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/fetcher.h"
+#include "agent/init.h"
 #include "agent/server.h"
 #include "cli/cli.h"
 #include "master/server.h"
@@ -27,6 +28,7 @@ static const struct {
 	{"slave", "mesos-slave", agent_main, NULL},
 	{"executor", "mesos-executor", executor_main, "run one command task (started by an agent)"},
 	{"fetch", "mesos-fetcher", fetch_main, NULL},
+	{"init", NULL, init_main, NULL},
 	{"version", NULL, cmd_version, "print the version"},
 	{"help", NULL, cmd_help, "print this"},
 };
