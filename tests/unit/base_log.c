@@ -1,0 +1,94 @@
+/* log: the shape of a line, escapes, levels. Lines are read back through a pipe. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+
+static int ends[2];
+
+static void open_log(void)
+{
+	cr_assert_eq(pipe(ends), 0);
+	log_setup(LOG_LEVEL_INFO, ends[1]);
+}
+
+static void close_log(void)
+{
+	log_setup(LOG_LEVEL_INFO, STDERR_FILENO);
+	close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+}
+
+TestSuite(log, .init = open_log, .fini = close_log);
+
+/* One read, since a line is one write. */
+static char *read_line(void)
+{
+	static char line[60000];
+	ssize_t len = read(ends[0], line, sizeof(line) - 1);
+
+	cr_assert_gt(len, 0);
+	line[len] = '\0';
+	return line;
+}
+
+Test(log, has_the_shape_of_glog)
+{
+	const char *pattern = "^W[01][0-9][0-3][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} +[0-9]+ "
+			      "master\\.c:120\\] 3 agents\n$";
+	regex_t regex;
+	char *line;
+
+	log_write(LOG_LEVEL_WARNING, "some/where/master.c", 120, "%d agents", 3);
+	line = read_line();
+	cr_assert_eq(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	cr_assert_eq(regexec(&regex, line, 0, NULL, 0), 0, "%s", line);
+	regfree(&regex);
+}
+
+Test(log, escapes_control_characters)
+{
+	log_info("a\nI1121 forged\r\t\x1b[31m\x7f\xc3\xa9");
+	cr_assert(str_has_suffix(read_line(), "] a\\nI1121 forged\\r\\t\\x1b[31m\\x7f\xc3\xa9\n"));
+}
+
+Test(log, leaves_out_what_is_below_the_level)
+{
+	log_debug("unheard");
+	log_setup(LOG_LEVEL_ERROR, ends[1]);
+	log_warning("unheard");
+	log_error("heard");
+	cr_assert(str_has_suffix(read_line(), "] heard\n"));
+}
+
+Test(log, writes_long_lines_whole)
+{
+	size_t len = 20000;
+	char *text = xmalloc(len + 1), *line;
+
+	memset(text, 'x', len);
+	text[len] = '\0';
+	log_info("%s", text);
+	line = read_line();
+	cr_assert_gt(strlen(line), len);
+	cr_assert(str_has_suffix(line, "xxx\n"));
+	free(text);
+}
+
+Test(log, survives_a_closed_destination_and_keeps_errno)
+{
+	signal(SIGPIPE, SIG_IGN);
+	close(ends[1]);
+	ends[1] = -1;
+	errno = EBUSY;
+	log_info("nobody hears");
+	cr_assert_eq(errno, EBUSY);
+}
