@@ -65,6 +65,7 @@ format-check: ## fail where `make format` would change something
 
 bench: build ## the figures, each beside its limit
 	@deploy/install-deps test
+	@$(NINJA) -C $(BUILD) bench
 	@bench/run --mesita $(BUILD)/mesita $(BENCH)
 
 conformance: build ## black-box tests of the suite that CONFORMANCE names

@@ -1,0 +1,110 @@
+/* The limit of task rates: how fast this machine forks and executes the processes of
+ * a command task (`mesita executor` and `sh -c true`) with nothing around them.
+ *
+ *   bench_spawn PROGRAM COUNT [PARALLEL]
+ *
+ * Prints "<pairs per second> <median microseconds of one pair, run one by one>". */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Without an agent's environment the executor says so and ends: its start is all that
+ * is measured. */
+static pid_t start(char *const *argv)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0) {
+		perror(argv[0]);
+		exit(1);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+static void run_pair(char *const *executor)
+{
+	char *command[] = {"/bin/sh", "-c", "true", NULL};
+	pid_t pid = start(executor);
+
+	waitpid(pid, NULL, 0);
+	pid = start(command);
+	waitpid(pid, NULL, 0);
+}
+
+static double rate(char *const *executor, int count, int parallel)
+{
+	double begin = now();
+
+	for (int i = 0; i < parallel; i++) {
+		if (fork() == 0) {
+			for (int n = 0; n < count / parallel; n++)
+				run_pair(executor);
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	return (count / parallel * parallel) / (now() - begin);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_pair(char *const *executor, int count)
+{
+	double *spans = calloc((size_t)count, sizeof(*spans)), median;
+
+	if (!spans)
+		exit(1);
+	for (int i = 0; i < count; i++) {
+		double begin = now();
+
+		run_pair(executor);
+		spans[i] = now() - begin;
+	}
+	qsort(spans, (size_t)count, sizeof(*spans), compare);
+	median = spans[count / 2];
+	free(spans);
+	return median * 1e6;
+}
+
+int main(int argc, char **argv)
+{
+	char *executor[] = {NULL, "executor", NULL};
+	int count, parallel;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: bench_spawn PROGRAM COUNT [PARALLEL]\n");
+		return 2;
+	}
+	executor[0] = argv[1];
+	count = atoi(argv[2]);
+	parallel = argc > 3 ? atoi(argv[3]) : 2;
+	if (count < parallel || parallel < 1)
+		return 2;
+	printf("%.1f ", rate(executor, count, parallel));
+	printf("%.1f\n", median_pair(executor, count < 100 ? count : 100));
+	return 0;
+}
