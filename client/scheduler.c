@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "client/address.h"
 #include "net/client.h"
@@ -15,6 +16,13 @@
 #define SCHEDULER_PATH "/api/v1/scheduler"
 #define RETRY_FIRST_MS 100 /* a master that restarts is back in a blink */
 #define RETRY_LAST_MS 5000
+
+/* A call whose answer is awaited. */
+struct sent_call {
+	struct list link;
+	struct scheduler_driver *driver;
+	Mesos__Scheduler__Call__Type type;
+};
 
 struct scheduler_driver {
 	uv_loop_t *loop;
@@ -26,6 +34,7 @@ struct scheduler_driver {
 	void *context;
 	struct http_client *stream; /* NULL while waiting */
 	struct http_client *calls;
+	struct list sent; /* struct sent_call of `calls` */
 	char *stream_id; /* heap; NULL while not subscribed */
 	int pause_ms;
 	bool failed;
@@ -37,6 +46,12 @@ static void subscribe(struct scheduler_driver *d);
 
 static void drop_connections(struct scheduler_driver *d)
 {
+	struct sent_call *sent, *next;
+
+	list_for_each (sent, next, &d->sent, link) {
+		list_remove(&sent->link);
+		free(sent);
+	}
 	if (d->stream)
 		http_client_close(d->stream);
 	if (d->calls)
@@ -180,6 +195,7 @@ int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__Fr
 	d->handlers = *handlers;
 	d->context = context;
 	d->pause_ms = RETRY_FIRST_MS;
+	list_init(&d->sent);
 	uv_timer_init(loop, &d->retry);
 	d->retry.data = d;
 	subscribe(d);
@@ -210,21 +226,14 @@ const char *scheduler_driver_id(const struct scheduler_driver *d)
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* What is needed when the answer comes. */
-struct sent_call {
-	struct scheduler_driver *driver;
-	Mesos__Scheduler__Call__Type type;
-};
-
 static void answered_cb(void *context, const struct http_answer *answer)
 {
 	struct sent_call *sent = context;
 	struct scheduler_driver *d = sent->driver;
 	Mesos__Scheduler__Call__Type type = sent->type;
 
+	list_remove(&sent->link);
 	free(sent);
-	if (d->closed)
-		return;
 	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN && d->torn_down)
 		d->torn_down(d->context);
 	else if (answer->status >= 300 && d->handlers.refused) {
@@ -247,6 +256,7 @@ void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *c
 	sent = xmalloc(sizeof(*sent));
 	sent->driver = d;
 	sent->type = call->type;
+	list_append(&d->sent, &sent->link);
 	call->has_type = 1;
 	call->framework_id = d->info->id;
 	proto_pack(call, &bytes);
