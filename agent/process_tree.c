@@ -148,7 +148,7 @@ size_t process_list_mark(struct process_list *list, pid_t root)
 		struct process *p = &list->items[i];
 
 		/* The root's own process may be gone, its session not. */
-		p->member = p->pid != self && p->pid != 1 &&
+		p->member = root > 1 && p->pid != self && p->pid != 1 &&
 			    (p->pid == root || p->session == root || p->group == root);
 	}
 	while (mark_more(list, members))
