@@ -6,6 +6,7 @@
  * schema, whatever the order of the JSON; of equal names the last one counts.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,22 +53,26 @@ static int read_signed(const struct json *json, int64_t min, int64_t max, int64_
 	return *out >= min && *out <= max ? 0 : -1;
 }
 
-static int read_unsigned(const struct json *json, uint64_t max, uint64_t *out)
+/* A natural number that may be above INT64_MAX, told by digits alone. */
+static bool read_natural(const char *text, uint64_t *out)
 {
-	int64_t integer;
-	double value;
 	char *end;
 
-	if (json_integer(json, &integer)) {
-		*out = (uint64_t)integer;
-		return integer >= 0 && *out <= max ? 0 : -1;
-	}
-	value = trunc(json_number(json));
-	if (!(value >= 0 && value < 18446744073709551616.0))
-		return -1;
-	*out = strtoull(json->text.data, &end, 10); /* the upper half of uint64, exactly */
-	if (*end)
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
+static int read_unsigned(const struct json *json, uint64_t max, uint64_t *out)
+{
+	double value;
+
+	if (!read_natural(json->text.data, out)) {
+		value = trunc(json_number(json));
+		if (!(value >= 0 && value < 18446744073709551616.0))
+			return -1;
 		*out = (uint64_t)value;
+	}
 	return *out <= max ? 0 : -1;
 }
 
