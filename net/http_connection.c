@@ -340,8 +340,13 @@ static bool is_slow(struct http_connection *connection, uint64_t now)
 	const struct http_server_options *limits = &connection->server->options;
 	uint64_t span = now - connection->since;
 
-	if (!connection->receiving || is_paused(connection))
+	if (!connection->receiving)
 		return false;
+	/* While we do not take its input, it cannot be slow. */
+	if (is_paused(connection)) {
+		connection->since = now;
+		return false;
+	}
 	if (!connection->head_done)
 		return span >= (uint64_t)limits->head_timeout_ms;
 	if (span < (uint64_t)limits->body_timeout_ms)

@@ -261,8 +261,12 @@ void http_server_close(struct http_server *server, void (*closed)(void *), void 
 	server->closing = true;
 	server->closed = closed;
 	server->closed_context = context;
-	list_for_each (connection, next, &server->connections, link)
+	list_for_each (connection, next, &server->connections, link) {
+		/* Last words may still reach the kernel. */
+		if (!connection->closing && !connection->detached)
+			http_connection_flush(connection);
 		http_connection_close(connection);
+	}
 	uv_close((uv_handle_t *)&server->listener, on_handle_closed);
 	uv_close((uv_handle_t *)&server->flusher, on_handle_closed);
 	uv_close((uv_handle_t *)&server->ticker, on_handle_closed);
