@@ -96,10 +96,9 @@ void agent_destroy(struct agent *agent)
 
 	if (!agent)
 		return;
-	HASH_ITER (hh, agent->frameworks, framework, next)
-		agent_framework_free(agent, framework);
-	list_for_each(framework, next, &agent->completed, link)
-	{
+	HASH_ITER(hh, agent->frameworks, framework, next)
+	agent_framework_free(agent, framework);
+	list_for_each (framework, next, &agent->completed, link) {
 		list_remove(&framework->link);
 		agent_framework_free(agent, framework);
 	}
@@ -120,7 +119,7 @@ void agent_destroy(struct agent *agent)
 typedef void message_handler(struct agent *agent, const char *from, void *message);
 
 #define HANDLER(name, Type)                                                                        \
-	static void on_##name(struct agent *agent, const char *from, void *message)               \
+	static void on_##name(struct agent *agent, const char *from, void *message)                \
 	{                                                                                          \
 		agent_handle_##name(agent, from, (Mesos__Internal__##Type *)message);              \
 	}

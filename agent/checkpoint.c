@@ -101,8 +101,8 @@ void agent_flush_store(struct agent *agent)
 
 /* ---- followers ----------------------------------------------------------- */
 
-static void follow(struct agent *agent, enum wait_kind kind, const char *owner,
-		   const char *task_id, const uint8_t *uuid)
+static void follow(struct agent *agent, enum wait_kind kind, const char *owner, const char *task_id,
+		   const uint8_t *uuid)
 {
 	struct executor *executor = NULL;
 	struct framework *framework;
@@ -184,11 +184,11 @@ void agent_free_waiters(struct agent *agent)
 	struct collectable *collectable, *next_collectable;
 	struct waiter *waiter, *next;
 
-	list_for_each(waiter, next, &agent->waiters, link) {
+	list_for_each (waiter, next, &agent->waiters, link) {
 		list_remove(&waiter->link);
 		free(waiter);
 	}
-	list_for_each(collectable, next_collectable, &agent->collectables, link) {
+	list_for_each (collectable, next_collectable, &agent->collectables, link) {
 		list_remove(&collectable->link);
 		free(collectable);
 	}
@@ -202,8 +202,7 @@ void agent_store_identity(struct agent *agent)
 	agent_put(agent, agent_key(agent, "agent/info"), agent->info);
 }
 
-static char *framework_key(struct agent *agent, const struct framework *framework,
-			   const char *what)
+static char *framework_key(struct agent *agent, const struct framework *framework, const char *what)
 {
 	return agent_key(agent, "framework/%s/%s", framework->id, what);
 }
@@ -259,8 +258,8 @@ void agent_forget_executor(struct executor *executor, struct agent *agent)
 
 static char *task_key(struct agent *agent, const struct task *task)
 {
-	return agent_key(agent, "task/%s/%s/%s", task->executor->framework->id,
-			 task->executor->id, task->record->task_id->value);
+	return agent_key(agent, "task/%s/%s/%s", task->executor->framework->id, task->executor->id,
+			 task->record->task_id->value);
 }
 
 void agent_store_task(struct task *task, struct agent *agent)
@@ -275,25 +274,22 @@ void agent_forget_task(struct task *task, struct agent *agent)
 
 static char *update_key(struct agent *agent, const struct stream *stream, uint64_t seq)
 {
-	return agent_key(agent, "update/%s/%s/%016" PRIx64, stream->framework->id,
-			 stream->task_id, seq);
+	return agent_key(agent, "update/%s/%s/%016" PRIx64, stream->framework->id, stream->task_id,
+			 seq);
 }
 
 void agent_store_update(struct stream *stream, struct update *update, struct agent *agent)
 {
-	Mesos__Internal__StatusUpdateRecord record =
-		MESOS__INTERNAL__STATUS_UPDATE_RECORD__INIT;
+	Mesos__Internal__StatusUpdateRecord record = MESOS__INTERNAL__STATUS_UPDATE_RECORD__INIT;
 
 	record.type = MESOS__INTERNAL__STATUS_UPDATE_RECORD__TYPE__UPDATE;
 	record.update = update->message;
 	agent_put(agent, update_key(agent, stream, update->seq), &record);
 }
 
-void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid,
-		     struct agent *agent)
+void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid, struct agent *agent)
 {
-	Mesos__Internal__StatusUpdateRecord record =
-		MESOS__INTERNAL__STATUS_UPDATE_RECORD__INIT;
+	Mesos__Internal__StatusUpdateRecord record = MESOS__INTERNAL__STATUS_UPDATE_RECORD__INIT;
 
 	record.type = MESOS__INTERNAL__STATUS_UPDATE_RECORD__TYPE__ACK;
 	record.has_uuid = 1;

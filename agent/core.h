@@ -18,18 +18,19 @@
 #include "base/table.h"
 #include "base/timer.h"
 
-#define AGENT_COMPLETED_FRAMEWORKS_MAX 50 /* as Mesos keeps */
-#define AGENT_COMPLETED_TASKS_MAX 200     /* per executor, as Mesos keeps */
-#define AGENT_PING_TIMEOUT (75 * SECOND)  /* until the master tells its own */
-#define AGENT_BACKOFF_MAX (60 * SECOND)   /* of registration attempts */
+#define AGENT_COMPLETED_FRAMEWORKS_MAX 50    /* as Mesos keeps */
+#define AGENT_COMPLETED_TASKS_MAX 200	     /* per executor, as Mesos keeps */
+#define AGENT_PING_TIMEOUT (75 * SECOND)     /* until the master tells its own */
+#define AGENT_BACKOFF_MAX (60 * SECOND)	     /* of registration attempts */
 #define AGENT_LINK_BACKOFF_MAX (10 * SECOND) /* while the master cannot be reached at all */
-#define AGENT_HEARTBEAT (30 * MINUTE)     /* to executors */
+#define AGENT_HEARTBEAT (30 * MINUTE)	     /* to executors */
 #define UPDATE_RETRY_MIN (10 * SECOND)
 #define UPDATE_RETRY_MAX (10 * MINUTE)
 #define UPDATE_REMEMBERED 128 /* acknowledged uuids kept per task, to know duplicates */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
-#define COMMAND_EXECUTOR_EXTRA_GRACE (2 * SECOND) /* to report TASK_KILLED before it is destroyed */
+#define COMMAND_EXECUTOR_EXTRA_GRACE (2 * SECOND) /* to report TASK_KILLED before it is destroyed  \
+						   */
 
 enum agent_state {
 	STATE_RECOVERING,
@@ -56,21 +57,21 @@ enum container_state {
 };
 
 enum task_place {
-	TASK_QUEUED,     /* not delivered to the executor */
-	TASK_LAUNCHED,   /* delivered, not terminal */
+	TASK_QUEUED,	 /* not delivered to the executor */
+	TASK_LAUNCHED,	 /* delivered, not terminal */
 	TASK_TERMINATED, /* terminal, acknowledgement outstanding */
 	TASK_PLACES,
 };
 
 /* Owners of timers, by `struct timer.kind`. */
 enum agent_timer {
-	TIMER_REGISTER,  /* (re)registration attempt */
-	TIMER_PING,      /* no ping for too long */
-	TIMER_REDETECT,  /* the link to the master broke */
-	TIMER_RECOVERY,  /* executors had their time to come back */
-	TIMER_EXECUTOR,  /* registration or shutdown grace period */
+	TIMER_REGISTER,	 /* (re)registration attempt */
+	TIMER_PING,	 /* no ping for too long */
+	TIMER_REDETECT,	 /* the link to the master broke */
+	TIMER_RECOVERY,	 /* executors had their time to come back */
+	TIMER_EXECUTOR,	 /* registration or shutdown grace period */
 	TIMER_HEARTBEAT, /* to an executor's stream */
-	TIMER_STREAM,    /* resend the head */
+	TIMER_STREAM,	 /* resend the head */
 };
 
 /* What waits for a ticket. */
@@ -83,52 +84,54 @@ enum wait_kind {
 };
 
 struct task {
-	UT_hash_handle hh;         /* in framework->tasks, by id */
-	struct list link;          /* in a list of the executor by place; or completed */
+	UT_hash_handle hh; /* in framework->tasks, by id */
+	struct list link;  /* in a list of the executor by place; or completed */
 	struct executor *executor;
 	enum task_place place;
-	bool completed;            /* in executor->completed, no longer in framework->tasks */
-	uint64_t ticket;           /* of its checkpoint; 0 = none needed */
-	Mesos__Task *record;       /* heap; what the master and /state are told */
-	Mesos__TaskInfo *info;     /* heap; dropped on delivery */
+	bool completed;	       /* in executor->completed, no longer in framework->tasks */
+	uint64_t ticket;       /* of its checkpoint; 0 = none needed */
+	Mesos__Task *record;   /* heap; what the master and /state are told */
+	Mesos__TaskInfo *info; /* heap; dropped on delivery */
 };
 
 struct executor {
-	UT_hash_handle hh;           /* in framework->executors, by id */
+	UT_hash_handle hh;	     /* in framework->executors, by id */
 	UT_hash_handle hh_container; /* in agent->containers, by container id */
-	struct list link;            /* in framework->completed */
+	UT_hash_handle hh_stream;    /* in agent->subscribed, by stream */
+	struct list link;	     /* in framework->completed */
 	struct framework *framework;
 	char *id;
-	char *container;             /* UUID text */
-	char *sandbox;               /* absolute */
-	Mesos__ExecutorInfo *info;   /* heap */
-	bool generated;              /* command executor made for one task */
-	bool checkpoint;             /* as its framework said when it was launched */
+	char *container;	   /* UUID text */
+	char *sandbox;		   /* absolute */
+	Mesos__ExecutorInfo *info; /* heap */
+	bool generated;		   /* command executor made for one task */
+	bool checkpoint;	   /* as its framework said when it was launched */
 	enum executor_state state;
 	enum container_state process;
-	bool destroying;             /* DESTROY went out */
-	bool sent_task;              /* it ever got a task */
-	bool recovered;              /* from the store, has not been heard of since */
-	uint64_t stream;             /* v1: number of its subscription; 0 = none */
-	char *pid;                   /* v0: libprocess pid; NULL = none */
-	int64_t process_id;          /* 0 = unknown */
+	bool destroying;    /* DESTROY went out */
+	bool sent_task;	    /* it ever got a task */
+	bool recovered;	    /* from the store, has not been heard of since */
+	uint64_t stream;    /* v1: number of its subscription; 0 = none */
+	char *pid;	    /* v0: libprocess pid; NULL = none */
+	int64_t process_id; /* 0 = unknown */
 	uint64_t start_ticks;
-	bool pending;                /* the three below explain why it is being destroyed */
+	bool pending; /* the three below explain why it is being destroyed */
 	Mesos__TaskState pending_state;
 	Mesos__TaskStatus__Reason pending_reason;
 	char *pending_message;
 	struct list tasks[TASK_PLACES];
-	struct list completed;       /* newest last, AGENT_COMPLETED_TASKS_MAX */
+	struct list completed; /* newest last, AGENT_COMPLETED_TASKS_MAX */
 	unsigned completed_count;
-	struct resources allocated;  /* its own and its live tasks' */
+	struct resources allocated; /* its own and its live tasks' */
 	struct timer deadline;
 	struct timer heartbeat;
 };
 
 struct update {
+	UT_hash_handle hh; /* in stream->by_uuid */
 	struct list link;
-	uint64_t seq;    /* in the stream; part of its key */
-	uint64_t ticket; /* 0 = not stored */
+	uint64_t seq;				/* in the stream; part of its key */
+	uint64_t ticket;			/* 0 = not stored */
 	Mesos__Internal__StatusUpdate *message; /* heap */
 };
 
@@ -137,7 +140,8 @@ struct stream {
 	struct framework *framework;
 	char *task_id;
 	bool checkpoint;
-	struct list pending; /* head = in flight */
+	struct list pending;	/* head = in flight */
+	struct update *by_uuid; /* the same */
 	uint64_t next_seq;
 	uint8_t (*acked)[UUID_BYTES]; /* ring: slot seq % UPDATE_REMEMBERED */
 	uint32_t acked_count;
@@ -151,13 +155,13 @@ struct framework {
 	struct list link;  /* in agent->completed */
 	char *id;
 	Mesos__FrameworkInfo *info; /* heap; NULL only while loading */
-	char *pid;                  /* NULL = an HTTP scheduler */
+	char *pid;		    /* NULL = an HTTP scheduler */
 	bool terminating;
 	bool checkpoint;
 	struct executor *executors;
-	struct task *tasks;         /* all of its executors, not the completed ones */
+	struct task *tasks; /* all of its executors, not the completed ones */
 	struct stream *streams;
-	struct list completed;      /* executors */
+	struct list completed; /* executors */
 	unsigned completed_count;
 };
 
@@ -166,7 +170,7 @@ struct waiter {
 	uint64_t ticket;
 	enum wait_kind kind;
 	uint8_t uuid[UUID_BYTES];
-	char *owner;      /* container or framework id */
+	char *owner; /* container or framework id */
 	char *task_id;
 	char data[];
 };
@@ -191,25 +195,26 @@ struct agent_counters {
 struct agent {
 	struct agent_options options; /* its strings are in `arena` */
 	struct arena arena;
-	struct agent_actions *out;    /* of the step under way */
-	int64_t now;                  /* of the step under way */
+	struct agent_actions *out; /* of the step under way */
+	int64_t now;		   /* of the step under way */
 	enum agent_state state;
-	bool started;                 /* agent_start() was called */
-	Mesos__AgentInfo *info;       /* heap; id set once known */
-	char *pid;                    /* slave(1)@ip:port */
-	char *master;                 /* pid; NULL = none */
-	bool link_broken;             /* the link to the master broke since the last attempt */
-	bool leaving;                 /* the last framework is gone; EXIT is on its way */
-	int64_t backoff;              /* upper bound of the next wait for registration */
+	bool started;		/* agent_start() was called */
+	Mesos__AgentInfo *info; /* heap; id set once known */
+	char *pid;		/* slave(1)@ip:port */
+	char *master;		/* pid; NULL = none */
+	bool link_broken;	/* the link to the master broke since the last attempt */
+	bool leaving;		/* the last framework is gone; EXIT is on its way */
+	int64_t backoff;	/* upper bound of the next wait for registration */
 	int64_t ping_timeout;
 	struct framework *frameworks;
 	struct executor *containers;
-	struct list completed;        /* frameworks, newest last */
+	struct executor *subscribed;
+	struct list completed; /* frameworks, newest last */
 	unsigned completed_count;
-	unsigned awaited;             /* executors recovered, not heard of yet */
+	unsigned awaited;	       /* executors recovered, not heard of yet */
 	struct resources checkpointed; /* as the master said */
 	struct agent_counters counters;
-	int64_t recovery_time;        /* how long recovery took; -1 = under way */
+	int64_t recovery_time; /* how long recovery took; -1 = under way */
 	int64_t recovery_began;
 	struct timers timers;
 	struct timer register_timer;
@@ -224,9 +229,9 @@ struct agent {
 	enum store_class batch_class;
 	uint64_t last_ticket;
 	uint64_t stored;
-	struct list waiters;     /* by ticket, ascending */
-	struct list collectables; /* loaded, until agent_start() */
-	Mesos__AgentInfo *loaded_info;
+	struct list waiters;	       /* by ticket, ascending */
+	struct list collectables;      /* loaded, until agent_start() */
+	Mesos__AgentInfo *loaded_info; /* until agent_start() */
 };
 
 /* ---- states.c: what may follow what -------------------------------------- */
@@ -258,7 +263,7 @@ void agent_delete(struct agent *agent, char *key);
 /* The key's text is in the step's arena. */
 char *agent_key(struct agent *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t agent_ticket(const struct agent *agent); /* of this step's batch */
-void agent_flush_store(struct agent *agent);      /* at the end of a step */
+void agent_flush_store(struct agent *agent);	  /* at the end of a step */
 /* Runs the follower now if the ticket is written (0 always is), else when it is. */
 void agent_wait(struct agent *agent, uint64_t ticket, enum wait_kind kind, const char *owner,
 		const char *task_id, const uint8_t *uuid);
@@ -273,8 +278,7 @@ void agent_forget_executor(struct executor *executor, struct agent *agent);
 void agent_store_task(struct task *task, struct agent *agent);
 void agent_forget_task(struct task *task, struct agent *agent);
 void agent_store_update(struct stream *stream, struct update *update, struct agent *agent);
-void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid,
-		     struct agent *agent);
+void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid, struct agent *agent);
 void agent_forget_update(struct stream *stream, uint64_t seq, struct agent *agent);
 void agent_collect(struct agent *agent, const char *path);
 void agent_keep(struct agent *agent, const char *path);
@@ -295,6 +299,7 @@ void agent_register_timeout(struct agent *agent);
 void agent_redetect(struct agent *agent, const char *why);
 void agent_begin_registration(struct agent *agent);
 void agent_exit_if_empty(struct agent *agent);
+void agent_write_capabilities(struct json_writer *w); /* names, as elements of an array */
 /* "Dropped: not from our master" is logged; true = go on. */
 bool agent_from_master(struct agent *agent, const char *from, const char *what);
 
@@ -312,7 +317,7 @@ void agent_framework_settle(struct agent *agent, struct framework *framework);
 bool agent_framework_capable(const struct framework *framework,
 			     Mesos__FrameworkInfo__Capability__Type capability);
 Mesos__TaskState agent_dropped_state(const struct framework *framework); /* LOST/DROPPED */
-Mesos__TaskState agent_gone_state(const struct framework *framework);    /* LOST/GONE */
+Mesos__TaskState agent_gone_state(const struct framework *framework);	 /* LOST/GONE */
 void agent_framework_shutdown(struct agent *agent, struct framework *framework);
 void agent_handle_update_framework(struct agent *agent, const char *from,
 				   Mesos__Internal__UpdateFrameworkMessage *message);
@@ -362,6 +367,8 @@ void agent_executor_launch(struct agent *agent, struct executor *executor);
 void agent_executor_deliver(struct agent *agent, struct executor *executor);
 void agent_executor_shutdown(struct agent *agent, struct executor *executor);
 void agent_executor_destroy(struct agent *agent, struct executor *executor);
+/* 0 = none. The old one is only let go, not ended. */
+void agent_executor_set_stream(struct agent *agent, struct executor *executor, uint64_t stream);
 void agent_executor_set_pending(struct executor *executor, Mesos__TaskState state,
 				Mesos__TaskStatus__Reason reason, const char *message);
 void agent_executor_exited(struct agent *agent, struct executor *executor, int status,
@@ -427,6 +434,8 @@ void agent_make_update(struct agent *agent, struct framework *framework, const c
 struct stream *agent_stream_find(struct framework *framework, const char *task_id);
 struct stream *agent_stream_create(struct framework *framework, const char *task_id);
 bool agent_stream_knows(const struct stream *stream, const uint8_t *uuid);
+/* Appends without storing or sending; takes `message` (heap, with a uuid). */
+struct update *agent_stream_append(struct stream *stream, Mesos__Internal__StatusUpdate *message);
 void agent_stream_push(struct agent *agent, struct framework *framework,
 		       const Mesos__Internal__StatusUpdate *update);
 void agent_stream_remember(struct stream *stream, uint64_t seq, const uint8_t *uuid);
@@ -451,8 +460,8 @@ char **agent_executor_environment(struct agent *agent, const struct executor *ex
 char *agent_framework_path(const struct agent *agent, const char *framework_id);
 char *agent_executor_path(const struct agent *agent, const char *framework_id,
 			  const char *executor_id);
-char *agent_run_path(const struct agent *agent, const char *framework_id,
-		     const char *executor_id, const char *container);
+char *agent_run_path(const struct agent *agent, const char *framework_id, const char *executor_id,
+		     const char *container);
 
 /* ---- resources.c: formats of resources in messages ------------------------- */
 void agent_resources_downgrade(struct agent *agent, size_t count, Mesos__Resource **resources);

@@ -79,8 +79,7 @@ static void set_durations(struct environment *env, const struct agent_options *o
 	    duration_format(options->executor_reregistration_timeout, text));
 }
 
-static void set_mesos(struct environment *env, struct agent *agent,
-		      const struct executor *executor)
+static void set_mesos(struct environment *env, struct agent *agent, const struct executor *executor)
 {
 	const struct agent_options *options = &agent->options;
 
@@ -124,7 +123,8 @@ char **agent_executor_environment(struct agent *agent, const struct executor *ex
 	if (!is_set(&env, "PATH"))
 		set(&env, "PATH", DEFAULT_PATH);
 	list = arena_alloc(env.arena, (env.count + 1) * sizeof(*list));
-	HASH_ITER (hh, env.variables, variable, next) {
+	HASH_ITER(hh, env.variables, variable, next)
+	{
 		list[count++] = variable->text;
 		HASH_DEL(env.variables, variable);
 		free(variable);

@@ -79,9 +79,8 @@ void agent_tell_acknowledged(struct agent *agent, struct executor *executor, con
 		Mesos__Executor__Event *event =
 			new_event(agent, MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED);
 
-		event->acknowledged =
-			agent_new(agent, Mesos__Executor__Event__Acknowledged,
-				  mesos__executor__event__acknowledged__descriptor);
+		event->acknowledged = agent_new(agent, Mesos__Executor__Event__Acknowledged,
+						mesos__executor__event__acknowledged__descriptor);
 		event->acknowledged->task_id = agent_task_id(agent, task_id);
 		event->acknowledged->uuid = copy_data(agent, uuid, UUID_BYTES);
 		agent_send_event(agent, executor->stream, event);

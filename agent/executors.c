@@ -53,17 +53,24 @@ void agent_executor_set_container(struct agent *agent, struct executor *executor
 				  const char *container)
 {
 	executor->container = xstrdup(container);
-	executor->sandbox =
-		agent_run_path(agent, executor->framework->id, executor->id, container);
+	executor->sandbox = agent_run_path(agent, executor->framework->id, executor->id, container);
 	HASH_ADD_KEYPTR(hh_container, agent->containers, executor->container,
 			strlen(executor->container), executor);
+}
+
+void agent_executor_set_stream(struct agent *agent, struct executor *executor, uint64_t stream)
+{
+	if (executor->stream)
+		HASH_DELETE(hh_stream, agent->subscribed, executor);
+	executor->stream = stream;
+	if (stream)
+		HASH_ADD(hh_stream, agent->subscribed, stream, sizeof(stream), executor);
 }
 
 struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
 				       const Mesos__ExecutorInfo *info, const char *container)
 {
-	struct executor *executor =
-		agent_executor_alloc(framework, info->executor_id->value);
+	struct executor *executor = agent_executor_alloc(framework, info->executor_id->value);
 
 	executor->info = proto_copy(info);
 	agent_executor_set_container(agent, executor, container);
@@ -77,13 +84,14 @@ void agent_executor_free(struct agent *agent, struct executor *executor)
 	struct task *task, *next;
 
 	for (int place = 0; place < TASK_PLACES; place++) {
-		list_for_each(task, next, &executor->tasks[place], link)
+		list_for_each (task, next, &executor->tasks[place], link)
 			agent_task_free(task);
 	}
-	list_for_each(task, next, &executor->completed, link)
+	list_for_each (task, next, &executor->completed, link)
 		agent_task_free(task);
 	timers_stop(&agent->timers, &executor->deadline);
 	timers_stop(&agent->timers, &executor->heartbeat);
+	agent_executor_set_stream(agent, executor, 0);
 	if (executor->hh_container.tbl)
 		HASH_DELETE(hh_container, agent->containers, executor);
 	if (executor->hh.tbl)
@@ -236,8 +244,8 @@ void agent_executor_timeout(struct agent *agent, struct executor *executor)
 	char text[DURATION_TEXT];
 
 	if (executor->state == EXECUTOR_REGISTERING) {
-		log_warning("Executor '%s' of framework %s did not register in time",
-			    executor->id, executor->framework->id);
+		log_warning("Executor '%s' of framework %s did not register in time", executor->id,
+			    executor->framework->id);
 		agent_executor_set_pending(
 			executor, MESOS__TASK_STATE__TASK_FAILED,
 			REASON(EXECUTOR_REGISTRATION_TIMEOUT),
@@ -285,8 +293,7 @@ static void end_tasks(struct agent *agent, struct executor *executor, Mesos__Tas
 	struct task *task, *next;
 
 	for (int i = 0; i < 2; i++) {
-		list_for_each(task, next, &executor->tasks[live[i]], link)
-		{
+		list_for_each (task, next, &executor->tasks[live[i]], link) {
 			if (framework->terminating)
 				agent_task_complete(agent, task);
 			else
@@ -303,7 +310,7 @@ static void end_process(struct agent *agent, struct executor *executor)
 	timers_stop(&agent->timers, &executor->heartbeat);
 	if (executor->stream)
 		agent_end_stream(agent, executor->stream);
-	executor->stream = 0;
+	agent_executor_set_stream(agent, executor, 0);
 	agent_executor_set_state(executor, EXECUTOR_TERMINATED);
 	agent->counters.executors_terminated++;
 }
@@ -350,7 +357,7 @@ void agent_executor_settle(struct agent *agent, struct executor *executor)
 	for (int place = 0; place < TASK_PLACES; place++) {
 		if (!forced && !list_empty(&executor->tasks[place]))
 			return;
-		list_for_each(task, next, &executor->tasks[place], link)
+		list_for_each (task, next, &executor->tasks[place], link)
 			agent_task_complete(agent, task);
 	}
 	if (executor->checkpoint)
@@ -407,14 +414,13 @@ static void drop_executor(struct agent *agent, struct executor *executor, const 
 
 void agent_handle_container_failed(struct agent *agent, const struct agent_event *event)
 {
-	struct executor *executor =
-		agent_container_find(agent, event->container_failed.container);
+	struct executor *executor = agent_container_find(agent, event->container_failed.container);
 	const char *text = event->container_failed.text;
 
 	if (!executor || executor->state == EXECUTOR_TERMINATED)
 		return;
-	log_warning("Container %s of executor '%s' could not be started: %s",
-		    executor->container, executor->id, text);
+	log_warning("Container %s of executor '%s' could not be started: %s", executor->container,
+		    executor->id, text);
 	agent->counters.container_launch_errors++;
 	if (event->container_failed.stage == AGENT_STAGE_SANDBOX && !executor->pending) {
 		drop_executor(agent, executor, text);
@@ -428,14 +434,13 @@ void agent_handle_container_failed(struct agent *agent, const struct agent_event
 
 void agent_handle_container_exited(struct agent *agent, const struct agent_event *event)
 {
-	struct executor *executor =
-		agent_container_find(agent, event->container_exited.container);
+	struct executor *executor = agent_container_find(agent, event->container_exited.container);
 
 	if (!executor || executor->state == EXECUTOR_TERMINATED)
 		return;
 	agent_executor_exited(agent, executor,
 			      event->container_exited.known ? event->container_exited.status
-							     : UNKNOWN_STATUS,
+							    : UNKNOWN_STATUS,
 			      NULL);
 }
 
@@ -445,8 +450,8 @@ void agent_handle_shutdown_executor(struct agent *agent, const char *from,
 	struct framework *framework;
 	struct executor *executor;
 
-	if (!agent_from_master(agent, from, "ShutdownExecutorMessage") ||
-	    !message->framework_id || !message->executor_id)
+	if (!agent_from_master(agent, from, "ShutdownExecutorMessage") || !message->framework_id ||
+	    !message->executor_id)
 		return;
 	if (agent->state == STATE_RECOVERING || agent->state == STATE_DISCONNECTED) {
 		log_warning("Dropped the shutdown of executor '%s': the agent is %s",

@@ -63,12 +63,11 @@ void agent_framework_free(struct agent *agent, struct framework *framework)
 	struct executor *executor, *next_executor;
 	struct stream *stream, *next_stream;
 
-	HASH_ITER (hh, framework->streams, stream, next_stream)
-		agent_stream_free(agent, stream);
-	HASH_ITER (hh, framework->executors, executor, next_executor)
-		agent_executor_free(agent, executor);
-	list_for_each(executor, next_executor, &framework->completed, link)
-	{
+	HASH_ITER(hh, framework->streams, stream, next_stream)
+	agent_stream_free(agent, stream);
+	HASH_ITER(hh, framework->executors, executor, next_executor)
+	agent_executor_free(agent, executor);
+	list_for_each (executor, next_executor, &framework->completed, link) {
 		list_remove(&executor->link);
 		agent_executor_free(agent, executor);
 	}
@@ -88,8 +87,8 @@ static void framework_complete(struct agent *agent, struct framework *framework)
 	char *path = agent_framework_path(agent, framework->id);
 
 	log_info("Framework %s has nothing left here", framework->id);
-	HASH_ITER (hh, framework->streams, stream, next)
-		agent_stream_close(agent, stream);
+	HASH_ITER(hh, framework->streams, stream, next)
+	agent_stream_close(agent, stream);
 	if (framework->checkpoint)
 		agent_forget_framework(framework, agent);
 	agent_collect(agent, path);
@@ -130,13 +129,13 @@ bool agent_framework_capable(const struct framework *framework,
 Mesos__TaskState agent_dropped_state(const struct framework *framework)
 {
 	return agent_framework_capable(framework, AWARE) ? MESOS__TASK_STATE__TASK_DROPPED
-							  : MESOS__TASK_STATE__TASK_LOST;
+							 : MESOS__TASK_STATE__TASK_LOST;
 }
 
 Mesos__TaskState agent_gone_state(const struct framework *framework)
 {
 	return agent_framework_capable(framework, AWARE) ? MESOS__TASK_STATE__TASK_GONE
-							  : MESOS__TASK_STATE__TASK_LOST;
+							 : MESOS__TASK_STATE__TASK_LOST;
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -168,7 +167,8 @@ void agent_framework_shutdown(struct agent *agent, struct framework *framework)
 	if (framework->terminating)
 		return;
 	framework->terminating = true;
-	HASH_ITER (hh, framework->executors, executor, next) {
+	HASH_ITER(hh, framework->executors, executor, next)
+	{
 		if (executor->state == EXECUTOR_TERMINATED)
 			agent_executor_settle(agent, executor);
 		else
@@ -203,8 +203,7 @@ void agent_handle_shutdown_framework(struct agent *agent, const char *from,
 void agent_handle_to_executor(struct agent *agent,
 			      Mesos__Internal__FrameworkToExecutorMessage *message)
 {
-	struct framework *framework =
-		agent_framework_find(agent, message->framework_id->value);
+	struct framework *framework = agent_framework_find(agent, message->framework_id->value);
 	struct executor *executor =
 		framework ? agent_executor_find(framework, message->executor_id->value) : NULL;
 

@@ -9,8 +9,7 @@ static void kill_queued(struct agent *agent, struct task *task)
 	struct executor *executor = task->executor;
 
 	agent_make_update(agent, executor->framework, task->record->task_id->value, executor->id,
-			  KILLED,
-			  MESOS__TASK_STATUS__REASON__REASON_TASK_KILLED_DURING_LAUNCH,
+			  KILLED, MESOS__TASK_STATUS__REASON__REASON_TASK_KILLED_DURING_LAUNCH,
 			  "Killed before delivery to the executor");
 	/* One that is still starting hears of it when it comes. */
 	if (executor->state == EXECUTOR_RUNNING && agent_executor_idle(executor))
@@ -57,6 +56,5 @@ void agent_handle_kill_task(struct agent *agent, const char *from,
 	else if (task->executor->state == EXECUTOR_RUNNING)
 		agent_tell_kill(agent, task->executor, task_id, message->kill_policy);
 	else
-		log_warning("Dropped the kill of task '%s': its executor is not back yet",
-			    task_id);
+		log_warning("Dropped the kill of task '%s': its executor is not back yet", task_id);
 }

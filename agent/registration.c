@@ -86,24 +86,33 @@ void agent_handle_exited(struct agent *agent, const char *pid)
 
 /* ---- registration -------------------------------------------------------- */
 
+/* Only what is kept: the master refuses at once what it sees nobody handles. */
+static const Mesos__AgentInfo__Capability__Type capabilities[] = {
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE,
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
+};
+#define CAPABILITIES (sizeof(capabilities) / sizeof(capabilities[0]))
+
 static void add_capabilities(struct agent *agent, size_t *count,
 			     Mesos__AgentInfo__Capability ***list)
 {
-	static const Mesos__AgentInfo__Capability__Type ours[] = {
-		MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
-		MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE,
-		MESOS__AGENT_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
-	};
-
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+	for (size_t i = 0; i < CAPABILITIES; i++) {
 		Mesos__AgentInfo__Capability *capability =
 			agent_new(agent, Mesos__AgentInfo__Capability,
 				  mesos__agent_info__capability__descriptor);
 
 		capability->has_type = 1;
-		capability->type = ours[i];
+		capability->type = capabilities[i];
 		proto_push(&agent->out->arena, *count, *list, capability);
 	}
+}
+
+void agent_write_capabilities(struct json_writer *w)
+{
+	for (size_t i = 0; i < CAPABILITIES; i++)
+		jw_string(w, proto_enum_name(&mesos__agent_info__capability__type__descriptor,
+					     capabilities[i], SPELL_V0));
 }
 
 static Mesos__AgentInfo *info_to_send(struct agent *agent)
@@ -150,7 +159,7 @@ static void add_executor(struct agent *agent, Mesos__Internal__ReregisterSlaveMe
 	struct task *task, *next;
 
 	for (int place = 0; place < TASK_PLACES; place++) {
-		list_for_each(task, next, &executor->tasks[place], link)
+		list_for_each (task, next, &executor->tasks[place], link)
 			proto_push(arena, message->n_tasks, message->tasks,
 				   task_to_send(agent, task));
 	}
@@ -174,14 +183,12 @@ static void add_completed(struct agent *agent, Mesos__Internal__ReregisterSlaveM
 	archive->framework_info = proto_copy_to(arena, framework->info);
 	if (framework->pid)
 		archive->pid = arena_strdup(arena, framework->pid);
-	list_for_each(executor, next_executor, &framework->completed, link)
-	{
-		list_for_each(task, next, &executor->completed, link)
+	list_for_each (executor, next_executor, &framework->completed, link) {
+		list_for_each (task, next, &executor->completed, link)
 			proto_push(arena, archive->n_tasks, archive->tasks,
 				   task_to_send(agent, task));
 	}
-	proto_push(arena, message->n_completed_frameworks, message->completed_frameworks,
-		   archive);
+	proto_push(arena, message->n_completed_frameworks, message->completed_frameworks, archive);
 }
 
 static void send_reregister(struct agent *agent)
@@ -198,13 +205,14 @@ static void send_reregister(struct agent *agent)
 	add_capabilities(agent, &message->n_agent_capabilities, &message->agent_capabilities);
 	add_checkpointed(agent, &message->n_checkpointed_resources,
 			 &message->checkpointed_resources);
-	HASH_ITER (hh, agent->frameworks, framework, next) {
+	HASH_ITER(hh, agent->frameworks, framework, next)
+	{
 		proto_push(arena, message->n_frameworks, message->frameworks,
 			   proto_copy_to(arena, framework->info));
-		HASH_ITER (hh, framework->executors, executor, next_executor)
-			add_executor(agent, message, executor);
+		HASH_ITER(hh, framework->executors, executor, next_executor)
+		add_executor(agent, message, executor);
 	}
-	list_for_each(framework, next, &agent->completed, link)
+	list_for_each (framework, next, &agent->completed, link)
 		add_completed(agent, message, framework);
 	agent_send(agent, agent->master, message);
 }
@@ -292,8 +300,7 @@ void agent_handle_registered(struct agent *agent, const char *from,
 
 static void reconcile(struct agent *agent, const Mesos__Internal__ReconcileTasksMessage *list)
 {
-	struct framework *framework =
-		agent_framework_find(agent, list->framework_id->value);
+	struct framework *framework = agent_framework_find(agent, list->framework_id->value);
 	bool made = false;
 
 	if (!framework && list->framework && list->n_statuses &&
@@ -312,10 +319,9 @@ static void reconcile(struct agent *agent, const Mesos__Internal__ReconcileTasks
 
 		if (agent_task_find(framework, task_id) || !agent_id_usable(task_id))
 			continue;
-		agent_make_update(
-			agent, framework, task_id, NULL, agent_dropped_state(framework),
-			MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
-			"Reconciliation: task unknown to the agent");
+		agent_make_update(agent, framework, task_id, NULL, agent_dropped_state(framework),
+				  MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
+				  "Reconciliation: task unknown to the agent");
 	}
 	if (made)
 		agent_framework_settle(agent, framework);
@@ -400,7 +406,8 @@ void agent_handle_shutdown(struct agent *agent, const char *from, const char *te
 	/* Whoever starts here next is a new agent. */
 	agent->batch_class = STORE_REGISTRY;
 	agent_delete(agent, agent_key(agent, "agent/info"));
-	HASH_ITER (hh, agent->frameworks, framework, next) {
+	HASH_ITER(hh, agent->frameworks, framework, next)
+	{
 		agent_framework_shutdown(agent, framework);
 		if (!framework->executors && framework->hh.tbl)
 			agent_framework_settle(agent, framework);

@@ -301,8 +301,8 @@ void agent_handle_run_task_group(struct agent *agent, const char *from,
 	if (framework->terminating)
 		return;
 	for (size_t i = 0; i < message->task_group->n_tasks; i++)
-		refuse(agent, framework, message->task_group->tasks[i]->task_id->value,
-		       executor_id, &refusal);
+		refuse(agent, framework, message->task_group->tasks[i]->task_id->value, executor_id,
+		       &refusal);
 	if (message->has_launch_executor && message->launch_executor)
 		agent_send_exited_executor(agent, framework->id, executor_id, -1);
 }

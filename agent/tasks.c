@@ -78,8 +78,8 @@ static void add_status(Mesos__Task *record, const Mesos__TaskStatus *status)
 		record->statuses[record->n_statuses - 1] = copy;
 		return;
 	}
-	record->statuses = xrealloc(record->statuses,
-				    (record->n_statuses + 1) * sizeof(*record->statuses));
+	record->statuses =
+		xrealloc(record->statuses, (record->n_statuses + 1) * sizeof(*record->statuses));
 	record->statuses[record->n_statuses++] = copy;
 }
 
