@@ -116,7 +116,7 @@ static void give(struct evaluation *e, struct leaf *leaf, const struct resources
 
 	resources_copy(&taken, view);
 	resources_allocate(a->shapes, &taken, leaf->role_name, &grant.resources);
-	alloc_stake_hold(a, alloc_stake_get(a, e->agent, leaf), &grant.resources, true);
+	alloc_stake_hold(a, alloc_stake_get(a, e->agent, leaf), &grant.resources, &taken, true);
 	take_from_free(e, &taken);
 	resources_free(&taken);
 	append_grant(e->out, &grant);

@@ -201,9 +201,9 @@ static void set_framework(struct allocator *a, struct framework *framework,
 			  const struct allocator_framework *from)
 {
 	set_capabilities(framework, from);
-	drop_roles(a, framework, from);
 	for (size_t i = 0; i < from->role_count; i++)
 		set_role(a, framework, from->roles[i], from);
+	drop_roles(a, framework, from);
 }
 
 /* Charges what was restored before the framework was known. */

@@ -167,17 +167,16 @@ struct filter {
 	struct resources refused;
 };
 
-/* How many copies of a shared volume a node holds: it counts once. */
+/* The shared volumes of an agent that a node holds: however many copies of one, it
+ * counts once. */
 struct share_key {
 	struct sorter_node *node;
 	struct agent *agent;
-	const struct resource_shape *shape;
-	int64_t milli;
 };
 struct share_use {
 	UT_hash_handle hh;
 	struct share_key key;
-	uint64_t copies;
+	struct resources volumes; /* the shared part of what it holds */
 };
 
 struct allocator {
@@ -279,8 +278,9 @@ void alloc_agents_free(struct allocator *a);
 struct stake *alloc_stake_find(struct allocator *a, struct agent *agent, struct leaf *leaf);
 struct stake *alloc_stake_get(struct allocator *a, struct agent *agent, struct leaf *leaf);
 void alloc_stake_put(struct allocator *a, struct stake *stake);
+/* `plain` is `allocated` without allocation roles. */
 void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct resources *allocated,
-		      bool given);
+		      const struct resources *plain, bool given);
 /* What of `allocated` is not held is left out. */
 void alloc_stake_release(struct allocator *a, struct stake *stake,
 			 const struct resources *allocated);

@@ -170,30 +170,38 @@ static struct sorter_node *next_node(struct allocator *a, struct leaf *leaf,
 	return *at == &a->root ? NULL : &(*at)->node;
 }
 
-static void change_shared(struct allocator *a, struct sorter_node *node, struct agent *agent,
-			  const struct resource_piece *piece, uint32_t name, int sign)
+static struct share_use *share_use_get(struct allocator *a, struct sorter_node *node,
+				       struct agent *agent)
 {
-	struct share_key key;
+	struct share_key key = {node, agent};
 	struct share_use *use;
 
-	memset(&key, 0, sizeof(key));
-	key.node = node;
-	key.agent = agent;
-	key.shape = piece->shape;
-	key.milli = piece->milli;
 	HASH_FIND(hh, a->shares, &key, sizeof(key), use);
 	if (!use) {
-		if (sign < 0)
-			return;
 		use = xcalloc(1, sizeof(*use));
 		use->key = key;
 		HASH_ADD(hh, a->shares, key, sizeof(use->key), use);
-		alloc_node_add(node, name, piece->milli);
 	}
-	use->copies += (uint64_t)sign * piece->shares;
-	if (use->copies == 0) {
-		alloc_node_add(node, name, -piece->milli);
+	return use;
+}
+
+static void change_shared(struct allocator *a, struct sorter_node *node, struct agent *agent,
+			  const struct resource_piece *piece, uint32_t name, int sign)
+{
+	struct share_use *use = share_use_get(a, node, agent);
+	struct resource_piece copy = *piece;
+	struct resources one = {&copy, 1, 1};
+
+	copy.shares = 1;
+	if (sign < 0)
+		resources_subtract_piece(&use->volumes, piece);
+	if (!resources_contain(&use->volumes, &one))
+		alloc_node_add(node, name, sign * piece->milli);
+	if (sign > 0)
+		resources_add_piece(&use->volumes, piece);
+	if (resources_empty(&use->volumes)) {
 		HASH_DEL(a->shares, use);
+		resources_free(&use->volumes);
 		free(use);
 	}
 }

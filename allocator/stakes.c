@@ -54,18 +54,27 @@ static struct resources strip(struct allocator *a, const struct resources *alloc
 }
 
 void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct resources *allocated,
-		      bool given)
+		      const struct resources *plain, bool given)
 {
 	struct agent *agent = stake->key.agent;
 	struct leaf *leaf = stake->key.leaf;
-	struct resources plain = strip(a, allocated);
 	bool held = !resources_empty(&stake->held);
 
 	resources_add(&stake->held, allocated);
 	leaf->holdings += !held && !resources_empty(&stake->held);
-	resources_add(&agent->used, &plain);
-	resources_free(&plain);
+	resources_add(&agent->used, plain);
 	alloc_role_charge(a, agent, leaf, allocated, given);
+}
+
+/* Gives `allocated`, all of one role, to the framework. */
+static void hold_part(struct allocator *a, struct framework *framework, struct agent *agent,
+		      const char *role, const struct resources *allocated, bool given)
+{
+	struct leaf *leaf = alloc_leaf_get(a, framework, role);
+	struct resources plain = strip(a, allocated);
+
+	alloc_stake_hold(a, alloc_stake_get(a, agent, leaf), allocated, &plain, given);
+	resources_free(&plain);
 }
 
 void alloc_stake_release(struct allocator *a, struct stake *stake,
@@ -139,10 +148,7 @@ void allocator_restore(struct allocator *a, const char *framework_id, const char
 	for (uint32_t i = 0; agent && i < allocated->count; i++) {
 		if (!role_part(allocated, i, &view, &role))
 			continue;
-		struct framework *framework = alloc_framework_get(a, framework_id);
-		struct leaf *leaf = alloc_leaf_get(a, framework, role);
-
-		alloc_stake_hold(a, alloc_stake_get(a, agent, leaf), &view, true);
+		hold_part(a, alloc_framework_get(a, framework_id), agent, role, &view, true);
 		alloc_agent_change(a, agent);
 	}
 	free(view.pieces);
@@ -224,10 +230,8 @@ void allocator_convert(struct allocator *a, const char *framework_id, const char
 		goto out;
 	/* First what is new: no leaf may vanish between the two. */
 	for (uint32_t i = 0; i < after->count; i++) {
-		if (role_part(after, i, &view, &role)) {
-			struct leaf *leaf = alloc_leaf_get(a, framework, role);
-			alloc_stake_hold(a, alloc_stake_get(a, agent, leaf), &view, false);
-		}
+		if (role_part(after, i, &view, &role))
+			hold_part(a, framework, agent, role, &view, false);
 	}
 	for (uint32_t i = 0; i < before->count; i++) {
 		struct leaf *leaf = NULL;

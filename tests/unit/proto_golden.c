@@ -178,6 +178,32 @@ static void check_libprocess(const struct json *record, const char *name, const 
 	buf_free(&out);
 }
 
+/* A driver's call, in v0 bytes. */
+static void check_call(const struct json *record, const char *line)
+{
+	const char *text = json_get_string(record, "body_base64");
+	const struct json *reading = json_get(record, "message");
+	const struct json *subscribe = json_get(reading, "subscribe");
+	uint8_t *bytes = arena_alloc(&arena, strlen(text) / 4 * 3 + 3);
+	long len = base64_decode(text, strlen(text), bytes);
+	const struct json *forced = subscribe ? json_get(subscribe, "force") : NULL;
+	struct err err = {""};
+	Mesos__Scheduler__Call *call;
+	struct buf out = BUF_INIT;
+	struct json *again;
+	bool force;
+
+	call = proto_call_from_v0(&arena, bytes, (size_t)len, &force, &err);
+	cr_assert(call, "%s: %.1000s", err.text, line);
+	cr_expect_eq(force, forced && forced->boolean);
+	proto_to_json(call, SPELL_V0, &out);
+	cr_assert_eq(json_parse(&arena, out.data, out.len, &again, NULL), 0);
+	if (!forced)
+		cr_expect(same(reading, again, true), "%.2000s\nis now\n%.2000s", line, out.data);
+	buf_free(&out);
+	compared++;
+}
+
 static bool is_stream(const struct json *record, const char *prefix)
 {
 	return str_has_prefix(json_get_string(record, "stream"), prefix);
@@ -250,8 +276,9 @@ static void check_line(const char *line, size_t len)
 	else if (!strcmp(kind, "http"))
 		check_http(record, line);
 	else if (!strcmp(kind, "executor-event"))
-		check_json(&mesos__executor__event__descriptor, json_get(record, "event"), line,
-			   true);
+		check_executor_event(json_get(record, "event"), line);
+	else if (!strcmp(name, "mesos.scheduler.Call"))
+		check_call(record, line);
 	else if (!*kind && *name)
 		check_libprocess(record, name, line);
 	arena_free(&arena);

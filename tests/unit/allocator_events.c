@@ -1,0 +1,279 @@
+/* What triggers cycles, life cycles of frameworks and agents, and the promise that
+ * an idle cycle does no work. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator_kit.h"
+
+TestSuite(allocator_events);
+
+Test(allocator_events, options_are_checked)
+{
+	const char *bad[] = {"cpus", "cpus:x", "cpus:1|", "|", "cpus:-1|mem:32"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct resource_shapes *shapes = resource_shapes_create();
+		struct allocator_options options = {.shapes = shapes,
+						    .allocation_interval = SECOND,
+						    .min_allocatable_resources = bad[i]};
+		struct allocator *a = NULL;
+		struct err err = {""};
+
+		cr_expect_lt(allocator_create(&options, &a, &err), 0, "%s", bad[i]);
+		cr_expect(strstr(err.text, "min_allocatable_resources"), "%s", err.text);
+		cr_expect_null(a);
+		resource_shapes_destroy(shapes);
+	}
+	allocator_destroy(NULL);
+}
+
+Test(allocator_events, what_is_unknown_is_ignored)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_recover(&lab, "nobody", "r", "nowhere", "cpus:1", 5);
+	lab_restore(&lab, "nobody", "r", "nowhere", "cpus:1");
+	allocator_revive(lab.a, "nobody", NULL, 0);
+	allocator_suppress(lab.a, "nobody", NULL, 0);
+	allocator_activate_framework(lab.a, "nobody", true);
+	allocator_remove_framework(lab.a, "nobody");
+	allocator_activate_agent(lab.a, "nowhere", false);
+	allocator_remove_agent(lab.a, "nowhere");
+	allocator_forget_filters(lab.a, "nowhere");
+	lab_agent(&lab, "s1", "cpus:1;mem:512");
+	lab_framework(&lab, "fw", "r");
+	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:512");
+	lab_recover(&lab, "fw", "r", "s1", "cpus:5", LAB_NO_FILTER);
+	lab_recover(&lab, "fw", "q", "s1", "cpus:1", LAB_NO_FILTER);
+	lab_recover(&lab, "nobody", "r", "s1", "cpus:1", LAB_NO_FILTER);
+	lab_expect_tick(&lab, "");
+	lab_close(&lab);
+}
+
+Test(allocator_events, declined_resources_wait_for_the_batch)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:1;mem:512");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, 0);
+	cr_expect(!allocator_pending(lab.a));
+	lab_agent(&lab, "s2", "cpus:1;mem:512");
+	lab_expect_event(&lab, "fw(r)@s2 cpus:1; mem:512");
+	lab_expect_tick(&lab, "fw(r)@s1 cpus:1; mem:512");
+	lab_close(&lab);
+}
+
+Test(allocator_events, held_cycles_grant_nothing)
+{
+	struct lab lab = lab_open(NULL);
+
+	allocator_hold(lab.a, true);
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:1;mem:512");
+	cr_expect(!allocator_pending(lab.a));
+	lab_expect_tick(&lab, "");
+	allocator_hold(lab.a, false);
+	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:512");
+	lab_close(&lab);
+}
+
+Test(allocator_events, restored_use_counts_once_the_framework_is_known)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	lab_restore(&lab, "fw", "r", "s1", "cpus:3;mem:256");
+	cr_expect_eq(allocator_role_share(lab.a, "r"), 0);
+	lab_framework(&lab, "other", "q");
+	lab_expect_event(&lab, "other(q)@s1 cpus:1; mem:256");
+	lab_framework(&lab, "fw", "r");
+	cr_expect_float_eq(allocator_role_share(lab.a, "r"), 0.75, 1e-12);
+	cr_expect_float_eq(allocator_framework_share(lab.a, "fw", "r"), 0.75, 1e-12);
+	lab_recover(&lab, "fw", "r", "s1", "cpus:3;mem:256", LAB_NO_FILTER);
+	cr_expect_eq(allocator_role_share(lab.a, "r"), 0);
+	lab_close(&lab);
+}
+
+Test(allocator_events, a_framework_never_added_gives_back_too)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	lab_restore(&lab, "ghost", "r", "s1", "cpus:3;mem:256");
+	lab_restore(&lab, "ghost", "q", "s1", "cpus:1");
+	lab_framework(&lab, "fw", "r");
+	lab_expect_event(&lab, "fw(r)@s1 mem:256");
+	lab_recover(&lab, "ghost", "r", "s1", "cpus:3;mem:256", LAB_NO_FILTER);
+	lab_expect_tick(&lab, "fw(r)@s1 cpus:3; mem:256");
+	allocator_remove_framework(lab.a, "ghost");
+	lab_expect_tick(&lab, "fw(r)@s1 cpus:1");
+	lab_close(&lab);
+}
+
+Test(allocator_events, a_removed_framework_leaves_its_resources)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	lab_agent(&lab, "s2", "cpus:4;mem:512");
+	lab_framework(&lab, "fw1", "r,q");
+	free(lab_event(&lab));
+	cr_expect_eq(lab.grants.count, 2);
+	lab_decline(&lab, 1, 1000);
+	lab_framework(&lab, "fw2", "r");
+	lab_expect_event(&lab, "fw2(r)@s2 cpus:4; mem:512");
+	allocator_remove_framework(lab.a, "fw1");
+	cr_expect_eq(allocator_filter_count(lab.a), 0);
+	lab_expect_tick(&lab, "fw2(r)@s1 cpus:4; mem:512");
+	lab_close(&lab);
+}
+
+Test(allocator_events, an_inactive_framework_gets_nothing_and_forgets_filters)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, 1000);
+	allocator_activate_framework(lab.a, "fw", false);
+	cr_expect_eq(allocator_filter_count(lab.a), 0);
+	lab_expect_tick(&lab, "");
+	allocator_activate_framework(lab.a, "fw", true);
+	lab_expect_event(&lab, "fw(r)@s1 cpus:4; mem:512");
+	lab_close(&lab);
+}
+
+Test(allocator_events, an_inactive_agent_offers_nothing)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	allocator_activate_agent(lab.a, "s1", false);
+	lab_framework(&lab, "fw", "r");
+	lab_expect_event(&lab, "");
+	lab_expect_tick(&lab, "");
+	allocator_activate_agent(lab.a, "s1", true);
+	cr_expect(!allocator_pending(lab.a));
+	lab_expect_tick(&lab, "fw(r)@s1 cpus:4; mem:512");
+	lab_close(&lab);
+}
+
+static void update_roles(struct lab *lab, const char *id, const char *const *roles, size_t count,
+			 const char *const *suppressed, size_t suppressed_count)
+{
+	struct allocator_framework framework = {.id = id,
+						.roles = roles,
+						.role_count = count,
+						.suppressed_roles = suppressed,
+						.suppressed_count = suppressed_count,
+						.active = true};
+
+	allocator_update_framework(lab->a, &framework);
+}
+
+Test(allocator_events, roles_come_and_go)
+{
+	const char *r = "r", *q = "q";
+	struct lab lab = lab_open(NULL);
+
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	lab_expect_event(&lab, "fw(r)@s1 cpus:4; mem:512");
+	lab_recover(&lab, "fw", "r", "s1", "cpus:2;mem:256", 1000);
+	update_roles(&lab, "fw", &q, 1, NULL, 0);
+	cr_expect_eq(allocator_filter_count(lab.a), 0);
+	cr_expect(!allocator_pending(lab.a));
+	lab_expect_tick(&lab, "fw(q)@s1 cpus:2; mem:256");
+	cr_expect_float_eq(allocator_role_share(lab.a, "r"), 0.5, 1e-12);
+	lab_recover(&lab, "fw", "r", "s1", "cpus:2;mem:256", LAB_NO_FILTER);
+	cr_expect_null(alloc_role_find(lab.a, "r"), "nobody is left in it");
+	lab_expect_tick(&lab, "fw(q)@s1 cpus:2; mem:256");
+	update_roles(&lab, "fw", &r, 1, NULL, 0);
+	lab_close(&lab);
+}
+
+Test(allocator_events, a_role_that_is_no_longer_suppressed_forgets_filters)
+{
+	const char *r = "r";
+	struct lab lab = lab_open(NULL);
+
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, 1000);
+	update_roles(&lab, "fw", &r, 1, &r, 1);
+	cr_expect_eq(allocator_filter_count(lab.a), 1);
+	lab_expect_tick(&lab, "");
+	update_roles(&lab, "fw", &r, 1, NULL, 0);
+	cr_expect_eq(allocator_filter_count(lab.a), 0);
+	cr_expect(!allocator_pending(lab.a));
+	lab_expect_tick(&lab, "fw(r)@s1 cpus:4; mem:512");
+	lab_close(&lab);
+}
+
+Test(allocator_events, deep_roles_need_no_stack)
+{
+	struct lab lab = lab_open(NULL);
+	struct buf role = BUF_INIT;
+
+	for (int i = 0; i < 20000; i++)
+		buf_puts(&role, "a/");
+	buf_putc(&role, 'a');
+	lab_framework(&lab, "fw", role.data);
+	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	free(lab_event(&lab));
+	cr_expect_eq(lab.grants.count, 1);
+	cr_expect_eq(allocator_role_share(lab.a, role.data), 1);
+	allocator_remove_framework(lab.a, "fw");
+	cr_expect_null(lab.a->root.children);
+	buf_free(&role);
+	lab_close(&lab);
+}
+
+/* 50 frameworks that all filter 50 agents: a tick then tries nobody. */
+Test(allocator_events, an_idle_cycle_does_no_work)
+{
+	struct lab lab = lab_open(NULL);
+	char id[16];
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(id, sizeof(id), "s%d", i);
+		lab_agent(&lab, id, "cpus:4;mem:512");
+	}
+	for (int i = 0; i < 50; i++) {
+		snprintf(id, sizeof(id), "f%d", i);
+		lab_framework(&lab, id, i % 2 ? "a" : "b/c");
+	}
+	for (int round = 0; round < 50; round++) {
+		free(round ? lab_tick(&lab) : lab_event(&lab));
+		cr_assert_eq(lab.grants.count, 50);
+		for (size_t i = 0; i < lab.grants.count; i++)
+			lab_decline(&lab, i, 1e6 + round);
+	}
+	lab_expect_tick(&lab, "");
+	cr_expect_eq(allocator_filter_count(lab.a), 2500);
+
+	uint64_t before = lab.a->evaluations;
+	lab_expect_tick(&lab, "");
+	cr_expect_eq(lab.a->evaluations, before);
+
+	allocator_revive(lab.a, "f7", NULL, 0);
+	free(lab_event(&lab));
+	cr_expect_eq(lab.grants.count, 50);
+	cr_expect_leq(lab.a->evaluations - before, 2 * 50 + 50, "only f7 is tried");
+	for (size_t i = 0; i < lab.grants.count; i++)
+		lab_decline(&lab, i, 1e6);
+	lab_expect_tick(&lab, "");
+
+	before = lab.a->evaluations;
+	lab.now += 1000001 * SECOND;
+	free(lab_tick(&lab));
+	cr_expect_gt(lab.grants.count, 0, "filters ended");
+	cr_expect_leq(lab.a->evaluations - before, 3 * 50 + 50);
+	lab_close(&lab);
+}
