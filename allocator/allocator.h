@@ -113,7 +113,8 @@ void allocator_restore(struct allocator *a, const char *framework, const char *a
 void allocator_recover(struct allocator *a, int64_t now, const char *framework, const char *agent,
 		       const struct resources *allocated, const struct allocator_filter *filter);
 /* The framework's `before` on the agent became `after` (reserve, create, ...); the
- * agent's total changes with it. */
+ * agent's total changes with it. With an empty `before`, `after` is one more copy of a
+ * shared volume and the total stays. */
 void allocator_convert(struct allocator *a, const char *framework, const char *agent,
 		       const struct resources *before, const struct resources *after);
 

@@ -208,6 +208,9 @@ static void total_add(struct resources *total, const struct resources *more)
 static void convert_total(struct allocator *a, struct agent *agent, const struct resources *before,
 			  const struct resources *after)
 {
+	/* What comes of nothing is one more copy of something shared. */
+	if (resources_empty(before))
+		return;
 	struct resources less = strip(a, before), more = strip(a, after), total;
 
 	resources_copy(&total, &agent->total);

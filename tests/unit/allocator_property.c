@@ -349,9 +349,11 @@ static void check_agents(struct world *w)
 static void check_shares(struct world *w)
 {
 	for (size_t r = 0; r < ROLES; r++) {
-		cr_assert_eq(allocator_role_share(w->a, roles[r]),
-			     oracle_role_share(w->o, roles[r]), "seed %llu step %d: share of %s",
-			     (unsigned long long)w->seed, w->step, roles[r]);
+		double got = allocator_role_share(w->a, roles[r]);
+		double want = oracle_role_share(w->o, roles[r]);
+
+		cr_assert_eq(got, want, "seed %llu step %d: share of %s is %f, not %f",
+			     (unsigned long long)w->seed, w->step, roles[r], got, want);
 		for (unsigned i = 0; i < FRAMEWORKS; i++)
 			cr_assert_eq(allocator_framework_share(w->a, framework_id(i), roles[r]),
 				     oracle_framework_share(w->o, framework_id(i), roles[r]));
