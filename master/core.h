@@ -145,7 +145,7 @@ struct task {
 	bool holds;                 /* resources are accounted (not terminal, not unreachable) */
 	bool kill_wanted;           /* a KILL came; repeated when the agent reregisters */
 	bool unreachable;           /* in framework.unreachable, not in framework.tasks */
-	struct list by_agent;       /* agent.tasks; unlinked when unreachable */
+	struct list by_agent;       /* agent.tasks, or departed.tasks when unreachable */
 	struct list order;          /* framework.unreachable_order when unreachable */
 	struct list dirty;          /* master.dirty_tasks: to be written behind */
 	uint64_t seen;              /* mark of a reregistration that reported it */
@@ -264,7 +264,8 @@ struct agent {
 /* An agent that is not here any more: unreachable, gone or removed. */
 struct departed {
 	char *id;
-	int64_t time; /* ns: when */
+	int64_t time;      /* ns: when */
+	struct list tasks; /* struct task.by_agent: in frameworks' unreachable tasks */
 	UT_hash_handle hh;
 };
 

@@ -44,6 +44,7 @@ void master_tell_executor_failure(struct master *m, struct framework *f, const c
 				  const char *executor_id, int status);
 /* To all connected frameworks. */
 void master_tell_agent_failure(struct master *m, const char *agent_id);
+void master_tell_operation(struct master *m, struct framework *f, Mesos__OperationStatus *status);
 void master_tell_operation_error(struct master *m, struct framework *f,
 				 const Mesos__OperationID *id, const char *message);
 /* Adds the offer to the framework's OFFERS event, begun if there is none. */
@@ -212,10 +213,12 @@ void master_reconcile(struct master *m, struct framework *f,
 		      const Mesos__Scheduler__Call__Reconcile *reconcile);
 void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,
 			   const char *agent_id);
+/* Health and addresses as last heard of the task. */
+void master_copy_last_known(struct master *m, const Mesos__Task *task, Mesos__TaskStatus *status);
 void master_reconcile_operations(struct master *m, struct framework *f,
 				 const Mesos__Scheduler__Call__ReconcileOperations *reconcile);
 
-/* ---- agents.c, reregister.c ------------------------------------------------------ */
+/* ---- messages.c, agents.c, reregister.c ------------------------------------------------------ */
 
 void master_handle_message(struct master *m, const struct master_event *event);
 void master_register_agent(struct master *m, const char *from,
@@ -264,7 +267,8 @@ void master_observe_agent(struct master *m, struct agent *a); /* first ping now 
 void master_unobserve_agent(struct master *m, struct agent *a);
 void master_ping_due(struct master *m, struct agent *a);
 void master_pong(struct master *m, const char *from);
-/* The agent is to be marked unreachable as soon as the rate limit allows. */
+/* The agent is to be marked unreachable as soon as the rate limit allows. The record
+ * itself stays until that is durable. */
 void master_schedule_removal(struct master *m, struct agent *a, const char *cause);
 void master_cancel_removal(struct master *m, struct agent *a);
 void master_removal_due(struct master *m);
@@ -291,12 +295,14 @@ void master_handle_operator(struct master *m, const struct master_event *event);
 
 /* ---- registry.c: durable changes and what follows from them --------------------------- */
 
+enum pending_kind { PENDING_OTHER, PENDING_REREGISTER, PENDING_GONE };
+
 struct pending {
 	uint64_t ticket;
+	enum pending_kind kind;
 	void (*follow)(struct master *m, struct pending *p); /* once durable */
 	char *key;      /* agent id, or "@" pid of a registration; NULL = none */
 	bool latest;    /* is what master.pending_keys holds under the key */
-	bool gone;      /* a mark-gone: others give way */
 	void *message;  /* heap; what is being worked on */
 	char *pid;
 	char *text;     /* cause */

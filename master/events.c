@@ -130,11 +130,21 @@ void master_tell_agent_failure(struct master *m, const char *agent_id)
 		tell(m, f, event);
 }
 
-void master_tell_operation_error(struct master *m, struct framework *f,
-				 const Mesos__OperationID *id, const char *message)
+void master_tell_operation(struct master *m, struct framework *f, Mesos__OperationStatus *status)
 {
 	Mesos__Scheduler__Event *event =
 		event_make(m, MESOS__SCHEDULER__EVENT__TYPE__UPDATE_OPERATION_STATUS);
+
+	event->update_operation_status =
+		STEP_NEW(m, Mesos__Scheduler__Event__UpdateOperationStatus,
+			 mesos__scheduler__event__update_operation_status__descriptor);
+	event->update_operation_status->status = status;
+	tell(m, f, event);
+}
+
+void master_tell_operation_error(struct master *m, struct framework *f,
+				 const Mesos__OperationID *id, const char *message)
+{
 	Mesos__OperationStatus *status =
 		STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
 
@@ -142,11 +152,7 @@ void master_tell_operation_error(struct master *m, struct framework *f,
 	status->operation_id->value = master_text(m, id->value);
 	status->state = MESOS__OPERATION_STATE__OPERATION_ERROR;
 	status->message = master_text(m, message);
-	event->update_operation_status =
-		STEP_NEW(m, Mesos__Scheduler__Event__UpdateOperationStatus,
-			 mesos__scheduler__event__update_operation_status__descriptor);
-	event->update_operation_status->status = status;
-	tell(m, f, event);
+	master_tell_operation(m, f, status);
 }
 
 /* ---- offers ----------------------------------------------------------------- */

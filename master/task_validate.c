@@ -13,6 +13,8 @@
 #define EXECUTOR_CPUS_MIN 0.01 /* what Mesos demands of executors */
 #define EXECUTOR_MEM_MIN 32    /* MB */
 
+#define GROUP_TASKS_MAX 1000   /* more is a mistake; each is compared with the others */
+
 #define FAIL(...) return err_set(err, ERR_INVALID, __VA_ARGS__)
 
 /* What a rule looks at. */
@@ -462,6 +464,8 @@ static int validate_group_tasks(const struct subject *s,
 	const Mesos__TaskGroupInfo *tasks = group->task_group;
 	struct subject one = *s;
 
+	if (tasks->n_tasks > GROUP_TASKS_MAX)
+		FAIL("The task group has more than %d tasks", GROUP_TASKS_MAX);
 	for (size_t i = 0; i < tasks->n_tasks; i++) {
 		const char *id = tasks->tasks[i]->task_id->value;
 

@@ -213,8 +213,13 @@ static void hold_resources(struct task *t)
 static void park_in_ring(struct master *m, struct task *t)
 {
 	struct framework *f = t->framework;
+	struct departed *away = master_find_departed(m->unreachable, t->agent_id);
 
 	t->unreachable = true;
+	if (!away)
+		away = master_find_departed(m->gone, t->agent_id);
+	if (away)
+		list_append(&away->tasks, &t->by_agent);
 	list_append(&f->unreachable_order, &t->order);
 	f->unreachable_count++;
 	HASH_ADD_KEYPTR(hh, f->unreachable, t->id, strlen(t->id), t);
@@ -317,12 +322,12 @@ static void unlink_task(struct master *m, struct task *t, bool give_back)
 
 	master_release_task(m, t, give_back);
 	m->task_states[t->info->state]--;
+	list_remove(&t->by_agent);
 	if (t->unreachable) {
 		list_remove(&t->order);
 		f->unreachable_count--;
 		HASH_DEL(f->unreachable, t);
 	} else {
-		list_remove(&t->by_agent);
 		HASH_DEL(f->tasks, t);
 	}
 }

@@ -1,0 +1,164 @@
+/* Reconciliation of tasks and operations (spec/master.md 7.6, 2.14): the master's
+ * answer to "what became of ...?". Never carries a uuid.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define STATE(name) MESOS__TASK_STATE__TASK_##name
+
+/* ---- tasks -------------------------------------------------------------------------- */
+
+void master_copy_last_known(struct master *m, const Mesos__Task *task, Mesos__TaskStatus *status)
+{
+	const Mesos__TaskStatus *last;
+
+	if (!task->n_statuses)
+		return;
+	last = task->statuses[task->n_statuses - 1];
+	status->has_healthy = last->has_healthy;
+	status->healthy = last->healthy;
+	status->check_status = STEP_COPY(m, last->check_status);
+	status->container_status = STEP_COPY(m, last->container_status);
+}
+
+static void tell_known(struct master *m, struct task *t)
+{
+	struct master_status say = {
+		.task_id = t->id,
+		.agent_id = t->agent_id,
+		.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
+		.state = t->info->has_status_update_state ? t->info->status_update_state
+							  : t->info->state,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
+		.message = "Reconciliation: Latest task state",
+	};
+	Mesos__TaskStatus *status = master_make_status(m, &say);
+
+	master_copy_last_known(m, t->info, status);
+	master_tell_update(m, t->framework, status);
+}
+
+/* Rows 2-6 of the table. False: no answer. */
+static bool judge_unknown(struct master *m, const char *agent_id, struct master_status *say)
+{
+	struct agent *a = agent_id ? master_find_agent(m, agent_id) : NULL;
+	struct departed *gone = agent_id ? master_find_departed(m->gone, agent_id) : NULL;
+	struct departed *away = agent_id ? master_find_departed(m->unreachable, agent_id) : NULL;
+
+	if ((a && a->state == AGENT_RECOVERED) || (!agent_id && m->recovered_agents))
+		return false;
+	if (a) {
+		say->state = STATE(GONE);
+		say->message = "Reconciliation: Task is unknown to the agent";
+	} else if (away) {
+		say->state = STATE(UNREACHABLE);
+		say->message = "Reconciliation: Task is unreachable";
+		say->unreachable_time = away->time;
+	} else if (gone) {
+		say->state = STATE(GONE_BY_OPERATOR);
+		say->message = "Reconciliation: Task is gone";
+	} else {
+		say->state = STATE(UNKNOWN);
+		say->message = "Reconciliation: Task is unknown";
+	}
+	return true;
+}
+
+void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,
+			   const char *agent_id)
+{
+	struct task *t = framework_find_task(f, task_id);
+	struct master_status say = {
+		.task_id = task_id,
+		.agent_id = agent_id,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
+	};
+
+	if (t) {
+		tell_known(m, t);
+		return;
+	}
+	if (!judge_unknown(m, agent_id, &say)) {
+		log_info("no answer yet about task %s of framework %s: agents are still to "
+			 "reregister",
+			 task_id, f->id);
+		return;
+	}
+	if (!f->partition_aware)
+		say.state = STATE(LOST);
+	master_tell_update(m, f, master_make_status(m, &say));
+}
+
+void master_reconcile(struct master *m, struct framework *f,
+		      const Mesos__Scheduler__Call__Reconcile *call)
+{
+	struct task *t, *next;
+
+	m->counters.messages_reconcile_tasks++;
+	if (!call->n_tasks) {
+		HASH_ITER (hh, f->tasks, t, next)
+			tell_known(m, t);
+	}
+	for (size_t i = 0; i < call->n_tasks; i++)
+		master_reconcile_task(m, f, call->tasks[i]->task_id->value,
+				      call->tasks[i]->agent_id ? call->tasks[i]->agent_id->value
+							       : NULL);
+}
+
+/* ---- operations ------------------------------------------------------------------------- */
+
+static Mesos__OperationState judge_operation(struct master *m, const char *agent_id,
+					     const char **message)
+{
+	struct agent *a = agent_id ? master_find_agent(m, agent_id) : NULL;
+
+	*message = "Reconciliation: Operation is unknown and no 'agent_id' was provided";
+	if (!agent_id)
+		return MESOS__OPERATION_STATE__OPERATION_UNKNOWN;
+	if (a && a->state == AGENT_RECOVERED) {
+		*message = "Reconciliation: Agent is recovered but has not re-registered";
+		return MESOS__OPERATION_STATE__OPERATION_RECOVERING;
+	}
+	if (a) {
+		*message = "Reconciliation: Operation is unknown";
+		return MESOS__OPERATION_STATE__OPERATION_UNKNOWN;
+	}
+	if (master_find_departed(m->unreachable, agent_id)) {
+		*message = "Reconciliation: Agent is unreachable";
+		return MESOS__OPERATION_STATE__OPERATION_UNREACHABLE;
+	}
+	if (master_find_departed(m->gone, agent_id)) {
+		*message = "Reconciliation: Agent marked gone by operator";
+		return MESOS__OPERATION_STATE__OPERATION_GONE_BY_OPERATOR;
+	}
+	*message = "Reconciliation: Both operation and agent are unknown";
+	return MESOS__OPERATION_STATE__OPERATION_UNKNOWN;
+}
+
+void master_reconcile_operations(struct master *m, struct framework *f,
+				 const Mesos__Scheduler__Call__ReconcileOperations *call)
+{
+	m->counters.messages_reconcile_operations++;
+	/* No operation is ever under way, so an empty list has no answers. */
+	for (size_t i = 0; i < call->n_operations; i++) {
+		const Mesos__Scheduler__Call__ReconcileOperations__Operation *o =
+			call->operations[i];
+		const char *agent_id = o->agent_id ? o->agent_id->value : NULL;
+		Mesos__OperationStatus *status =
+			STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
+		const char *message;
+
+		status->operation_id =
+			STEP_NEW(m, Mesos__OperationID, mesos__operation_id__descriptor);
+		status->operation_id->value = master_text(m, o->operation_id->value);
+		status->state = judge_operation(m, agent_id, &message);
+		status->message = master_text(m, message);
+		if (agent_id)
+			status->agent_id = master_agent_id(m, agent_id);
+		master_tell_operation(m, f, status);
+	}
+}

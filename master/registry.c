@@ -1,0 +1,142 @@
+/* The durable part of the master's state: which agents are admitted, unreachable,
+ * gone, and who this master is (spec/master.md 10.2).
+ *
+ * A change is a STORE_REGISTRY batch; what follows from it (replies, task updates)
+ * happens in the step that hears it is durable, in the order of the batches. A store
+ * that fails ends the process, so there is no failure path here.
+ *
+ * Keys, values are protobuf records (proto/mesita.proto); ids hold no '/':
+ *   master                                  Mesos.MasterInfo
+ *   agent/<agent id>                        StoredAgent
+ *   unreachable/<agent id>                  StoredDeparted
+ *   gone/<agent id>                         StoredDeparted
+ * and written behind (warm.c):
+ *   framework/<framework id>                StoredFramework
+ *   task/<framework id>/<task id>           StoredTask
+ *   completed/<framework id>/<16 hex>       Mesos.Task, by order of completion
+ *   executor/<agent id>/<framework id>/<executor id>   Mesos.ExecutorInfo
+ * agent/ records are made durable when an agent is admitted or changes, and written
+ * behind when only the rest of it (pid, version) changes.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *registry_key(struct master *m, const char *kind, const char *id)
+{
+	return arena_printf(&m->out->arena, "%s/%s", kind, id);
+}
+
+static struct store_op *batch_op(struct master *m, struct registry_batch *batch, const char *key)
+{
+	struct store_op *op = &batch->ops[batch->count++];
+
+	*op = (struct store_op){.key = slice_of(master_text(m, key))};
+	return op;
+}
+
+void registry_put(struct master *m, struct registry_batch *batch, const char *key,
+		  const void *message)
+{
+	struct store_op *op = batch_op(m, batch, key);
+	struct buf bytes = BUF_INIT;
+
+	proto_pack(message, &bytes);
+	op->value.data = arena_memdup(&m->out->arena, bytes.data ? bytes.data : "", bytes.len);
+	op->value.len = bytes.len;
+	buf_free(&bytes);
+}
+
+void registry_delete(struct master *m, struct registry_batch *batch, const char *key)
+{
+	batch_op(m, batch, key);
+}
+
+void registry_put_agent(struct master *m, struct registry_batch *batch,
+			const Mesos__AgentInfo *info, const struct agent *a)
+{
+	Mesita__StoredAgent *stored;
+
+	if (a)
+		stored = warm_stored_agent(&m->out->arena, a);
+	else
+		stored = STEP_NEW(m, Mesita__StoredAgent, mesita__stored_agent__descriptor);
+	stored->info = (Mesos__AgentInfo *)info;
+	registry_put(m, batch, registry_key(m, "agent", info->id->value), stored);
+}
+
+void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
+			   const char *id, int64_t time)
+{
+	Mesita__StoredDeparted *stored =
+		STEP_NEW(m, Mesita__StoredDeparted, mesita__stored_departed__descriptor);
+
+	stored->has_time = true;
+	stored->time = time;
+	registry_put(m, batch, registry_key(m, kind, id), stored);
+}
+
+struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+			       void (*follow)(struct master *m, struct pending *p))
+{
+	struct pending *p = xcalloc(1, sizeof(*p)), *older = NULL;
+
+	p->follow = follow;
+	p->time = m->now;
+	p->ticket = master_emit_store(
+		m, STORE_REGISTRY,
+		arena_memdup(&m->out->arena, batch->ops, sizeof(batch->ops[0]) * batch->count),
+		batch->count);
+	list_append(&m->pending, &p->link);
+	if (!key)
+		return p;
+	p->key = xstrdup(key);
+	p->latest = true;
+	older = registry_pending(m, key);
+	if (older) {
+		HASH_DEL(m->pending_keys, older);
+		older->latest = false;
+	}
+	HASH_ADD_KEYPTR(hh, m->pending_keys, p->key, strlen(p->key), p);
+	return p;
+}
+
+struct pending *registry_pending(const struct master *m, const char *key)
+{
+	struct pending *p;
+
+	HASH_FIND(hh, m->pending_keys, key, strlen(key), p);
+	return p;
+}
+
+static void free_pending(struct pending *p)
+{
+	list_remove(&p->link);
+	proto_free(p->message);
+	free(p->key);
+	free(p->pid);
+	free(p->text);
+	free(p);
+}
+
+void registry_stored(struct master *m, uint64_t ticket)
+{
+	struct pending *p;
+
+	while ((p = list_first(&m->pending, struct pending, link)) && p->ticket <= ticket) {
+		if (p->latest)
+			HASH_DEL(m->pending_keys, p);
+		p->follow(m, p);
+		free_pending(p);
+	}
+}
+
+void registry_free(struct master *m)
+{
+	struct pending *p;
+
+	HASH_CLEAR(hh, m->pending_keys);
+	while ((p = list_first(&m->pending, struct pending, link)))
+		free_pending(p);
+}

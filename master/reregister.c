@@ -1,0 +1,685 @@
+/* Reregistration of agents (spec/master.md 8.6): after the agent or the link died,
+ * after it was unreachable, and after the master itself was restarted.
+ *
+ * The agent is the authority on what runs on it. Tasks the master remembers and the
+ * agent does not report are asked back in SlaveReregisteredMessage; tasks the agent
+ * reports and the master does not know are taken in. A payload that contradicts itself
+ * is ignored as a whole.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* ---- consistency of the payload ------------------------------------------------------- */
+
+/* A set of texts. */
+struct name {
+	char *text;
+	UT_hash_handle hh;
+};
+
+static bool names_have(struct name *set, const char *text)
+{
+	struct name *found;
+
+	HASH_FIND(hh, set, text, strlen(text), found);
+	return found != NULL;
+}
+
+static void names_add(struct name **set, char *text)
+{
+	struct name *name = xcalloc(1, sizeof(*name));
+
+	name->text = text;
+	HASH_ADD_KEYPTR(hh, *set, name->text, strlen(name->text), name);
+}
+
+static void names_free(struct name **set)
+{
+	struct name *name, *next;
+
+	HASH_ITER (hh, *set, name, next) {
+		HASH_DEL(*set, name);
+		free(name->text);
+		free(name);
+	}
+}
+
+struct payload {
+	struct master *m;
+	const Mesos__Internal__ReregisterSlaveMessage *message;
+	struct name *frameworks;
+	struct name *executors; /* framework '/' executor */
+};
+
+static int check_frameworks(struct payload *p, struct err *err)
+{
+	for (size_t i = 0; i < p->message->n_frameworks; i++) {
+		const Mesos__FrameworkInfo *info = p->message->frameworks[i];
+
+		if (framework_info_validate(info, err))
+			return ERR_INVALID;
+		if (!info->id)
+			return err_set(err, ERR_INVALID, "Framework '%s' has no id", info->name);
+		if (names_have(p->frameworks, info->id->value))
+			return err_set(err, ERR_INVALID, "Framework has a duplicate FrameworkID: '%s'",
+				       info->id->value);
+		names_add(&p->frameworks, xstrdup(info->id->value));
+	}
+	return 0;
+}
+
+static int check_executors(struct payload *p, struct err *err)
+{
+	for (size_t i = 0; i < p->message->n_executor_infos; i++) {
+		const Mesos__ExecutorInfo *e = p->message->executor_infos[i];
+		const char *framework = e->framework_id ? e->framework_id->value : "";
+		char *key;
+
+		if (master_validate_executor_alone(e, err) ||
+		    resources_validate(e->resources, e->n_resources, err))
+			return ERR_INVALID;
+		if (!names_have(p->frameworks, framework))
+			return err_set(err, ERR_INVALID, "Executor has an invalid FrameworkID '%s'",
+				       framework);
+		key = xprintf("%s/%s", framework, e->executor_id->value);
+		if (names_have(p->executors, key)) {
+			free(key);
+			return err_set(err, ERR_INVALID,
+				       "Framework '%s' has a duplicate ExecutorID '%s'", framework,
+				       e->executor_id->value);
+		}
+		names_add(&p->executors, key);
+	}
+	return 0;
+}
+
+static bool has_executor(struct payload *p, const Mesos__Task *task)
+{
+	char *key = xprintf("%s/%s", task->framework_id->value, task->executor_id->value);
+	bool has = names_have(p->executors, key);
+
+	free(key);
+	return has;
+}
+
+static int check_tasks(struct payload *p, struct err *err)
+{
+	for (size_t i = 0; i < p->message->n_tasks; i++) {
+		const Mesos__Task *task = p->message->tasks[i];
+
+		if (master_validate_id(task->task_id->value, err))
+			return err_wrap(err, ERR_INVALID, "Task has an invalid TaskID");
+		if (strcmp(task->agent_id->value, p->message->agent->id->value))
+			return err_set(err, ERR_INVALID, "Task has an invalid AgentID '%s'",
+				       task->agent_id->value);
+		if (!names_have(p->frameworks, task->framework_id->value))
+			return err_set(err, ERR_INVALID, "Task has an invalid FrameworkID '%s'",
+				       task->framework_id->value);
+		if (task->executor_id && task->state == MESOS__TASK_STATE__TASK_RUNNING &&
+		    !has_executor(p, task))
+			return err_set(err, ERR_INVALID, "Task has an invalid ExecutorID '%s'",
+				       task->executor_id->value);
+		if (resources_validate(task->resources, task->n_resources, err))
+			return err_wrap(err, ERR_INVALID, "Task uses invalid resources");
+	}
+	return 0;
+}
+
+static int check_payload(struct master *m, const char *from,
+			 const Mesos__Internal__ReregisterSlaveMessage *message, struct err *err)
+{
+	struct payload p = {.m = m, .message = message};
+	int rv = 0;
+
+	if (!pid_valid(from))
+		rv = err_set(err, ERR_INVALID, "its address cannot be reached");
+	if (!rv && (!message->agent->id || !message->agent->id->value[0]))
+		rv = err_set(err, ERR_INVALID, "it has no id");
+	if (!rv)
+		rv = master_validate_agent_info(message->agent, err);
+	if (!rv)
+		rv = resources_validate(message->checkpointed_resources,
+					message->n_checkpointed_resources, err);
+	if (!rv)
+		rv = check_frameworks(&p, err);
+	if (!rv)
+		rv = check_executors(&p, err);
+	if (!rv)
+		rv = check_tasks(&p, err);
+	if (!rv)
+		rv = master_validate_agent_version(m, message->agent, message->version, err);
+	names_free(&p.frameworks);
+	names_free(&p.executors);
+	return rv;
+}
+
+/* ---- normalising ------------------------------------------------------------------------- */
+
+static const Mesos__FrameworkInfo *info_of(const Mesos__Internal__ReregisterSlaveMessage *message,
+					   const char *id)
+{
+	for (size_t i = 0; i < message->n_frameworks; i++) {
+		if (!strcmp(message->frameworks[i]->id->value, id))
+			return message->frameworks[i];
+	}
+	return NULL;
+}
+
+/* The only role of a framework; agents of old send no allocation roles. */
+static const char *only_role(const Mesos__FrameworkInfo *info)
+{
+	if (!info)
+		return "*";
+	if (framework_info_has(info, MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE))
+		return info->n_roles ? info->roles[0] : "*";
+	return info->role ? info->role : "*";
+}
+
+static void normalise(struct master *m, Mesos__Resource **list, size_t count,
+		      const Mesos__Internal__ReregisterSlaveMessage *message,
+		      const char *framework_id)
+{
+	for (size_t i = 0; i < count; i++) {
+		resource_upgrade(&m->out->arena, list[i]);
+		if (!framework_id || (list[i]->allocation_info && list[i]->allocation_info->role))
+			continue;
+		list[i]->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
+						    mesos__resource__allocation_info__descriptor);
+		list[i]->allocation_info->role =
+			master_text(m, only_role(info_of(message, framework_id)));
+	}
+}
+
+/* A copy in the step's arena with all resources in the new format. */
+static Mesos__Internal__ReregisterSlaveMessage *
+normalised(struct master *m, const Mesos__Internal__ReregisterSlaveMessage *message)
+{
+	Mesos__Internal__ReregisterSlaveMessage *copy =
+		STEP_COPY(m, (Mesos__Internal__ReregisterSlaveMessage *)message);
+
+	normalise(m, copy->agent->resources, copy->agent->n_resources, copy, NULL);
+	normalise(m, copy->checkpointed_resources, copy->n_checkpointed_resources, copy, NULL);
+	for (size_t i = 0; i < copy->n_tasks; i++)
+		normalise(m, copy->tasks[i]->resources, copy->tasks[i]->n_resources, copy,
+			  copy->tasks[i]->framework_id->value);
+	for (size_t i = 0; i < copy->n_executor_infos; i++)
+		normalise(m, copy->executor_infos[i]->resources, copy->executor_infos[i]->n_resources,
+			  copy, copy->executor_infos[i]->framework_id->value);
+	return copy;
+}
+
+/* ---- taking in what the agent has ----------------------------------------------------------- */
+
+/* A reregistration being carried out. */
+struct rejoin {
+	struct master *m;
+	struct agent *a;
+	const Mesos__Internal__ReregisterSlaveMessage *message;
+	bool is_new;     /* unreachable or unknown before: frameworks hear of their tasks */
+	bool registered; /* the allocator knows the agent */
+	const char *cause; /* is_new: why they hear */
+	uint64_t mark;
+};
+
+static void take_in_frameworks(struct rejoin *r)
+{
+	for (size_t i = 0; i < r->message->n_frameworks; i++) {
+		const Mesos__FrameworkInfo *info = r->message->frameworks[i];
+
+		if (!master_find_completed(r->m, info->id->value) &&
+		    !master_find_framework(r->m, info->id->value))
+			master_add_framework(r->m, info);
+	}
+}
+
+static void tell_returned(struct rejoin *r, struct framework *f, const Mesos__Task *task)
+{
+	struct master_status say = {
+		.task_id = task->task_id->value,
+		.agent_id = r->a->id,
+		.executor_id = task->executor_id ? task->executor_id->value : NULL,
+		.state = task->state,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REREGISTERED,
+		.message = r->cause,
+	};
+	Mesos__TaskStatus *status = master_make_status(r->m, &say);
+
+	master_copy_last_known(r->m, task, status);
+	master_tell_update(r->m, f, status);
+}
+
+/* The record of a task the master remembers follows the agent's. */
+static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *task)
+{
+	bool kill_wanted = t->kill_wanted;
+	struct framework *f = t->framework;
+
+	if (r->registered || t->info->state == task->state) {
+		t->seen = r->mark;
+		return;
+	}
+	log_info("task %s of framework %s is %s on its agent, was remembered as %s", t->id, f->id,
+		 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
+		 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
+	master_forget_task(r->m, t);
+	t = master_add_task(r->m, f, r->a, task);
+	t->kill_wanted = kill_wanted;
+	t->seen = r->mark;
+}
+
+static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Task *task)
+{
+	struct task *old = framework_find_unreachable(f, task->task_id->value), *t;
+
+	/* Over already, and this master knows the agent: its last update comes again. */
+	if (r->registered && task_state_terminal(task->state))
+		return;
+	if (old)
+		master_forget_task(r->m, old);
+	master_forget_completed(r->m, f, task->task_id->value);
+	if (r->is_new)
+		tell_returned(r, f, task);
+	t = master_add_task(r->m, f, r->a, task);
+	t->seen = r->mark;
+	if (r->registered && t->holds)
+		allocator_restore(r->m->allocator, f->id, r->a->id, &t->resources);
+}
+
+static void take_in_tasks(struct rejoin *r)
+{
+	for (size_t i = 0; i < r->message->n_tasks; i++) {
+		const Mesos__Task *task = r->message->tasks[i];
+		struct framework *f = master_find_framework(r->m, task->framework_id->value);
+		struct task *t = f ? framework_find_task(f, task->task_id->value) : NULL;
+
+		if (!f)
+			continue;
+		if (t && t->agent != r->a)
+			log_warning("task %s of framework %s is on agents %s and %s", t->id, f->id,
+				    t->agent_id, r->a->id);
+		else if (t)
+			correct_task(r, t, task);
+		else
+			add_reported(r, f, task);
+	}
+}
+
+static void take_in_executors(struct rejoin *r)
+{
+	struct executor *e, *next;
+
+	for (size_t i = 0; i < r->message->n_executor_infos; i++) {
+		const Mesos__ExecutorInfo *info = r->message->executor_infos[i];
+		struct framework *f = master_find_framework(r->m, info->framework_id->value);
+
+		if (!f)
+			continue;
+		e = agent_find_executor(r->a, f->id, info->executor_id->value);
+		if (!e) {
+			e = master_add_executor(r->m, f, r->a, info);
+			if (r->registered)
+				allocator_restore(r->m->allocator, f->id, r->a->id, &e->resources);
+		}
+		e->seen = r->mark;
+	}
+	HASH_ITER (hh, r->a->executors, e, next) {
+		if (e->seen == r->mark)
+			continue;
+		log_warning("executor %s is not known to agent %s any more", e->key, r->a->id);
+		master_remove_executor(r->m, e, r->registered);
+	}
+}
+
+/* What the agent remembers of tasks that are over, where the master remembers nothing. */
+static void take_in_completed(struct rejoin *r)
+{
+	for (size_t i = 0; i < r->message->n_completed_frameworks; i++) {
+		const Mesos__Internal__Archive__Framework *archive =
+			r->message->completed_frameworks[i];
+		struct framework *f;
+
+		if (!archive->framework_info->id)
+			continue;
+		f = master_find_framework(r->m, archive->framework_info->id->value);
+		if (!f || f->completed_task_count)
+			continue;
+		for (size_t k = 0; k < archive->n_tasks; k++)
+			master_add_completed_task(r->m, f, proto_copy(archive->tasks[k]),
+						  ++f->next_completed);
+	}
+}
+
+/* ---- answers ----------------------------------------------------------------------------------- */
+
+static Mesos__TaskStatus *asked_status(struct rejoin *r, const struct task *t)
+{
+	struct master_status say = {
+		.task_id = t->id,
+		.agent_id = r->a->id,
+		.state = t->info->has_status_update_state ? t->info->status_update_state
+							  : t->info->state,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
+		.message = "Reconciliation request",
+	};
+
+	return master_make_status(r->m, &say);
+}
+
+/* The reconciliation of a framework, begun if there is none yet. */
+static Mesos__Internal__ReconcileTasksMessage *
+asked_of(struct rejoin *r, Mesos__Internal__SlaveReregisteredMessage *answer, struct framework *f)
+{
+	struct arena *arena = &r->m->out->arena;
+	Mesos__Internal__ReconcileTasksMessage *ask;
+
+	for (size_t i = 0; i < answer->n_reconciliations; i++) {
+		if (!strcmp(answer->reconciliations[i]->framework_id->value, f->id))
+			return answer->reconciliations[i];
+	}
+	ask = STEP_NEW(r->m, Mesos__Internal__ReconcileTasksMessage,
+		       mesos__internal__reconcile_tasks_message__descriptor);
+	ask->framework_id = master_framework_id(r->m, f->id);
+	ask->framework = STEP_COPY(r->m, f->info);
+	proto_push(arena, answer->n_reconciliations, answer->reconciliations, ask);
+	return ask;
+}
+
+static void answer_reregistered(struct rejoin *r)
+{
+	struct master *m = r->m;
+	Mesos__Internal__SlaveReregisteredMessage *answer =
+		STEP_NEW(m, Mesos__Internal__SlaveReregisteredMessage,
+			 mesos__internal__slave_reregistered_message__descriptor);
+	struct task *t, *next;
+
+	answer->agent_id = master_agent_id(m, r->a->id);
+	answer->connection = master_connection(m);
+	list_for_each (t, next, &r->a->tasks, by_agent) {
+		Mesos__Internal__ReconcileTasksMessage *ask;
+
+		if (t->seen == r->mark)
+			continue;
+		log_warning("task %s of framework %s is not known to agent %s", t->id,
+			    t->framework->id, r->a->id);
+		ask = asked_of(r, answer, t->framework);
+		proto_push(&m->out->arena, ask->n_statuses, ask->statuses, asked_status(r, t));
+	}
+	master_send_agent(m, r->a, answer);
+}
+
+static void repeat_kills(struct rejoin *r)
+{
+	struct task *t, *next;
+
+	list_for_each (t, next, &r->a->tasks, by_agent) {
+		Mesos__Internal__KillTaskMessage *message;
+
+		if (t->seen != r->mark || !t->kill_wanted || task_state_terminal(t->info->state))
+			continue;
+		message = STEP_NEW(r->m, Mesos__Internal__KillTaskMessage,
+				   mesos__internal__kill_task_message__descriptor);
+		message->framework_id = master_framework_id(r->m, t->framework->id);
+		message->task_id = master_task_id(r->m, t->id);
+		master_send_agent(r->m, r->a, message);
+	}
+}
+
+static void answer_frameworks(struct rejoin *r)
+{
+	for (size_t i = 0; i < r->message->n_frameworks; i++) {
+		const char *id = r->message->frameworks[i]->id->value;
+		Mesos__Internal__ShutdownFrameworkMessage *shutdown;
+
+		if (!master_find_completed(r->m, id))
+			continue;
+		shutdown = STEP_NEW(r->m, Mesos__Internal__ShutdownFrameworkMessage,
+				    mesos__internal__shutdown_framework_message__descriptor);
+		shutdown->framework_id = master_framework_id(r->m, id);
+		master_send_agent(r->m, r->a, shutdown);
+	}
+	for (size_t i = 0; i < r->message->n_frameworks; i++) {
+		struct framework *f =
+			master_find_framework(r->m, r->message->frameworks[i]->id->value);
+
+		if (f && f->state != FRAMEWORK_RECOVERED)
+			master_send_agent(r->m, r->a, master_update_framework_message(r->m, f));
+	}
+}
+
+/* Agents without resource providers keep what the master tells them to. */
+static void answer_checkpoints(struct rejoin *r)
+{
+	Mesos__Internal__CheckpointResourcesMessage *message;
+	struct agent *a = r->a;
+
+	if (a->resource_provider)
+		return;
+	message = STEP_NEW(r->m, Mesos__Internal__CheckpointResourcesMessage,
+			   mesos__internal__checkpoint_resources_message__descriptor);
+	for (size_t i = 0; i < a->checkpointed_count; i++) {
+		Mesos__Resource *copy = STEP_COPY(r->m, a->checkpointed[i]);
+
+		if (!a->reservation_refinement && !resource_downgrade(&r->m->out->arena, copy)) {
+			log_warning("agent %s knows no refined reservations: its checkpointed "
+				    "resources are left as they are",
+				    a->id);
+			return;
+		}
+		proto_push(&r->m->out->arena, message->n_resources, message->resources, copy);
+	}
+	master_send_agent(r->m, a, message);
+}
+
+/* ---- the three ways back ----------------------------------------------------------------------- */
+
+static Mesos__Resource **remembered_checkpoints(struct rejoin *r)
+{
+	struct agent *a = r->a;
+	Mesos__Resource **list =
+		arena_alloc(&r->m->out->arena, (a->checkpointed_count + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < a->checkpointed_count; i++)
+		list[i] = STEP_COPY(r->m, a->checkpointed[i]);
+	return list;
+}
+
+static void learn(struct rejoin *r, const char *pid)
+{
+	struct agent_facts facts = {
+		.pid = pid,
+		.version = r->message->version,
+		.capabilities = r->message->agent_capabilities,
+		.capability_count = r->message->n_agent_capabilities,
+		.checkpointed = r->message->checkpointed_resources,
+		.checkpointed_count = r->message->n_checkpointed_resources,
+	};
+
+	/* Without resource providers the master's view of conversions wins. */
+	if (r->registered && !r->a->resource_provider) {
+		facts.checkpointed = remembered_checkpoints(r);
+		facts.checkpointed_count = r->a->checkpointed_count;
+	}
+	if (r->message->resource_version_uuid) {
+		facts.resource_version = r->message->resource_version_uuid->value.data;
+		facts.resource_version_len = r->message->resource_version_uuid->value.len;
+	}
+	master_learn_agent(r->m, r->a, r->message->agent, &facts);
+}
+
+/* A registered agent may have moved to another port. */
+static void move_agent(struct rejoin *r, const char *pid)
+{
+	struct agent *a = r->a;
+
+	if (strcmp(a->pid, pid)) {
+		master_emit(r->m, MASTER_UNLINK)->link.pid = master_text(r->m, a->pid);
+		HASH_DELETE(hh_pid, r->m->agents_by_pid, a);
+		free(a->pid);
+		a->pid = xstrdup(pid);
+		HASH_ADD_KEYPTR(hh_pid, r->m->agents_by_pid, a->pid, strlen(a->pid), a);
+	}
+	master_emit(r->m, MASTER_LINK)->link.pid = master_text(r->m, a->pid);
+}
+
+static void rejoin_registered(struct rejoin *r, const char *pid)
+{
+	struct agent *a = r->a;
+
+	move_agent(r, pid);
+	learn(r, NULL);
+	allocator_update_agent(r->m->allocator, a->id, &a->total);
+	a->reregistered_time = r->m->now;
+	take_in_frameworks(r);
+	take_in_executors(r);
+	take_in_tasks(r);
+	answer_reregistered(r);
+	repeat_kills(r);
+	master_reconnect_agent(r->m, a);
+	answer_frameworks(r);
+	answer_checkpoints(r);
+}
+
+static void rejoin_new(struct rejoin *r, const char *pid)
+{
+	struct departed *away = master_find_departed(r->m->unreachable, r->a->id);
+
+	learn(r, pid);
+	take_in_frameworks(r);
+	take_in_executors(r);
+	take_in_tasks(r);
+	while (away && !list_empty(&away->tasks))
+		master_forget_task(r->m, list_first(&away->tasks, struct task, by_agent));
+	master_remove_departed(&r->m->unreachable, r->a->id);
+	r->a->reregistered_time = r->m->now;
+	master_admit_agent(r->m, r->a);
+	take_in_completed(r);
+	answer_reregistered(r);
+	repeat_kills(r);
+	answer_frameworks(r);
+}
+
+/* Another agent that sits, disconnected, at the pid this one has now. */
+static bool pid_taken(struct master *m, const char *pid, const char *id)
+{
+	struct agent *other;
+
+	HASH_FIND(hh_pid, m->agents_by_pid, pid, strlen(pid), other);
+	if (!other || !strcmp(other->id, id))
+		return false;
+	if (!other->connected && !registry_pending(m, other->id))
+		master_begin_remove_agent(m, other, "a new agent registered at the same address",
+					  false);
+	return true;
+}
+
+static void reregistered(struct master *m, const char *pid,
+			 const Mesos__Internal__ReregisterSlaveMessage *message)
+{
+	const char *id = message->agent->id->value;
+	struct rejoin r = {
+		.m = m, .a = master_find_agent(m, id), .message = message, .mark = ++m->mark};
+
+	if (pid_taken(m, pid, id)) {
+		log_warning("ignored the reregistration of agent %s: another agent is at %s", id,
+			    pid);
+		return;
+	}
+	m->counters.slave_reregistrations++;
+	r.registered = r.a && r.a->state == AGENT_REGISTERED;
+	r.is_new = !r.a;
+	r.cause = master_find_departed(m->unreachable, id) ? "Unreachable agent re-reregistered"
+							   : "Unknown agent reregistered";
+	if (!r.a)
+		r.a = master_add_agent(m, message->agent);
+	log_info("agent %s at %s (%s) reregistered", id, pid, message->agent->hostname);
+	if (r.registered)
+		rejoin_registered(&r, pid);
+	else
+		rejoin_new(&r, pid);
+}
+
+static void reregistration_stored(struct master *m, struct pending *p)
+{
+	Mesos__Internal__ReregisterSlaveMessage *message = p->message;
+
+	/* Marked gone meanwhile: the shutdown goes out with that. */
+	if (!p->latest || master_find_departed(m->gone, p->key))
+		return;
+	reregistered(m, p->pid, message);
+}
+
+/* ---- the message ---------------------------------------------------------------------------------- */
+
+static void shut_down(struct master *m, const char *to, const char *why)
+{
+	Mesos__Internal__ShutdownMessage *message =
+		STEP_NEW(m, Mesos__Internal__ShutdownMessage,
+			 mesos__internal__shutdown_message__descriptor);
+
+	message->message = master_text(m, why);
+	master_emit_message(m, "master", to, message);
+}
+
+static bool moved_host(const struct agent *a, const char *from, const Mesos__AgentInfo *info)
+{
+	char old[64], new[64];
+
+	pid_ip(a->pid, old, sizeof(old));
+	pid_ip(from, new, sizeof(new));
+	return strcmp(old, new) || strcmp(a->info->hostname, info->hostname);
+}
+
+static void store_first(struct master *m, const char *from, struct agent *a,
+			Mesos__Internal__ReregisterSlaveMessage *message)
+{
+	const char *id = message->agent->id->value;
+	struct registry_batch batch = {0};
+	struct pending *p;
+
+	registry_put_agent(m, &batch, message->agent, a);
+	if (!a)
+		registry_delete(m, &batch, registry_key(m, "unreachable", id));
+	p = registry_write(m, &batch, id, reregistration_stored);
+	p->kind = PENDING_REREGISTER;
+	p->message = proto_copy(message);
+	p->pid = xstrdup(from);
+}
+
+void master_reregister_agent(struct master *m, const char *from,
+			     const Mesos__Internal__ReregisterSlaveMessage *raw)
+{
+	Mesos__Internal__ReregisterSlaveMessage *message;
+	const char *id = raw->agent->id ? raw->agent->id->value : "";
+	struct agent *a = master_find_agent(m, id);
+	struct err err = {{0}};
+
+	m->counters.messages_reregister_slave++;
+	if (registry_pending(m, id)) {
+		log_info("ignored the reregistration of agent %s at %s: a change of it is in progress",
+			 id, from);
+		return;
+	}
+	if (master_find_departed(m->gone, id)) {
+		shut_down(m, from, "Agent has been marked gone");
+		return;
+	}
+	if (check_payload(m, from, raw, &err)) {
+		log_warning("ignored the reregistration of agent '%s' at %s: %s", id, from, err.text);
+		return;
+	}
+	if (a && a->state == AGENT_REGISTERED && moved_host(a, from, raw->agent)) {
+		shut_down(m, from, "Agent attempted to reregister with different IP / hostname");
+		return;
+	}
+	message = normalised(m, raw);
+	if (!a && !master_find_departed(m->unreachable, id))
+		log_warning("agent %s at %s is not known: letting it in", id, from);
+	if (a && proto_equal(a->info, message->agent))
+		reregistered(m, from, message);
+	else
+		store_first(m, from, a, message);
+}

@@ -1,0 +1,159 @@
+/* Status updates on their way to the scheduler, and acknowledgements back
+ * (spec/master.md 7.2, 7.7).
+ *
+ * The agent repeats an update until it is acknowledged, so one that cannot be
+ * forwarded now is not lost. What the master knows of the task follows the agent's
+ * latest state; what reconciliation tells follows the update sent last.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* The state that the record shows: the newest the agent knows. */
+static Mesos__TaskState latest_state(const Mesos__Internal__StatusUpdate *update)
+{
+	return update->has_latest_state ? update->latest_state : update->status->state;
+}
+
+/* As sent to the scheduler: complete, with the uuid to acknowledge. */
+static Mesos__TaskStatus *forwarded_status(struct master *m,
+					   const Mesos__Internal__StatusUpdate *update)
+{
+	Mesos__TaskStatus *status = STEP_COPY(m, update->status);
+
+	status->has_uuid = true;
+	status->uuid.data = arena_memdup(&m->out->arena, update->uuid.data, update->uuid.len);
+	status->uuid.len = update->uuid.len;
+	if (!status->has_timestamp) {
+		status->has_timestamp = true;
+		status->timestamp = update->timestamp;
+	}
+	if (!status->agent_id && update->agent_id)
+		status->agent_id = master_agent_id(m, update->agent_id->value);
+	if (!status->executor_id && update->executor_id)
+		status->executor_id = master_executor_id(m, update->executor_id->value);
+	return status;
+}
+
+static void remember_forwarded(struct task *t, const Mesos__Internal__StatusUpdate *update)
+{
+	Mesos__Task *info = t->info;
+
+	info->has_status_update_state = true;
+	info->status_update_state = update->status->state;
+	if (info->has_status_update_uuid)
+		free(info->status_update_uuid.data);
+	info->has_status_update_uuid = true;
+	info->status_update_uuid.data = xmemdup(update->uuid.data, update->uuid.len);
+	info->status_update_uuid.len = update->uuid.len;
+}
+
+/* The agent that may speak so, or NULL. */
+static struct agent *speaking_agent(struct master *m, const char *from,
+				    const Mesos__Internal__StatusUpdate *update)
+{
+	const char *id = update->agent_id ? update->agent_id->value : "";
+	struct agent *a = master_find_agent(m, id);
+
+	if (a && a->state == AGENT_REGISTERED && a->pid && !strcmp(a->pid, from))
+		return a;
+	log_warning("ignored a status update for task %s of framework %s from %s: it is not agent "
+		    "'%s'",
+		    update->status->task_id->value, update->framework_id->value, from, id);
+	return NULL;
+}
+
+void master_status_update(struct master *m, const char *from,
+			  const Mesos__Internal__StatusUpdateMessage *message)
+{
+	const Mesos__Internal__StatusUpdate *update = message->update;
+	struct agent *a = speaking_agent(m, from, update);
+	const char *task_id = update->status->task_id->value;
+	struct framework *f;
+	struct task *t;
+	bool forwarded;
+
+	m->counters.messages_status_update++;
+	if (!a || !update->has_uuid || update->uuid.len != UUID_BYTES) {
+		m->counters.invalid_status_updates++;
+		return;
+	}
+	f = master_find_framework(m, update->framework_id->value);
+	t = f ? framework_find_task(f, task_id) : NULL;
+	if (t && t->agent != a)
+		t = NULL;
+	forwarded = f && framework_connected(f);
+	if (forwarded)
+		master_tell_update(m, f, forwarded_status(m, update));
+	if (!t || !forwarded)
+		m->counters.invalid_status_updates++;
+	else
+		m->counters.valid_status_updates++;
+	if (!t) {
+		log_warning("status update for task %s of framework %s, which is not known", task_id,
+			    update->framework_id->value);
+		return;
+	}
+	if (forwarded)
+		remember_forwarded(t, update);
+	master_apply_status(m, t, forwarded_status(m, update), latest_state(update), true);
+}
+
+/* ---- acknowledgements ------------------------------------------------------------------ */
+
+static void forward_acknowledgement(struct master *m, struct framework *f, struct agent *a,
+				    const Mesos__Scheduler__Call__Acknowledge *call)
+{
+	Mesos__Internal__StatusUpdateAcknowledgementMessage *message =
+		STEP_NEW(m, Mesos__Internal__StatusUpdateAcknowledgementMessage,
+			 mesos__internal__status_update_acknowledgement_message__descriptor);
+
+	message->agent_id = master_agent_id(m, a->id);
+	message->framework_id = master_framework_id(m, f->id);
+	message->task_id = master_task_id(m, call->task_id->value);
+	message->uuid.data = arena_memdup(&m->out->arena, call->uuid.data, call->uuid.len);
+	message->uuid.len = call->uuid.len;
+	master_send_agent(m, a, message);
+}
+
+/* Whether this acknowledges the update that ended the task. */
+static bool ends_task(const struct task *t, const ProtobufCBinaryData *uuid)
+{
+	const Mesos__Task *info = t->info;
+
+	return task_state_terminal(info->status_update_state) && info->has_status_update_uuid &&
+	       info->status_update_uuid.len == uuid->len &&
+	       !memcmp(info->status_update_uuid.data, uuid->data, uuid->len);
+}
+
+void master_acknowledge(struct master *m, struct framework *f,
+			const Mesos__Scheduler__Call__Acknowledge *call)
+{
+	struct agent *a = master_find_agent(m, call->agent_id->value);
+	struct task *t = framework_find_task(f, call->task_id->value);
+
+	m->counters.messages_status_update_acknowledgement++;
+	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
+		log_warning("dropped an acknowledgement for task %s of framework %s: agent %s is not "
+			    "connected",
+			    call->task_id->value, f->id, call->agent_id->value);
+		m->counters.invalid_status_update_acknowledgements++;
+		return;
+	}
+	if (t && t->agent != a)
+		t = NULL;
+	if (t && !t->info->has_status_update_state) {
+		log_warning("dropped an acknowledgement for task %s of framework %s: no update was "
+			    "sent",
+			    t->id, f->id);
+		m->counters.invalid_status_update_acknowledgements++;
+		return;
+	}
+	if (t && ends_task(t, &call->uuid))
+		master_complete_task(m, t, true);
+	forward_acknowledgement(m, f, a, call);
+	m->counters.valid_status_update_acknowledgements++;
+}
