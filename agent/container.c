@@ -118,6 +118,16 @@ static void report_failed(struct containers *c, const char *id, enum agent_start
 	c->options.report(c->options.context, &event);
 }
 
+static void report_started(struct container *container)
+{
+	struct containers *c = container->owner;
+	struct agent_event event = {
+		.type = AGENT_CONTAINER_STARTED,
+		.container_started = {container->id, container->pid, container->start_ticks}};
+
+	c->options.report(c->options.context, &event);
+}
+
 static void report_exited(struct containers *c, const char *id, bool known, int status)
 {
 	struct agent_event event = {.type = AGENT_CONTAINER_EXITED,
@@ -212,7 +222,6 @@ static int start_process(struct container *container, const struct spawn *spawn,
 static void run(struct container *container)
 {
 	struct containers *c = container->owner;
-	struct agent_event event = {.type = AGENT_CONTAINER_STARTED};
 	struct err err = {""};
 
 	if (start_process(container, &container->start->spawn, &err) < 0) {
@@ -223,10 +232,7 @@ static void run(struct container *container)
 	free_start(container->start);
 	container->start = NULL;
 	container->stage = RUNNING;
-	event.container_started.container = container->id;
-	event.container_started.pid = container->pid;
-	event.container_started.start_ticks = container->start_ticks;
-	c->options.report(c->options.context, &event);
+	report_started(container);
 }
 
 static int fetch_input(const Mesos__CommandInfo *command, struct err *err)
@@ -555,6 +561,18 @@ static void ended_cb(void *context)
 		begin_cleaning(container);
 }
 
+/* An agent that died too early did not write the pid down. */
+static void look_for(struct container *container)
+{
+	struct process process;
+	pid_t pid = process_find_container(container->id);
+
+	if (pid && process_read(pid, &process)) {
+		container->pid = pid;
+		container->start_ticks = process.start_ticks;
+	}
+}
+
 void containers_reattach(struct containers *c, const char *id, int64_t pid, uint64_t start_ticks)
 {
 	struct container *container;
@@ -565,15 +583,18 @@ void containers_reattach(struct containers *c, const char *id, int64_t pid, uint
 	}
 	container = add(c, id);
 	container->stage = RUNNING;
-	container->pid = (pid_t)pid;
 	container->start_ticks = start_ticks;
 	if (pid > 1 && pid <= INT32_MAX)
-		container->watch = process_watch_start(c->options.loop, (pid_t)pid, start_ticks,
-						       ended_cb, container);
+		container->pid = (pid_t)pid;
 	else
-		container->pid = -1; /* nobody's */
+		look_for(container);
+	if (container->pid)
+		container->watch = process_watch_start(c->options.loop, container->pid,
+						       container->start_ticks, ended_cb, container);
 	if (!container->watch)
 		ended_cb(container);
+	else if (!pid)
+		report_started(container);
 }
 
 void containers_destroy(struct containers *c, const char *id)

@@ -52,6 +52,8 @@ int containers_create(const struct containers_options *options, struct container
 void containers_close(struct containers *containers);
 
 void containers_launch(struct containers *containers, const struct agent_launch *launch);
+/* EXITED follows when the process ends or is not there. With pid 0 the container is
+ * looked for by its id; if found, STARTED comes first. */
 void containers_reattach(struct containers *containers, const char *id, int64_t pid,
 			 uint64_t start_ticks);
 /* EXITED follows in any case. */

@@ -289,3 +289,25 @@ size_t process_tree_kill_left(pid_t root, const char *container)
 	free(text);
 	return alive;
 }
+
+pid_t process_find_container(const char *container)
+{
+	struct process_list list;
+	char *text = xmalloc(ENVIRONMENT_MAX);
+	const struct process *found = NULL;
+	pid_t pid;
+
+	process_list_read(&list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct process *p = &list.items[i];
+
+		if (p->state != 'Z' && p->session == p->pid && p->pid != getpid() &&
+		    (!found || p->start_ticks < found->start_ticks) &&
+		    was_started_in(p->pid, container, text))
+			found = p;
+	}
+	pid = found ? found->pid : 0;
+	process_list_free(&list);
+	free(text);
+	return pid;
+}

@@ -47,5 +47,7 @@ size_t process_tree_kill(pid_t root);
  * whose environment says MESOS_DIRECTORY=.../<container>. Returns how many live ones
  * it found. Walks all of /proc. */
 size_t process_tree_kill_left(pid_t root, const char *container);
+/* The oldest session leader whose environment says so; 0 if there is none. */
+pid_t process_find_container(const char *container);
 
 #endif

@@ -1,0 +1,100 @@
+/* The agent's read endpoints but /metrics, /monitor and /files: /state, /flags, /health,
+ * /version (spec/operator.md 1.6-1.8, 1.11). */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "agent/shell.h"
+#include "base/clock.h"
+
+/* The time of the binary, since nothing that changes by itself is compiled in. */
+static void write_build(const struct agent_shell *shell, struct json_writer *w)
+{
+	struct stat info;
+	struct tm tm;
+	char text[32];
+	time_t when =
+		stat(shell->program, &info) ? (time_t)(shell->start_time / SECOND) : info.st_mtime;
+
+	gmtime_r(&when, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	jw_kv_string(w, "build_date", text);
+	jw_kv_double(w, "build_time", (double)when);
+	jw_kv_string(w, "build_user", "mesita");
+}
+
+static void write_flags(const struct agent_shell *shell, struct json_writer *w)
+{
+	jw_key(w, "flags");
+	flags_json(&shell->flags->parsed, w);
+}
+
+static void write_master(const struct agent_shell *shell, struct json_writer *w)
+{
+	char host[PID_MAX];
+	char *name;
+
+	if (!shell->master || !pid_parse(shell->master, NULL, host, NULL))
+		return;
+	name = !strcmp(host, shell->ip) ? xstrdup(shell->hostname) : xstrdup(host);
+	jw_kv_string(w, "master_hostname", name);
+	free(name);
+}
+
+void agent_rest_state(void *context, struct http_request *request)
+{
+	const struct agent_shell *shell = context;
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	if (agent_recovering(shell->core)) {
+		http_reply_text(request, 503, "Agent has not finished recovery");
+		return;
+	}
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	jw_kv_string(&w, "version", MESITA_VERSION);
+	write_build(shell, &w);
+	jw_kv_double(&w, "start_time", clock_seconds(shell->start_time));
+	agent_write_state(shell->core, &w);
+	write_master(shell, &w);
+	if (shell->flags->external_log_file)
+		jw_kv_string(&w, "external_log_file", shell->flags->external_log_file);
+	write_flags(shell, &w);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
+}
+
+void agent_rest_flags(void *context, struct http_request *request)
+{
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	write_flags(context, &w);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
+}
+
+void agent_rest_version(void *context, struct http_request *request)
+{
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	write_build(context, &w);
+	jw_kv_string(&w, "version", MESITA_VERSION);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
+}
+
+void agent_rest_health(void *context, struct http_request *request)
+{
+	http_reply(request, 200, NULL, NULL, 0, NULL);
+}

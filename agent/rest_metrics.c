@@ -1,0 +1,98 @@
+/* /metrics/snapshot: what the core counts, what containers and garbage collection count,
+ * and the machine; every name of spec/operator.md 4.3 that mesita has a meaning for from
+ * the start, sorted. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "agent/shell.h"
+#include "base/clock.h"
+
+struct metric {
+	const char *name;
+	double value;
+};
+
+struct metric_list {
+	struct metric *items;
+	size_t count;
+	size_t cap;
+	struct arena *arena; /* for names */
+};
+
+static void add(void *context, const char *name, double value)
+{
+	struct metric_list *list = context;
+
+	if (list->count == list->cap) {
+		list->cap = list->cap ? 2 * list->cap : 128;
+		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
+	}
+	list->items[list->count++] = (struct metric){arena_strdup(list->arena, name), value};
+}
+
+static void add_parts(const struct agent_shell *shell, struct metric_list *list)
+{
+	const struct containers_counters *containers = containers_counters(shell->containers);
+	struct gc_counters gc = gc_counters(shell->gc);
+
+	add(list, "containerizer/fetcher/task_fetches_succeeded",
+	    (double)containers->fetches_succeeded);
+	add(list, "containerizer/fetcher/task_fetches_failed", (double)containers->fetches_failed);
+	add(list, "containerizer/fetcher/cache_size_total_bytes", 0);
+	add(list, "containerizer/fetcher/cache_size_used_bytes", 0);
+	add(list, "containerizer/mesos/container_destroy_errors",
+	    (double)containers->destroy_errors);
+	add(list, "gc/path_removals_pending", (double)gc.pending);
+	add(list, "gc/path_removals_succeeded", (double)gc.succeeded);
+	add(list, "gc/path_removals_failed", (double)gc.failed);
+	add(list, "slave/executor_directory_max_allowed_age_secs",
+	    (double)gc_max_age(shell->gc) / SECOND);
+}
+
+static void add_system(struct metric_list *list)
+{
+	struct sysinfo info;
+	double loads[3];
+
+	if (getloadavg(loads, 3) == 3) {
+		add(list, "system/load_1min", loads[0]);
+		add(list, "system/load_5min", loads[1]);
+		add(list, "system/load_15min", loads[2]);
+	}
+	add(list, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!sysinfo(&info)) {
+		add(list, "system/mem_total_bytes", (double)info.totalram * info.mem_unit);
+		add(list, "system/mem_free_bytes", (double)info.freeram * info.mem_unit);
+	}
+}
+
+static int compare_metric(const void *a, const void *b)
+{
+	return strcmp(((const struct metric *)a)->name, ((const struct metric *)b)->name);
+}
+
+void agent_rest_metrics(void *context, struct http_request *request)
+{
+	const struct agent_shell *shell = context;
+	struct metric_list list = {.arena = &request->arena};
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	agent_each_metric(shell->core, add, &list);
+	add(&list, "slave/registered", agent_registered(shell->core));
+	add(&list, "slave/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	add_parts(shell, &list);
+	add_system(&list);
+	qsort(list.items, list.count, sizeof(*list.items), compare_metric);
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	for (size_t i = 0; i < list.count; i++)
+		if (!i || strcmp(list.items[i].name, list.items[i - 1].name))
+			jw_kv_double(&w, list.items[i].name, list.items[i].value);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	free(list.items);
+	buf_free(&body);
+}

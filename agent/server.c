@@ -1,0 +1,505 @@
+/* `mesita agent`: start and end of the shell around the agent core.
+ *
+ * SIGTERM and SIGINT end this process alone: executors of checkpointing frameworks live
+ * on and are picked up by the next agent. SIGUSR1 ends the agent for good.
+ *
+ * Failures: what is wrong with flags, work directory, port or checkpoints ends the start
+ * with a text that names it and exit status 1; a store that cannot write ends the
+ * process. */
+#include "agent/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/host.h"
+#include "agent/sandbox.h"
+#include "agent/shell.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "proto/names.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+extern char **environ;
+
+static const char *const processes[] = {"metrics", "version", "files", "logging", "system", NULL};
+
+static const struct route routes[] = {
+	{"/slave(1)/api/v1/executor", agent_api_executor},
+	{"/slave(1)/state", agent_rest_state},
+	{"/slave(1)/flags", agent_rest_flags},
+	{"/slave(1)/health", agent_rest_health},
+	{"/slave(1)/monitor/statistics", agent_rest_statistics},
+	{"/slave(1)/containers", agent_rest_containers},
+	{"/metrics/snapshot", agent_rest_metrics},
+	{"/version", agent_rest_version},
+	{"/files/browse", agent_files_browse},
+	{"/files/read", agent_files_read},
+	{"/files/download", agent_files_download},
+	{NULL, NULL},
+};
+
+/* ---- incoming ------------------------------------------------------------ */
+
+static void take_message(struct agent_shell *shell, struct http_request *request)
+{
+	struct libprocess_message message;
+	const ProtobufCMessageDescriptor *type;
+	struct agent_event event = {.type = AGENT_MESSAGE};
+	struct err err;
+
+	if (!libprocess_parse(request, &message)) {
+		http_reply_text(request, 400, NULL);
+		return;
+	}
+	if (strcmp(message.to, "slave(1)")) {
+		http_reply_text(request, 404, NULL);
+		return;
+	}
+	type = proto_message_type(message.name);
+	if (!type)
+		log_debug("dropped a message of unknown name '%s' from %s", message.name,
+			  message.from);
+	else
+		event.message.message = proto_unpack(type, &request->arena, message.body.data,
+						     message.body.len, &err);
+	if (event.message.message) {
+		event.message.from = message.from;
+		agent_shell_step(shell, &event);
+	} else if (type) {
+		log_warning("dropped a %s from %s that does not parse: %s", message.name,
+			    message.from, err.text);
+	}
+	http_reply(request, 202, NULL, NULL, 0, NULL);
+}
+
+static void request_cb(void *context, struct http_request *request)
+{
+	struct agent_shell *shell = context;
+
+	if (shell->stopping)
+		http_reply_text(request, 503, NULL);
+	else if (libprocess_is_message(request))
+		take_message(shell, request);
+	else
+		router_dispatch(&shell->router, request);
+}
+
+static void exited_cb(void *context, const char *pid)
+{
+	struct agent_shell *shell = context;
+	struct agent_event event = {.type = AGENT_EXITED, .exited = {.pid = pid}};
+
+	if (!shell->stopping)
+		agent_shell_step(shell, &event);
+}
+
+static void detected_cb(void *context, const char *pid)
+{
+	struct agent_shell *shell = context;
+	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = pid}};
+
+	log_info("New master detected at %s", pid);
+	free(shell->master);
+	shell->master = xstrdup(pid);
+	agent_shell_step(shell, &event);
+}
+
+static void container_cb(void *context, const struct agent_event *event)
+{
+	struct agent_shell *shell = context;
+
+	if (!shell->stopping)
+		agent_shell_step(shell, event);
+}
+
+static void collected_cb(void *context, const char *path)
+{
+	struct agent_event event = {.type = AGENT_COLLECTED, .collected = {.path = path}};
+
+	agent_shell_step(context, &event);
+}
+
+static void stored_cb(uv_async_t *async)
+{
+	agent_shell_stored(async->data);
+}
+
+static void store_notify(void *context)
+{
+	struct agent_shell *shell = context;
+
+	uv_async_send(&shell->stored);
+}
+
+static void signal_cb(uv_signal_t *handle, int number)
+{
+	struct agent_shell *shell = handle->data;
+	struct agent_event event = {.type = AGENT_SHUTDOWN};
+
+	if (number == SIGUSR1) {
+		log_info("Shutting down on SIGUSR1");
+		agent_shell_step(shell, &event);
+	} else {
+		log_info("ending on signal %d (%s)", number, strsignal(number));
+		agent_shell_stop(shell, 0);
+	}
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+/* 0, 1 and 2 are open and nothing that we inherited reaches an executor. */
+static void settle_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+	syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+static void init_loop(struct agent_shell *shell)
+{
+	static const int numbers[3] = {SIGTERM, SIGINT, SIGUSR1};
+
+	uv_loop_init(&shell->loop);
+	uv_timer_init(&shell->loop, &shell->tick);
+	shell->tick.data = shell;
+	uv_async_init(&shell->loop, &shell->stored, stored_cb);
+	shell->stored.data = shell;
+	for (int i = 0; i < 3; i++) {
+		uv_signal_init(&shell->loop, &shell->signals[i]);
+		shell->signals[i].data = shell;
+		uv_signal_start(&shell->signals[i], signal_cb, numbers[i]);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static const char *listen_ip(const struct agent_shell *shell)
+{
+	return shell->flags->ip ? shell->flags->ip : getenv("LIBPROCESS_IP");
+}
+
+static int listen_http(struct agent_shell *shell, struct err *err)
+{
+	const struct agent_flags *f = shell->flags;
+	const char *ip = listen_ip(shell);
+	struct http_server_options options = {
+		.loop = &shell->loop,
+		.ip = ip ? ip : "0.0.0.0",
+		.port = (int)f->port,
+		.body_max = AGENT_REQUEST_BODY_MAX,
+		.handler = request_cb,
+		.context = shell,
+	};
+	int rv = http_server_create(&options, &shell->http, err);
+
+	if (rv < 0)
+		return err_wrap(err, rv, "Cannot listen on %s:%d (see --ip and --port)", options.ip,
+				options.port);
+	shell->ip = f->advertise_ip ? xstrdup(f->advertise_ip) : host_advertised_ip(ip);
+	shell->port = f->advertise_port ? (int)f->advertise_port : http_server_port(shell->http);
+	shell->address = xprintf("%s:%d", shell->ip, shell->port);
+	shell->pid = xprintf("slave(1)@%s", shell->address);
+	shell->hostname =
+		f->hostname ? xstrdup(f->hostname) : host_name_of(shell->ip, f->hostname_lookup);
+	return 0;
+}
+
+static int create_core(struct agent_shell *shell, struct err *err)
+{
+	const struct agent_flags *f = shell->flags;
+	const char *library = getenv("MESOS_NATIVE_JAVA_LIBRARY");
+	struct agent_options options = {
+		.ip = shell->ip,
+		.port = shell->port,
+		.hostname = shell->hostname,
+		.version = MESITA_VERSION,
+		.work_dir = f->work_dir,
+		.launcher_program = shell->program,
+		.shapes = shell->shapes,
+		.resources = &shell->resources,
+		.rng = &shell->rng,
+		.start_time = shell->start_time,
+		.reconfiguration_policy = f->reconfiguration_policy,
+		.recover_cleanup = !strcmp(f->recover, "cleanup"),
+		.switch_user = f->switch_user,
+		.http_command_executor = f->http_command_executor,
+		.registration_backoff_factor = f->registration_backoff_factor,
+		.executor_registration_timeout = f->executor_registration_timeout,
+		.executor_reregistration_timeout = f->executor_reregistration_timeout,
+		.executor_shutdown_grace_period = f->executor_shutdown_grace_period,
+		.recovery_timeout = f->recovery_timeout,
+		.gc_delay = f->gc_delay,
+		.libprocess_ip = listen_ip(shell),
+		.native_library = library ? library : getenv("MESOS_NATIVE_LIBRARY"),
+		.max_completed_executors_per_framework =
+			(int)f->max_completed_executors_per_framework,
+	};
+	Mesos__Attribute **attributes;
+	int rv = host_resources(shell->shapes, f->resources, f->default_role, f->work_dir,
+				&shell->resources, err);
+
+	if (rv == 0)
+		rv = host_attributes(&shell->arena, f->attributes, &attributes,
+				     &options.attribute_count, err);
+	if (rv == 0)
+		rv = host_domain(&shell->arena, f->domain, &options.domain, err);
+	if (rv == 0)
+		rv = host_environment(&shell->arena, f->executor_environment_variables,
+				      &options.executor_environment, err);
+	if (rv < 0)
+		return rv;
+	options.attributes = attributes;
+	return agent_create(&options, &shell->core, err);
+}
+
+static int load_pair(void *context, struct slice key, struct slice value)
+{
+	struct agent_shell *shell = context;
+	struct err err = {""};
+	int rv = agent_load(shell->core, key, value, &err);
+
+	if (rv < 0)
+		log_error("a checkpoint cannot be read: %s", err.text);
+	return rv;
+}
+
+static int open_store(struct agent_shell *shell, struct err *err)
+{
+	char *path = xprintf("%s/meta", shell->flags->work_dir);
+	struct store_options options = {
+		.backend = "leveldb",
+		.path = path,
+		.notify = store_notify,
+		.context = shell,
+	};
+	int rv = store_open(&options, &shell->store, err);
+
+	if (rv == 0)
+		rv = store_load(shell->store, "", load_pair, shell, err);
+	if (rv < 0)
+		err_wrap(err, rv, "Cannot read the checkpoints in '%s'", path);
+	free(path);
+	return rv;
+}
+
+static int create_parts(struct agent_shell *shell, struct err *err)
+{
+	const struct agent_flags *f = shell->flags;
+	struct containers_options containers = {
+		.loop = &shell->loop,
+		.program = shell->program,
+		.runtime_dir = f->runtime_dir,
+		.frameworks_home = f->frameworks_home,
+		.hadoop_home = f->hadoop_home,
+		.fetcher_stall_timeout = f->fetcher_stall_timeout,
+		.report = container_cb,
+		.context = shell,
+	};
+	struct gc_options gc = {
+		.loop = &shell->loop,
+		.work_dir = f->work_dir,
+		.delay = f->gc_delay,
+		.headroom = f->gc_disk_headroom,
+		.watch_interval = f->disk_watch_interval,
+		.collected = collected_cb,
+		.context = shell,
+	};
+
+	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
+	shell->gc = gc_create(&gc);
+	return containers_create(&containers, &shell->containers, err);
+}
+
+/* Tells whether the machine was booted since the last agent ran here. */
+static bool was_rebooted(const struct agent_shell *shell, char **path, char **id)
+{
+	char stored[64] = "";
+	FILE *file;
+
+	*id = host_boot_id();
+	*path = xprintf("%s/boot_id", shell->flags->work_dir);
+	file = fopen(*path, "re");
+	if (file) {
+		if (!fgets(stored, sizeof(stored), file))
+			stored[0] = '\0';
+		fclose(file);
+	}
+	stored[strcspn(stored, "\n")] = '\0';
+	return *stored && **id && strcmp(stored, *id);
+}
+
+static void write_boot_id(const char *path, const char *id)
+{
+	char *fresh = xprintf("%s.new", path);
+	FILE *file = fopen(fresh, "we");
+
+	if (!file || fprintf(file, "%s\n", id) < 0)
+		log_warning("Cannot write '%s': %s", fresh, strerror(errno));
+	if (file && !fclose(file))
+		rename(fresh, path);
+	free(fresh);
+}
+
+static int recover(struct agent_shell *shell, struct err *err)
+{
+	char *path, *id;
+	bool rebooted = was_rebooted(shell, &path, &id);
+	int rv;
+
+	if (rebooted)
+		log_info("The machine was rebooted: no executor can be alive");
+	rv = agent_start(shell->core, clock_now(), rebooted, &shell->actions, err);
+	if (rv == 0) {
+		agent_shell_carry_out(shell);
+		write_boot_id(path, id);
+	}
+	free(path);
+	free(id);
+	return rv;
+}
+
+static int start(struct agent_shell *shell, struct err *err)
+{
+	int rv = sandbox_make_directories(shell->flags->work_dir, err);
+
+	if (rv < 0)
+		return err_wrap(err, rv, "Cannot make --work_dir=%s", shell->flags->work_dir);
+	shell->detector = detector_create(&shell->loop, shell->flags->master, detected_cb, shell);
+	rv = detector_check(shell->detector, err);
+	if (rv == 0)
+		rv = listen_http(shell, err);
+	if (rv == 0)
+		rv = create_core(shell, err);
+	if (rv == 0)
+		rv = create_parts(shell, err);
+	if (rv == 0)
+		rv = open_store(shell, err);
+	if (rv < 0)
+		return rv;
+	shell->router = (struct router){"slave(1)", processes, routes, shell};
+	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
+	rv = recover(shell, err);
+	if (rv == 0 && !shell->stopping)
+		detector_look(shell->detector);
+	return rv;
+}
+
+/* ---- end ----------------------------------------------------------------- */
+
+static void close_parts(struct agent_shell *shell)
+{
+	if (shell->messenger)
+		messenger_close(shell->messenger);
+	if (shell->http)
+		http_server_close(shell->http, NULL, NULL);
+	if (shell->detector)
+		detector_close(shell->detector);
+	if (shell->containers)
+		containers_close(shell->containers);
+	if (shell->gc)
+		gc_close(shell->gc);
+	uv_close((uv_handle_t *)&shell->tick, NULL);
+	for (int i = 0; i < 3; i++)
+		uv_close((uv_handle_t *)&shell->signals[i], NULL);
+	/* The store's thread may wake us until it is closed. */
+	if (shell->store)
+		store_close(shell->store);
+	uv_close((uv_handle_t *)&shell->stored, NULL);
+}
+
+static void stop(struct agent_shell *shell)
+{
+	shell->stopping = true;
+	close_parts(shell);
+	uv_run(&shell->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&shell->loop);
+	agent_shell_free_streams(shell);
+	agent_destroy(shell->core);
+	agent_actions_free(&shell->actions);
+	resources_free(&shell->resources);
+	resource_shapes_destroy(shell->shapes);
+	arena_free(&shell->arena);
+	free((char *)shell->program);
+	free((char *)shell->reply.text);
+	free(shell->ip);
+	free(shell->address);
+	free(shell->pid);
+	free(shell->hostname);
+	free(shell->master);
+}
+
+static void set_log_level(const struct agent_flags *flags)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+
+	if (!strcmp(flags->logging_level, "WARNING"))
+		level = LOG_LEVEL_WARNING;
+	if (!strcmp(flags->logging_level, "ERROR") || flags->quiet)
+		level = LOG_LEVEL_ERROR;
+	if (getenv("MESITA_DEBUG"))
+		level = LOG_LEVEL_DEBUG;
+	log_setup(level, STDERR_FILENO);
+}
+
+static char *own_program(void)
+{
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	return xstrndup(path, len > 0 ? (size_t)len : 0);
+}
+
+static int serve(struct agent_flags *flags)
+{
+	struct agent_shell shell = {.flags = flags, .start_time = clock_now()};
+	struct err err = {""};
+
+	set_log_level(flags);
+	rng_seed(&shell.rng, rng_entropy());
+	arena_init(&shell.arena);
+	list_init(&shell.events);
+	agent_actions_init(&shell.actions);
+	shell.shapes = resource_shapes_create();
+	shell.program = own_program();
+	init_loop(&shell);
+	if (start(&shell, &err) < 0) {
+		log_error("the agent cannot start: %s", err.text);
+		shell.exit_status = 1;
+	} else if (!shell.stopping) {
+		uv_run(&shell.loop, UV_RUN_DEFAULT);
+	}
+	stop(&shell);
+	return shell.exit_status;
+}
+
+int agent_main(int argc, char **argv)
+{
+	struct agent_flags flags;
+	struct err err = {""};
+	int rv, status = 0;
+
+	settle_descriptors();
+	rv = agent_flags_parse(&flags, argc, argv, environ, &err);
+	if (rv < 0) {
+		fprintf(stderr, "mesita agent: %s\nSee `mesita agent --help` for the flags.\n",
+			err.text);
+		status = 1;
+	} else if (rv == 0) {
+		status = serve(&flags);
+	}
+	agent_flags_free(&flags);
+	return status;
+}

@@ -1,0 +1,107 @@
+/* The agent shell's one context, shared by its files. */
+#ifndef AGENT_SHELL_H
+#define AGENT_SHELL_H
+
+#include <uv.h>
+
+#include "agent/agent.h"
+#include "agent/container.h"
+#include "agent/detector.h"
+#include "agent/flags.h"
+#include "agent/gc.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "net/http.h"
+#include "net/libprocess.h"
+#include "net/router.h"
+#include "store/store.h"
+
+/* An executor that never reads: when this much waits for it, it is dropped. */
+#define AGENT_STREAM_BACKLOG_MAX (64u << 20)
+/* Largest request body: a replay of an executor with very many tasks is some MB. */
+#define AGENT_REQUEST_BODY_MAX (64u << 20)
+
+struct agent_shell;
+
+/* An open subscription of an executor: the core knows it by number. */
+struct agent_stream {
+	uint64_t number;
+	struct http_stream *http;
+	enum http_media media;
+	struct agent_shell *shell;
+	UT_hash_handle hh;
+};
+
+struct agent_shell {
+	struct agent_flags *flags;
+	struct rng rng;
+	struct arena arena; /* what was made of the flags */
+	int64_t start_time;
+	const char *program; /* absolute path of this binary */
+	char *ip;	     /* as advertised */
+	int port;	     /* as advertised */
+	char *address;	     /* ip:port */
+	char *pid;	     /* slave(1)@ip:port */
+	char *hostname;
+	char *master; /* pid of the master last detected, or NULL */
+	struct resource_shapes *shapes;
+	struct resources resources;
+	struct agent *core;
+	struct agent_actions actions; /* of the step under way */
+	struct list events;	      /* that came up during the step; done after it */
+	bool stepping;
+	struct agent_reply reply; /* of the last agent_shell_call; text is heap */
+	struct store *store;
+	uint64_t synced_ticket; /* of the last batch that must be synced */
+	uint64_t stored_ticket; /* that the core was told last */
+	struct http_server *http;
+	struct messenger *messenger;
+	struct containers *containers;
+	struct gc *gc;
+	struct detector *detector;
+	struct router router;
+	struct agent_stream *streams; /* by number */
+	uint64_t next_stream;
+	uv_loop_t loop;
+	uv_timer_t tick;
+	uv_async_t stored;
+	uv_signal_t signals[3];
+	int exit_status;
+	bool stopping;
+};
+
+/* ---- shell.c: around the core -------------------------------------------- */
+
+/* Feeds the core and carries its actions out. During a step the event is kept (what it
+ * points at is copied) and done after it, so this may be called from anywhere. Events
+ * that hold messages only outside of a step. */
+void agent_shell_step(struct agent_shell *shell, const struct agent_event *event);
+/* Feeds an executor call; `open` is called between the step and its actions, which may
+ * speak to the new stream. The answer is in shell->reply. */
+void agent_shell_call(struct agent_shell *shell, const struct agent_event *event,
+		      void (*open)(void *context), void *context);
+/* Carries out what agent_start() gave. */
+void agent_shell_carry_out(struct agent_shell *shell);
+void agent_shell_open_stream(struct agent_shell *shell, struct http_request *request,
+			     uint64_t number, enum http_media media);
+/* Ends the process's loop. */
+void agent_shell_stop(struct agent_shell *shell, int status);
+void agent_shell_free_streams(struct agent_shell *shell);
+/* Tells the core how far the store is. */
+void agent_shell_stored(struct agent_shell *shell);
+
+/* ---- handlers, one file a family ----------------------------------------- */
+
+void agent_api_executor(void *shell, struct http_request *request);
+void agent_rest_state(void *shell, struct http_request *request);
+void agent_rest_flags(void *shell, struct http_request *request);
+void agent_rest_health(void *shell, struct http_request *request);
+void agent_rest_version(void *shell, struct http_request *request);
+void agent_rest_metrics(void *shell, struct http_request *request);
+void agent_rest_statistics(void *shell, struct http_request *request);
+void agent_rest_containers(void *shell, struct http_request *request);
+void agent_files_browse(void *shell, struct http_request *request);
+void agent_files_read(void *shell, struct http_request *request);
+void agent_files_download(void *shell, struct http_request *request);
+
+#endif
