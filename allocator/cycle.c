@@ -195,7 +195,6 @@ static size_t add_waker(struct allocator *a, struct leaf *leaf, size_t count)
 	alloc_group_refresh(&a->pool, &leaf->role->frameworks);
 	for (struct role *role = leaf->role; role != &a->root; role = role->parent)
 		alloc_group_refresh(&a->pool, &role->parent->group);
-	alloc_group_refresh(&a->pool, &leaf->role->group);
 	a->wakers[count] = leaf;
 	return count + 1;
 }

@@ -248,7 +248,8 @@ void alloc_group_refresh(const struct pool *pool, struct sorter_group *group)
 	if (all) {
 		for (uint32_t i = 0; i < group->count; i++)
 			compute_key(pool, group->members[i]);
-		qsort(group->members, group->count, sizeof(*group->members), member_order);
+		if (group->count > 1)
+			qsort(group->members, group->count, sizeof(*group->members), member_order);
 		group->epoch = pool->epoch;
 		return;
 	}

@@ -707,6 +707,25 @@ Test(allocator_cases, row80_and_81_shared_volumes)
 	lab_close(&lab);
 }
 
+Test(allocator_cases, row81_a_shared_volume_is_offered_once_per_cycle)
+{
+	struct allocator_options options = {.allocation_interval = SECOND,
+					    .min_allocatable_resources = ""};
+	struct lab lab = lab_open(&options);
+
+	lab_agent(&lab, "s1", "cpus:2;disk(r):10{shared=v}");
+	lab_framework(&lab, "f1", "r");
+	lab_framework(&lab, "f2", "r");
+	lab_expect_event(&lab, "f1(r)@s1 cpus:2; disk(reservations: "
+			       "[(STATIC,r)])[v:path]<SHARED>:10<1>");
+	lab_expect_tick(&lab, "f2(r)@s1 disk(reservations: [(STATIC,r)])[v:path]<SHARED>:10<1>");
+	lab_decline(&lab, 0, 1000);
+	lab_expect_tick(&lab, "f1(r)@s1 disk(reservations: [(STATIC,r)])[v:path]<SHARED>:10<1>");
+	lab_decline(&lab, 0, 1000);
+	lab_expect_tick(&lab, "");
+	lab_close(&lab);
+}
+
 /* A launch that uses an offered volume again adds a copy to the framework's part. */
 Test(allocator_cases, row6_1_another_copy_is_no_new_resource)
 {

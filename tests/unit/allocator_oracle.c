@@ -341,6 +341,15 @@ void oracle_activate_framework(struct oracle *o, const char *id, bool active)
 	sync_sorters(o);
 }
 
+static void framework_clear(struct oframework *f)
+{
+	for (int a = 0; a < ORACLE_AGENTS; a++) {
+		for (int r = 0; r < ROLES; r++)
+			resources_free(&f->held[a][r]);
+	}
+	memset(f, 0, sizeof(*f));
+}
+
 static void forget_empty(struct oracle *o, int index)
 {
 	struct oframework *f = &o->frameworks[index];
@@ -349,7 +358,7 @@ static void forget_empty(struct oracle *o, int index)
 	for (int r = 0; r < ROLES; r++)
 		holds |= holds_role(f, r);
 	if (!holds)
-		memset(f, 0, sizeof(*f));
+		framework_clear(f);
 }
 
 void oracle_remove_framework(struct oracle *o, const char *id)
@@ -375,7 +384,7 @@ void oracle_remove_framework(struct oracle *o, const char *id)
 	f->known = false;
 	memset(f->subscribed, 0, sizeof(f->subscribed));
 	sync_sorters(o);
-	memset(f, 0, sizeof(*f));
+	framework_clear(f);
 }
 
 void oracle_set_agent(struct oracle *o, const char *id, const struct resources *total)
