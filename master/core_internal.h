@@ -55,6 +55,8 @@ void master_refuse_stream(struct master *m, uint64_t stream, const char *text);
 
 /* ---- frameworks.c: the objects --------------------------------------------- */
 
+/* A framework of a copy of `info` (id set), in no table. */
+struct framework *master_make_framework(const Mesos__FrameworkInfo *info);
 /* Makes a framework of a copy of `info` (id set) and adds it, to the allocator too;
  * RECOVERED and inactive. */
 struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info);

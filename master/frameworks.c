@@ -3,6 +3,7 @@
  */
 #include "master/core.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +88,57 @@ bool framework_has_role(const struct framework *f, const char *role)
 	return false;
 }
 
+/* Values above this are more than any offer holds. */
+#define AMOUNT_MAX 9e12
+
+static struct allocator_amounts filter_amounts(struct master *m,
+					       const Mesos__OfferFilters__ResourceQuantities *q)
+{
+	struct allocator_amount *items =
+		arena_alloc(&m->out->arena, (q->n_quantities + 1) * sizeof(*items));
+
+	for (size_t i = 0; i < q->n_quantities; i++) {
+		const Mesos__Value__Scalar *scalar = q->quantities[i]->value;
+		double value = scalar ? scalar->value : 0;
+
+		items[i].name = q->quantities[i]->key ? q->quantities[i]->key : "";
+		items[i].milli = llround((value < AMOUNT_MAX ? value : AMOUNT_MAX) * 1000);
+	}
+	return (struct allocator_amounts){items, q->n_quantities};
+}
+
+/* FrameworkInfo.offer_filters in the allocator's words; borrows from the info. */
+static size_t offer_minima(struct master *m, const struct framework *f,
+			   struct allocator_minimum **out)
+{
+	const Mesos__FrameworkInfo *info = f->info;
+	size_t count = 0;
+
+	*out = arena_alloc(&m->out->arena, (info->n_offer_filters + 1) * sizeof(**out));
+	for (size_t i = 0; i < info->n_offer_filters; i++) {
+		const Mesos__OfferFilters *filters = info->offer_filters[i]->value;
+		const Mesos__OfferFilters__MinAllocatableResources *least =
+			filters ? filters->min_allocatable_resources : NULL;
+		struct allocator_amounts *sets;
+
+		if (!least)
+			continue;
+		sets = arena_alloc(&m->out->arena, (least->n_quantities + 1) * sizeof(*sets));
+		for (size_t k = 0; k < least->n_quantities; k++)
+			sets[k] = filter_amounts(m, least->quantities[k]);
+		(*out)[count++] = (struct allocator_minimum){
+			.role = info->offer_filters[i]->key ? info->offer_filters[i]->key : "",
+			.any_of = sets,
+			.count = least->n_quantities,
+		};
+	}
+	return count;
+}
+
 void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
 {
+	struct allocator_minimum *minima;
+	size_t minimum_count = offer_minima(m, f, &minima);
 	struct allocator_framework say = {
 		.id = f->id,
 		.roles = (const char *const *)f->roles,
@@ -102,6 +152,8 @@ void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
 		.reservation_refinement = f->reservation_refinement,
 		.multi_role = f->multi_role,
 		.region_aware = f->region_aware,
+		.minima = minima,
+		.minimum_count = minimum_count,
 	};
 
 	if (is_new)
@@ -110,7 +162,7 @@ void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
 		allocator_update_framework(m->allocator, &say);
 }
 
-struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info)
+struct framework *master_make_framework(const Mesos__FrameworkInfo *info)
 {
 	struct framework *f = xcalloc(1, sizeof(*f));
 
@@ -125,6 +177,13 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	list_init(&f->offers);
 	list_init(&f->dirty);
 	framework_derive(f);
+	return f;
+}
+
+struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info)
+{
+	struct framework *f = master_make_framework(info);
+
 	HASH_ADD_KEYPTR(hh, m->frameworks, f->id, strlen(f->id), f);
 	master_tell_allocator(m, f, true);
 	warm_framework(m, f);

@@ -1,0 +1,358 @@
+/* Coming back after a restart: what the store held becomes frameworks, agents and
+ * tasks again (issue: nothing that was known is forgotten).
+ *
+ * Records come in any order; they are kept until all are there and then put together:
+ * agents (RECOVERED until they reregister), frameworks (RECOVERED until they
+ * subscribe), then what hangs on both. A task whose agent is not there any more was cut
+ * off by the crash: it is completed as lost. A record that cannot be read is an
+ * error: starting without it would lose what it says.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum record_kind {
+	RECORD_MASTER,
+	RECORD_AGENT,
+	RECORD_UNREACHABLE,
+	RECORD_GONE,
+	RECORD_FRAMEWORK,
+	RECORD_EXECUTOR,
+	RECORD_TASK,
+	RECORD_COMPLETED,
+};
+
+static const struct kind {
+	const char *prefix;
+	enum record_kind kind;
+	int parts; /* of the key after the prefix */
+	const ProtobufCMessageDescriptor *type;
+} kinds[] = {
+	{"agent", RECORD_AGENT, 1, &mesita__stored_agent__descriptor},
+	{"unreachable", RECORD_UNREACHABLE, 1, &mesita__stored_departed__descriptor},
+	{"gone", RECORD_GONE, 1, &mesita__stored_departed__descriptor},
+	{"framework", RECORD_FRAMEWORK, 1, &mesita__stored_framework__descriptor},
+	{"executor", RECORD_EXECUTOR, 3, &mesos__executor_info__descriptor},
+	{"task", RECORD_TASK, 2, &mesita__stored_task__descriptor},
+	{"completed", RECORD_COMPLETED, 2, &mesos__task__descriptor},
+};
+
+struct record {
+	enum record_kind kind;
+	char *key;      /* heap; cut into its parts */
+	char *parts[3];
+	void *message;  /* heap */
+};
+
+struct loaded {
+	struct record *items;
+	size_t count, cap;
+};
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+static void record_free(struct record *r)
+{
+	proto_free(r->message);
+	free(r->key);
+}
+
+void recover_free(struct master *m)
+{
+	if (!m->loaded)
+		return;
+	for (size_t i = 0; i < m->loaded->count; i++)
+		record_free(&m->loaded->items[i]);
+	free(m->loaded->items);
+	free(m->loaded);
+	m->loaded = NULL;
+}
+
+static void keep(struct master *m, const struct record *r)
+{
+	struct loaded *l = m->loaded;
+
+	if (!l)
+		l = m->loaded = xcalloc(1, sizeof(*l));
+	if (l->count == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 64;
+		l->items = xrealloc(l->items, l->cap * sizeof(*l->items));
+	}
+	l->items[l->count++] = *r;
+}
+
+/* Cuts the key at its slashes; false if there are too few. */
+static bool cut(struct record *r, int parts)
+{
+	char *at = strchr(r->key, '/');
+
+	for (int i = 0; i < parts; i++) {
+		if (!at)
+			return false;
+		*at++ = '\0';
+		r->parts[i] = at;
+		at = strchr(at, '/');
+	}
+	return !at;
+}
+
+static const struct kind *kind_of(struct slice key)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t len = strlen(kinds[i].prefix);
+
+		if (key.len > len && key.data[len] == '/' && !memcmp(key.data, kinds[i].prefix, len))
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+int master_load(struct master *m, struct slice key, struct slice value, struct err *err)
+{
+	const struct kind *kind = kind_of(key);
+	struct record r = {0};
+
+	if (!kind) {
+		/* The identity of the master before, and what later versions may keep. */
+		return 0;
+	}
+	r.kind = kind->kind;
+	r.key = xstrndup(key.data, key.len);
+	if (!cut(&r, kind->parts)) {
+		free(r.key);
+		return err_set(err, ERR_INVALID, "the key '%.*s' is not one of a %s record",
+			       (int)key.len, key.data, kind->prefix);
+	}
+	r.message = proto_unpack_heap(kind->type, value.data, value.len);
+	if (!r.message) {
+		free(r.key);
+		return err_set(err, ERR_INVALID, "the record '%.*s' cannot be read", (int)key.len,
+			       key.data);
+	}
+	keep(m, &r);
+	return 0;
+}
+
+/* ---- putting together ------------------------------------------------------------------ */
+
+static void restore_agent(struct master *m, struct record *r)
+{
+	const Mesita__StoredAgent *s = r->message;
+	struct agent_facts facts = {
+		.pid = s->pid,
+		.version = s->version,
+		.capabilities = s->capabilities,
+		.capability_count = s->n_capabilities,
+		.checkpointed = s->checkpointed,
+		.checkpointed_count = s->n_checkpointed,
+		.resource_version = s->has_resource_version ? s->resource_version.data : NULL,
+		.resource_version_len = s->has_resource_version ? s->resource_version.len : 0,
+	};
+	struct agent *a;
+
+	if (!s->info || !s->info->id)
+		return;
+	a = master_add_agent(m, s->info);
+	master_learn_agent(m, a, s->info, &facts);
+	a->registered_time = s->registered_time;
+	a->deactivated = s->deactivated;
+	list_remove(&a->dirty);
+}
+
+static void restore_framework(struct master *m, struct record *r)
+{
+	const Mesita__StoredFramework *s = r->message;
+	struct framework *f;
+
+	if (!s->info || !s->info->id)
+		return;
+	if (s->completed) {
+		f = master_make_framework(s->info);
+	} else {
+		f = master_add_framework(m, s->info);
+		framework_set_suppressed(f, s->suppressed_roles, s->n_suppressed_roles);
+		list_remove(&f->dirty);
+	}
+	f->registered_time = s->registered_time;
+	f->reregistered_time = s->reregistered_time;
+	f->unregistered_time = s->unregistered_time;
+	if (s->completed) {
+		master_keep_completed(m, f);
+		if (master_find_completed(m, r->parts[0]))
+			list_remove(&f->dirty);
+	}
+}
+
+static void restore_executor(struct master *m, struct record *r)
+{
+	struct agent *a = master_find_agent(m, r->parts[0]);
+	struct framework *f = master_find_framework(m, r->parts[1]);
+	const Mesos__ExecutorInfo *info = r->message;
+
+	if (!a || !f || strcmp(info->executor_id->value, r->parts[2])) {
+		warm_delete(m, "executor", r->parts[0], r->parts[1], r->parts[2]);
+		return;
+	}
+	list_remove(&master_add_executor(m, f, a, info)->dirty);
+}
+
+/* Its agent was removed by the last words of the master before. */
+static void lose_task(struct master *m, struct framework *f, const Mesos__Task *info)
+{
+	Mesos__Task *record = STEP_COPY(m, (Mesos__Task *)info);
+	bool gone = master_find_departed(m->gone, info->agent_id->value) && f->partition_aware;
+	struct master_status say = {
+		.task_id = info->task_id->value,
+		.agent_id = info->agent_id->value,
+		.executor_id = info->executor_id ? info->executor_id->value : NULL,
+		.state = gone ? MESOS__TASK_STATE__TASK_GONE_BY_OPERATOR
+			      : MESOS__TASK_STATE__TASK_LOST,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED,
+		.message = "Agent removed",
+	};
+
+	if (!task_state_terminal(info->state)) {
+		record->state = say.state;
+		proto_push(&m->out->arena, record->n_statuses, record->statuses,
+			   master_make_status(m, &say));
+	}
+	warm_delete(m, "task", f->id, info->task_id->value, NULL);
+	master_add_completed_task(m, f, proto_copy(record), ++f->next_completed);
+}
+
+static void restore_task(struct master *m, struct record *r)
+{
+	const Mesita__StoredTask *s = r->message;
+	struct framework *f = master_find_framework(m, r->parts[0]);
+	struct agent *a;
+	struct task *t;
+
+	if (!f || !s->task || strcmp(s->task->task_id->value, r->parts[1])) {
+		warm_delete(m, "task", r->parts[0], r->parts[1], NULL);
+		return;
+	}
+	a = s->unreachable ? NULL : master_find_agent(m, s->task->agent_id->value);
+	if (!a && !s->unreachable &&
+	    !master_find_departed(m->unreachable, s->task->agent_id->value)) {
+		lose_task(m, f, s->task);
+		return;
+	}
+	t = master_add_task(m, f, a, s->task);
+	if (framework_find_task(f, r->parts[1]) != t &&
+	    framework_find_unreachable(f, r->parts[1]) != t)
+		return; /* the ring is full */
+	t->kill_wanted = s->kill_wanted;
+	list_remove(&t->dirty);
+}
+
+static void restore_completed(struct master *m, struct record *r)
+{
+	struct framework *f = master_find_framework(m, r->parts[0]);
+	uint64_t number = strtoull(r->parts[1], NULL, 16);
+	struct completed_task *c;
+
+	if (!f)
+		f = master_find_completed(m, r->parts[0]);
+	if (!f) {
+		warm_delete(m, "completed", r->parts[0], r->parts[1], NULL);
+		return;
+	}
+	if (number > f->next_completed)
+		f->next_completed = number;
+	master_add_completed_task(m, f, r->message, number);
+	r->message = NULL;
+	c = f->completed_task_count
+		    ? list_entry(f->completed_tasks.prev, struct completed_task, link)
+		    : NULL;
+	if (c && c->number == number)
+		list_remove(&c->dirty);
+}
+
+/* Completed frameworks are kept in the order of their ends. */
+static int compare_records(const void *x, const void *y)
+{
+	const struct record *a = x, *b = y;
+	int64_t first, second;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->kind != RECORD_FRAMEWORK) {
+		for (int i = 0; i < 3 && a->parts[i]; i++) {
+			int order = strcmp(a->parts[i], b->parts[i]);
+
+			if (order)
+				return order;
+		}
+		return 0;
+	}
+	first = ((const Mesita__StoredFramework *)a->message)->unregistered_time;
+	second = ((const Mesita__StoredFramework *)b->message)->unregistered_time;
+	if (first != second)
+		return first < second ? -1 : 1;
+	return strcmp(a->parts[0], b->parts[0]);
+}
+
+static void restore(struct master *m, struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_MASTER:
+		break;
+	case RECORD_AGENT:
+		restore_agent(m, r);
+		break;
+	case RECORD_UNREACHABLE:
+		master_add_departed(&m->unreachable, r->parts[0],
+				    ((const Mesita__StoredDeparted *)r->message)->time);
+		break;
+	case RECORD_GONE:
+		master_add_departed(&m->gone, r->parts[0],
+				    ((const Mesita__StoredDeparted *)r->message)->time);
+		break;
+	case RECORD_FRAMEWORK:
+		restore_framework(m, r);
+		break;
+	case RECORD_EXECUTOR:
+		restore_executor(m, r);
+		break;
+	case RECORD_TASK:
+		restore_task(m, r);
+		break;
+	case RECORD_COMPLETED:
+		restore_completed(m, r);
+		break;
+	}
+}
+
+static void elected(struct master *m, struct pending *p)
+{
+	(void)p;
+	m->recovered = true;
+	m->elected_time = m->now;
+	log_info("master %s is ready: %u agents and %u frameworks remembered", m->options.id,
+		 HASH_COUNT(m->agents), HASH_COUNT(m->frameworks));
+}
+
+void master_start(struct master *m, int64_t now, struct master_actions *out)
+{
+	struct registry_batch batch = {0};
+
+	m->now = now;
+	m->out = out;
+	if (m->loaded) {
+		qsort(m->loaded->items, m->loaded->count, sizeof(*m->loaded->items),
+		      compare_records);
+		for (size_t i = 0; i < m->loaded->count; i++)
+			restore(m, &m->loaded->items[i]);
+		recover_free(m);
+	}
+	registry_put(m, &batch, "master", m->info);
+	registry_write(m, &batch, NULL, elected);
+	timers_start(&m->timers, &m->allocation, now + m->options.allocation_interval);
+	if (m->recovered_agents)
+		timers_start(&m->timers, &m->recovery, now + m->options.agent_reregister_timeout);
+	warm_flush(m);
+	m->out = NULL;
+}
