@@ -52,7 +52,7 @@ fuzz: ## each decoder for FUZZ_SECONDS
 	@deploy/install-deps build fuzz
 	@[ -f $(BUILD)-fuzz/build.ninja ] || CC=clang CXX=clang++ $(CONFIGURE) -B $(BUILD)-fuzz \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMESITA_FUZZ=ON -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
-	@$(NINJA) -C $(BUILD)-fuzz
+	@$(NINJA) -C $(BUILD)-fuzz fuzz
 	@tests/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 format: ## lay out all sources anew

@@ -297,7 +297,9 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct a
 				const void *data, size_t len, struct err *err)
 {
 	struct decoder d = {.mem = {.arena = arena}, .limit = len * MEMORY_FACTOR + MEMORY_SLACK};
-	struct wire in = {data, (const uint8_t *)data + len};
+	/* An empty buffer has no memory; arithmetic needs some. */
+	const uint8_t *start = data ? data : (const uint8_t *)"";
+	struct wire in = {start, start + len};
 	ProtobufCMessage *message = mem_message(&d.mem, type);
 	const char *why = decode_message(&d, message, in, 1, false);
 
