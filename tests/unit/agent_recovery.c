@@ -1,0 +1,387 @@
+/* Restarts: what comes back, what ends, and that a crash at any point loses nothing. */
+#include "agent_harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct rig rig;
+
+static void start(void)
+{
+	rig_init(&rig);
+	rig.checkpoint = true;
+	rig_start(&rig);
+	rig_register(&rig);
+}
+
+static void stop(void)
+{
+	rig_free(&rig);
+}
+
+TestSuite(agent_recovery, .init = start, .fini = stop);
+
+static void restart(void)
+{
+	rig_kill_agent(&rig);
+	rig_start(&rig);
+}
+
+static void running(void)
+{
+	rig_running(&rig, "t", "e", 1);
+	rig_update(&rig, "e", "t", STATE(RUNNING), 1);
+	rig_take(&rig);
+}
+
+Test(agent_recovery, nothing_to_wait_for)
+{
+	restart();
+	rig_expect(&rig, "");
+	cr_assert_str_eq(agent_id(rig.agent), RIG_AGENT);
+	rig_detect(&rig, RIG_MASTER);
+	rig_next(&rig);
+	rig_expect(&rig, "link " RIG_MASTER "\nsend master ReregisterSlaveMessage\n");
+}
+
+Test(agent_recovery, executor_comes_back_and_its_update_goes_again)
+{
+	running();
+	restart();
+	rig_expect(&rig, "reattach e 42\n");
+	rig_detect(&rig, RIG_MASTER);
+	rig_expect(&rig, "");
+	rig_subscribe(&rig, "e", 5);
+	rig_expect(&rig, "event 5 SUBSCRIBED\nreply 200\n");
+	rig_next(&rig);
+	rig_expect(&rig, "link " RIG_MASTER "\nsend master ReregisterSlaveMessage framework F "
+			 "executor e task t RUNNING\n");
+	rig_reregister(&rig);
+	cr_assert(strstr(rig_take(&rig), "send master StatusUpdateMessage t RUNNING u1\n"));
+	rig_ack(&rig, "t", 1);
+	rig_expect(&rig, "");
+}
+
+Test(agent_recovery, updates_wait_for_registration_only)
+{
+	Mesos__Executor__Call *call = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__UPDATE);
+
+	running();
+	restart();
+	rig_take(&rig);
+	call->update = rig_new(&rig, Mesos__Executor__Call__Update,
+			       mesos__executor__call__update__descriptor);
+	call->update->status = rig_status(&rig, "t", STATE(FINISHED), 2);
+	rig_executor_call(&rig, call, 0);
+	rig_expect(&rig, "reply 503 Agent has not finished recovery\n");
+}
+
+Test(agent_recovery, silent_executor_is_given_two_seconds)
+{
+	running();
+	restart();
+	rig_take(&rig);
+	rig_tick(&rig, 2 * SECOND);
+	rig_expect(&rig, "destroy e\n");
+	rig_reregister(&rig);
+	rig_ack(&rig, "t", 1);
+	rig_take(&rig);
+	rig_container_exited(&rig, "e", 9);
+	rig_expect(&rig, "send master ExitedExecutorMessage e 9\n"
+			 "send master StatusUpdateMessage t LOST EXECUTOR_REREGISTRATION_TIMEOUT "
+			 "\"Executor did not reregister within 2secs\"\n");
+}
+
+Test(agent_recovery, executor_that_died_meanwhile)
+{
+	running();
+	rig_ack(&rig, "t", 1);
+	restart();
+	rig_take(&rig);
+	rig_container_exited(&rig, "e", -1);
+	rig_expect(&rig, "");
+	rig_reregister(&rig);
+	cr_assert(strstr(rig_take(&rig), "t FAILED EXECUTOR_TERMINATED \"Executor terminated\""));
+}
+
+Test(agent_recovery, reboot_ends_all)
+{
+	struct err err = {""};
+
+	running();
+	rig_ack(&rig, "t", 1);
+	rig_kill_agent(&rig);
+	cr_assert_eq(rig_try_start(&rig, true, &err), 0, "%s", err.text);
+	rig_expect(&rig, "");
+	rig_reregister(&rig);
+	cr_assert(strstr(rig_take(&rig), "t FAILED EXECUTOR_TERMINATED \"Abnormal executor "
+					 "termination: unknown container\""));
+}
+
+Test(agent_recovery, v0_executor_is_called_back)
+{
+	Mesos__Executor__Call *ids = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+	Mesos__Internal__RegisterExecutorMessage *message =
+		rig_new(&rig, Mesos__Internal__RegisterExecutorMessage,
+			mesos__internal__register_executor_message__descriptor);
+	Mesos__Internal__ReregisterExecutorMessage *again =
+		rig_new(&rig, Mesos__Internal__ReregisterExecutorMessage,
+			mesos__internal__reregister_executor_message__descriptor);
+
+	rig_run(&rig, "t", "e", 1);
+	rig_container_started(&rig, "e", 42);
+	message->framework_id = again->framework_id = ids->framework_id;
+	message->executor_id = again->executor_id = ids->executor_id;
+	rig_message(&rig, "executor(1)@h:1", message);
+	restart();
+	rig_take(&rig);
+	rig_kill_agent(&rig);
+	rig_start(&rig);
+	rig_expect(&rig, "reattach e 42\nlink executor(1)@h:1\n"
+			 "send executor(1)@h:1 ReconnectExecutorMessage\n");
+	proto_push(&rig.arena, again->n_tasks, again->tasks, rig_task(&rig, "t", NULL));
+	rig_message(&rig, "executor(1)@h:1", again);
+	rig_expect(&rig, "link executor(1)@h:1\nsend executor(1)@h:1 "
+			 "ExecutorReregisteredMessage\n");
+}
+
+Test(agent_recovery, without_checkpoint_nothing_comes_back)
+{
+	rig.checkpoint = false;
+	running();
+	restart();
+	rig_expect(&rig, "");
+	rig_detect(&rig, RIG_MASTER);
+	rig_next(&rig);
+	rig_expect(&rig, "link " RIG_MASTER "\nsend master ReregisterSlaveMessage\n");
+}
+
+Test(agent_recovery, cleanup_ends_all_and_leaves)
+{
+	running();
+	rig.options.recover_cleanup = true;
+	restart();
+	rig_expect(&rig, "reattach e 42\n");
+	rig_tick(&rig, 5 * SECOND);
+	rig_expect(&rig, "destroy e\n");
+	rig_container_exited(&rig, "e", 9);
+	rig_expect(&rig, "exit 0 The agent was shut down\n");
+}
+
+Test(agent_recovery, collections_go_on)
+{
+	running();
+	rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+	rig_ack(&rig, "t", 1);
+	rig_ack(&rig, "t", 2);
+	rig_container_exited(&rig, "e", 0);
+	rig_kill_agent(&rig);
+	rig_take(&rig);
+	rig.show_store = true;
+	rig_start(&rig);
+	cr_assert(strstr(rig_take(&rig), "collect /frameworks/F/executors/e\n"));
+}
+
+Test(agent_recovery, damage_is_an_error)
+{
+	struct err err = {""};
+
+	running();
+	rig_kill_agent(&rig);
+	for (size_t i = 0; i < rig.pair_count; i++) {
+		if (str_has_prefix(rig.pairs[i].key, "task/"))
+			rig.pairs[i].value.data[0] ^= 0x55;
+	}
+	cr_assert_lt(rig_try_start(&rig, false, &err), 0);
+	cr_assert(str_has_prefix(err.text, "Pair 'task/F/e/t' of the store: "), "%s", err.text);
+}
+
+/* ---- other flags (1.4) --------------------------------------------------- */
+
+static bool starts_with(const char *policy, const char *resources, const char *hostname,
+			bool rebooted)
+{
+	struct err err = {""};
+	bool ok;
+
+	rig_kill_agent(&rig);
+	resources_clear(&rig.total);
+	cr_assert_eq(resources_parse(rig.options.shapes, resources, "*", &rig.total, &err), 0);
+	rig.options.reconfiguration_policy = policy;
+	rig.options.hostname = hostname;
+	ok = rig_try_start(&rig, rebooted, &err) == 0;
+	cr_assert(ok || strstr(err.text, "Configuration change not permitted"), "%s", err.text);
+	return ok;
+}
+
+#define SAME "cpus:4;mem:4096;ports:[31000-31999]"
+
+Test(agent_recovery, policies)
+{
+	cr_assert(starts_with("equal", SAME, "host", false));
+	cr_assert_not(starts_with("equal", "cpus:8;mem:4096;ports:[31000-31999]", "host", false));
+	cr_assert_not(starts_with("equal", SAME, "other", false));
+	cr_assert(starts_with("additive", "cpus:8;mem:4096;ports:[30000-31999]", "host", false));
+	cr_assert_str_eq(agent_id(rig.agent), RIG_AGENT);
+	cr_assert_not(
+		starts_with("additive", "cpus:2;mem:4096;ports:[31000-31999]", "host", false));
+	cr_assert_not(starts_with("additive", SAME, "other", false));
+	cr_assert(starts_with("equal", SAME, "other", true));
+	cr_assert_str_eq(agent_id(rig.agent), "");
+}
+
+/* ---- a crash at any point ------------------------------------------------ */
+
+#define UPDATES 4
+
+struct life {
+	bool sent[UPDATES + 1];	     /* by the executor */
+	bool acked[UPDATES + 1];     /* by the agent, to the executor */
+	bool delivered[UPDATES + 1]; /* to the scheduler */
+	bool launched;		     /* the executor got the task */
+	bool over;		     /* the scheduler heard of a terminal state */
+	ProtobufCBinaryData pending; /* update the scheduler was sent last */
+};
+
+static void watch(struct rig *r, const struct agent_action *action)
+{
+	struct life *life = r->context;
+	Mesos__Internal__StatusUpdateMessage *message;
+	int number;
+
+	if (action->type == AGENT_SEND_EVENT && action->send_event.event->acknowledged) {
+		number = rig_uuid_number(action->send_event.event->acknowledged->uuid);
+		life->acked[number] = true;
+	}
+	if (action->type == AGENT_SEND_EVENT && action->send_event.event->launch)
+		life->launched = true;
+	if (action->type != AGENT_SEND_MESSAGE ||
+	    action->send_message.message->descriptor !=
+		    &mesos__internal__status_update_message__descriptor)
+		return;
+	message = (void *)action->send_message.message;
+	number = rig_uuid_number(message->update->uuid);
+	life->delivered[number] = true;
+	if (message->update->status->state == STATE(FINISHED) || number == 0)
+		life->over = true;
+	life->pending.len = message->update->uuid.len;
+	life->pending.data =
+		arena_memdup(&r->arena, message->update->uuid.data, message->update->uuid.len);
+}
+
+static void send_update(struct life *life, int number)
+{
+	static const Mesos__TaskState states[] = {0, STATE(STARTING), STATE(RUNNING),
+						  STATE(RUNNING), STATE(FINISHED)};
+
+	life->sent[number] = true;
+	rig_update(&rig, "t", "t", states[number], number);
+}
+
+/* One life of a task; every store batch is written only when `write` says so. Returns
+ * false at the step after which the agent is to be killed. */
+static void first_life(struct life *life, uint64_t last_written, int steps)
+{
+	uint64_t written = last_written;
+
+	for (int step = 0; step < steps; step++) {
+		switch (step) {
+		case 0:
+			rig_run(&rig, "t", NULL, 1);
+			break;
+		case 1:
+			if (rig.container_count)
+				rig_container_started(&rig, "t", 42);
+			break;
+		case 2:
+			if (rig.container_count)
+				rig_subscribe(&rig, "t", 1);
+			break;
+		case 3:
+		case 5:
+		case 7:
+		case 9:
+			if (life->launched)
+				send_update(life, (step - 1) / 2);
+			break;
+		case 4:
+		case 6:
+		case 8:
+		case 10:
+			if (life->pending.len)
+				rig_ack_bytes(&rig, "t", life->pending);
+			break;
+		case 11:
+			if (rig.container_count)
+				rig_container_exited(&rig, "t", 0);
+			break;
+		}
+		/* All that was asked for so far, but never beyond the chosen ticket. */
+		rig_stored(&rig, written);
+	}
+}
+
+static void second_life(struct life *life)
+{
+	Mesos__Executor__Call *call = rig_call(&rig, "t", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+
+	rig.manual_store = false;
+	rig_start(&rig);
+	for (int i = 1; i <= UPDATES; i++) {
+		Mesos__Executor__Call__Update *update;
+
+		if (!life->sent[i] || life->acked[i])
+			continue;
+		update = rig_new(&rig, Mesos__Executor__Call__Update,
+				 mesos__executor__call__update__descriptor);
+		update->status =
+			rig_status(&rig, "t", i == UPDATES ? STATE(FINISHED) : STATE(RUNNING), i);
+		proto_push(&rig.arena, call->subscribe->n_unacknowledged_updates,
+			   call->subscribe->unacknowledged_updates, update);
+	}
+	if (life->launched)
+		proto_push(&rig.arena, call->subscribe->n_unacknowledged_tasks,
+			   call->subscribe->unacknowledged_tasks, rig_task(&rig, "t", NULL));
+	if (rig.container_count) {
+		rig_executor_call(&rig, call, 9);
+		rig_container_exited(&rig, "t", 0);
+	}
+	rig_reregister(&rig);
+	life->pending.len = 0;
+	rig_tick(&rig, 15 * SECOND);
+	for (int i = 0; i < 2 * UPDATES && life->pending.len; i++) {
+		ProtobufCBinaryData uuid = life->pending;
+
+		life->pending.len = 0;
+		rig_ack_bytes(&rig, "t", uuid);
+	}
+}
+
+static void crash(int steps, uint64_t written)
+{
+	struct life life = {0};
+	char at[64];
+
+	rig.manual_store = true;
+	rig.watch = watch;
+	rig.context = &life;
+	snprintf(at, sizeof(at), "step %d, written %d", steps, (int)written);
+	first_life(&life, written, steps);
+	rig_kill_agent(&rig);
+	second_life(&life);
+	for (int i = 1; i <= UPDATES; i++)
+		cr_assert(!life.acked[i] || life.delivered[i], "%s: update %d is lost", at, i);
+	cr_assert(!life.launched || life.over, "%s: the end of the task is lost", at);
+	rig_take(&rig);
+}
+
+Test(agent_recovery, a_crash_at_any_point_loses_nothing)
+{
+	for (int steps = 1; steps <= 12; steps++) {
+		for (uint64_t written = 1; written <= 16; written++) {
+			rig_free(&rig);
+			start();
+			crash(steps, written);
+		}
+	}
+}

@@ -1,0 +1,471 @@
+/* Tasks from launch to acknowledgement: the pipeline, kills, exits. */
+#include "agent_harness.h"
+
+#include <string.h>
+
+static struct rig rig;
+
+static void start(void)
+{
+	rig_init(&rig);
+	rig_start(&rig);
+	rig_register(&rig);
+}
+
+static void stop(void)
+{
+	rig_free(&rig);
+}
+
+TestSuite(agent_tasks, .init = start, .fini = stop);
+
+/* ---- the way of a task --------------------------------------------------- */
+
+Test(agent_tasks, command_task_runs_and_is_acknowledged)
+{
+	rig_run(&rig, "t", NULL, 1);
+	rig_expect(&rig, "launch t\n");
+	rig_container_started(&rig, "t", 42);
+	rig_expect(&rig, "");
+	rig_subscribe(&rig, "t", 7);
+	rig_expect(&rig, "event 7 SUBSCRIBED\nevent 7 LAUNCH t\nreply 200\n");
+	rig_update(&rig, "t", "t", STATE(STARTING), 1);
+	rig_expect(&rig, "send master StatusUpdateMessage t STARTING u1\n"
+			 "event 7 ACKNOWLEDGED t u1\nreply 202\n");
+	rig_update(&rig, "t", "t", STATE(RUNNING), 2);
+	rig_expect(&rig, "event 7 ACKNOWLEDGED t u2\nreply 202\n");
+	rig_ack(&rig, "t", 1);
+	rig_expect(&rig, "send master StatusUpdateMessage t RUNNING u2\n");
+	rig_update(&rig, "t", "t", STATE(FINISHED), 3);
+	rig_expect(&rig, "event 7 ACKNOWLEDGED t u3\nreply 202\n");
+	rig_ack(&rig, "t", 2);
+	rig_expect(&rig, "send master StatusUpdateMessage t FINISHED u3\n");
+	rig_ack(&rig, "t", 3);
+	rig_container_exited(&rig, "t", 0);
+	rig_expect(&rig, "end 7\n");
+	rig_run(&rig, "t", NULL, 1);
+	rig_expect(&rig, "launch t\n");
+}
+
+Test(agent_tasks, latest_state_runs_ahead_of_the_update)
+{
+	rig_running(&rig, "t", NULL, 1);
+	rig_update(&rig, "t", "t", STATE(RUNNING), 1);
+	rig_update(&rig, "t", "t", STATE(FINISHED), 2);
+	rig_take(&rig);
+	rig_tick(&rig, 10 * SECOND);
+	rig_expect(&rig, "send master StatusUpdateMessage t RUNNING u1 latest FINISHED\n");
+}
+
+Test(agent_tasks, nothing_is_seen_before_it_is_written)
+{
+	rig.checkpoint = true;
+	rig.manual_store = true;
+	rig_run(&rig, "t", NULL, 1);
+	rig_expect(&rig, "");
+	rig_stored(&rig, 2);
+	rig_expect(&rig, "launch t\n");
+	rig_container_started(&rig, "t", 42);
+	rig_subscribe(&rig, "t", 7);
+	rig_expect(&rig, "event 7 SUBSCRIBED\nevent 7 LAUNCH t\nreply 200\n");
+	rig_update(&rig, "t", "t", STATE(RUNNING), 1);
+	rig_expect(&rig, "reply 202\n");
+	rig_stored(&rig, 5);
+	rig_expect(&rig, "send master StatusUpdateMessage t RUNNING u1\n"
+			 "event 7 ACKNOWLEDGED t u1\n");
+	rig_run(&rig, "second", "e", 1);
+	rig_expect(&rig, "");
+	rig_kill(&rig, "second");
+	rig_expect(&rig, "");
+	rig_stored(&rig, 7);
+	rig_expect(&rig, "launch e\nsend master StatusUpdateMessage second KILLED "
+			 "TASK_KILLED_DURING_LAUNCH \"Killed before delivery to the executor\"\n");
+}
+
+Test(agent_tasks, store_keys_of_a_checkpointed_task)
+{
+	rig.checkpoint = true;
+	rig.show_store = true;
+	rig_run(&rig, "t", NULL, 1);
+	rig_expect(&rig, "store 2\n"
+			 "  +framework/F/info\n"
+			 "  -framework/F/pid\n"
+			 "  -collect//w/slaves/M-S0/frameworks/F\n"
+			 "  +executor/F/t/info\n"
+			 "  +executor/F/t/container\n"
+			 "  -collect//w/slaves/M-S0/frameworks/F/executors/t\n"
+			 "  +task/F/t/t\n"
+			 "launch t\n");
+	rig_container_started(&rig, "t", 42);
+	rig_expect(&rig, "store 3\n  +executor/F/t/process\n");
+	rig_subscribe(&rig, "t", 1);
+	rig_expect(&rig, "event 1 SUBSCRIBED\nevent 1 LAUNCH t\n"
+			 "store 4\n  +executor/F/t/channel\nreply 200\n");
+	rig_update(&rig, "t", "t", STATE(FINISHED), 1);
+	rig_expect(&rig, "store 5\n  +task/F/t/t\n  +update/F/t/0000000000000000\nreply 202\n"
+			 "send master StatusUpdateMessage t FINISHED u1\n"
+			 "event 1 ACKNOWLEDGED t u1\n");
+	rig_ack(&rig, "t", 1);
+	rig_expect(&rig, "store 6\n  -update/F/t/0000000000000000\n  -task/F/t/t\n");
+	rig_container_exited(&rig, "t", 0);
+	cr_assert(strstr(rig_take(&rig), "  -framework/F/info\n"));
+	for (size_t i = 0; i < rig.pair_count; i++)
+		cr_assert(str_has_prefix(rig.pairs[i].key, "agent/") ||
+				  str_has_prefix(rig.pairs[i].key, "collect/"),
+			  "%s", rig.pairs[i].key);
+}
+
+Test(agent_tasks, custom_executor_is_reused_in_order)
+{
+	rig_run(&rig, "a", "e", 1);
+	rig_run(&rig, "b", "e", 0);
+	rig_expect(&rig, "launch e\n");
+	rig_subscribe(&rig, "e", 1);
+	rig_expect(&rig, "event 1 SUBSCRIBED\nevent 1 LAUNCH a\nevent 1 LAUNCH b\nreply 200\n");
+	rig_run(&rig, "c", "e", 0);
+	rig_expect(&rig, "event 1 LAUNCH c\n");
+}
+
+Test(agent_tasks, tasks_wait_while_the_executor_is_away)
+{
+	struct agent_event closed = {.type = AGENT_STREAM_CLOSED, .stream_closed = {1}};
+
+	rig_running(&rig, "a", "e", 1);
+	rig_update(&rig, "e", "a", STATE(RUNNING), 1);
+	rig_take(&rig);
+	rig_step(&rig, &closed);
+	rig_run(&rig, "b", "e", 0);
+	rig_expect(&rig, "");
+	rig_subscribe(&rig, "e", 2);
+	rig_expect(&rig, "event 2 SUBSCRIBED\nevent 2 LAUNCH b\nreply 200\n");
+	rig_subscribe(&rig, "e", 3);
+	rig_expect(&rig, "end 2\n"
+			 "send master StatusUpdateMessage b LOST AGENT_RESTARTED "
+			 "\"Task launched during agent restart\"\n"
+			 "event 3 SUBSCRIBED\nreply 200\n");
+}
+
+/* ---- the pipeline (6.2) -------------------------------------------------- */
+
+#define LOST "send master StatusUpdateMessage x LOST "
+
+Test(agent_tasks, ignores_what_is_not_for_it)
+{
+	Mesos__TaskInfo *task = rig_task(&rig, "x", NULL);
+
+	task->agent_id->value = (char *)"other";
+	rig_run_task(&rig, task, 1);
+	rig_expect(&rig, "");
+	rig_run(&rig, "a/b", NULL, 1);
+	rig_expect(&rig, "");
+	rig_run(&rig, "..", NULL, 1);
+	rig_expect(&rig, "");
+}
+
+Test(agent_tasks, refuses_limits)
+{
+	Mesos__TaskInfo *task = rig_task(&rig, "x", NULL);
+	Mesos__TaskInfo__LimitsEntry *limit = rig_new(&rig, Mesos__TaskInfo__LimitsEntry,
+						      mesos__task_info__limits_entry__descriptor);
+
+	limit->key = (char *)"cpus";
+	proto_push(&rig.arena, task->n_limits, task->limits, limit);
+	rig_run_task(&rig, task, 1);
+	rig_expect(&rig, LOST "GC_ERROR \"CPU limits can only be set on tasks launched in Mesos "
+			      "containers when the agent has loaded the 'cgroups/cpu' "
+			      "isolator\"\n");
+}
+
+Test(agent_tasks, refuses_volumes_nobody_made)
+{
+	Mesos__TaskInfo *task = rig_task(&rig, "x", "e");
+	Mesos__Resource *resource = task->resources[0];
+	Mesos__Resource__ReservationInfo *reservation =
+		rig_new(&rig, Mesos__Resource__ReservationInfo,
+			mesos__resource__reservation_info__descriptor);
+
+	reservation->has_type = 1;
+	reservation->type = MESOS__RESOURCE__RESERVATION_INFO__TYPE__DYNAMIC;
+	reservation->role = (char *)"r";
+	proto_push(&rig.arena, resource->n_reservations, resource->reservations, reservation);
+	rig_run_task(&rig, task, 1);
+	rig_expect(&rig, LOST "RESOURCES_UNKNOWN \"The checkpointed resources being used by the "
+			      "task or task group are unknown to the agent\"\n"
+			      "send master ExitedExecutorMessage e -1\n");
+}
+
+Test(agent_tasks, refuses_a_second_executor_of_a_command_task)
+{
+	rig_running(&rig, "x", NULL, 1);
+	rig_update(&rig, "x", "x", STATE(FINISHED), 1);
+	rig_ack(&rig, "x", 1);
+	rig_take(&rig);
+	rig_run(&rig, "x", NULL, 1);
+	rig_expect(&rig, LOST "TASK_INVALID \"Cannot reuse an already existing executor for a "
+			      "command task\"\n");
+}
+
+Test(agent_tasks, launch_executor_must_fit)
+{
+	rig.aware = true;
+	rig_run(&rig, "x", "e", 0);
+	rig_expect(&rig, "send master StatusUpdateMessage x DROPPED EXECUTOR_TERMINATED \"No "
+			 "executor is expected to launch and there is none running\"\n");
+	rig.aware = false;
+	rig_running(&rig, "a", "f", 1);
+	rig_run(&rig, "y", "f", 1);
+	rig_expect(&rig, "send master StatusUpdateMessage y DROPPED EXECUTOR_TERMINATED \"Master "
+			 "wants to launch executor, but one already exists\"\n"
+			 "event 1 SHUTDOWN\n");
+	rig_run(&rig, "z", "f", 0);
+	rig_expect(&rig, "send master StatusUpdateMessage z DROPPED EXECUTOR_TERMINATED "
+			 "\"Executor terminating\"\n");
+}
+
+Test(agent_tasks, no_sandbox_drops_the_task)
+{
+	rig_run(&rig, "x", "e", 1);
+	rig_take(&rig);
+	rig_container_failed(&rig, "e", AGENT_STAGE_SANDBOX, "no such user");
+	const char *trace = rig_take(&rig);
+
+	cr_assert(str_has_prefix(trace, LOST "EXECUTOR_TERMINATED \"Failed to create executor "
+					     "directory '/w/slaves/M-S0/frameworks/F/executors/e/"
+					     "runs/"),
+		  "%s", trace);
+	cr_assert(strstr(trace, "': no such user\"\nsend master ExitedExecutorMessage e -1\n"),
+		  "%s", trace);
+}
+
+Test(agent_tasks, refuses_groups)
+{
+	Mesos__Internal__RunTaskGroupMessage *message =
+		rig_new(&rig, Mesos__Internal__RunTaskGroupMessage,
+			mesos__internal__run_task_group_message__descriptor);
+	Mesos__TaskInfo *task = rig_task(&rig, "x", "e");
+
+	message->framework = rig_new(&rig, Mesos__FrameworkInfo, mesos__framework_info__descriptor);
+	message->framework->user = message->framework->name = (char *)"u";
+	message->framework->id = rig_new(&rig, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	message->framework->id->value = (char *)RIG_FRAMEWORK;
+	message->executor = task->executor;
+	task->executor = NULL;
+	message->task_group =
+		rig_new(&rig, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
+	proto_push(&rig.arena, message->task_group->n_tasks, message->task_group->tasks, task);
+	message->has_launch_executor = message->launch_executor = 1;
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, LOST "TASK_GROUP_INVALID \"This agent does not run task groups\"\n"
+			      "send master ExitedExecutorMessage e -1\n");
+}
+
+/* ---- kills (6.4) --------------------------------------------------------- */
+
+Test(agent_tasks, kill_by_situation)
+{
+	rig_kill(&rig, "x");
+	rig_expect(&rig, "");
+	rig_running(&rig, "a", "e", 1);
+	rig_kill(&rig, "x");
+	rig_expect(&rig, LOST "EXECUTOR_TERMINATED \"Cannot find executor\"\n");
+	rig_kill(&rig, "a");
+	rig_expect(&rig, "event 1 KILL a\n");
+	rig_run(&rig, "q", NULL, 1);
+	rig_take(&rig);
+	rig_kill(&rig, "q");
+	rig_expect(&rig, "send master StatusUpdateMessage q KILLED TASK_KILLED_DURING_LAUNCH "
+			 "\"Killed before delivery to the executor\"\n");
+	rig_subscribe(&rig, "q", 2);
+	rig_expect(&rig, "event 2 SHUTDOWN\nreply 200\n");
+	rig_kill(&rig, "q");
+	rig_expect(&rig, "");
+}
+
+Test(agent_tasks, shutdown_has_a_grace_period)
+{
+	Mesos__Internal__ShutdownExecutorMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownExecutorMessage,
+			mesos__internal__shutdown_executor_message__descriptor);
+	Mesos__Executor__Call *ids = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+
+	rig_running(&rig, "a", "e", 1);
+	message->framework_id = ids->framework_id;
+	message->executor_id = ids->executor_id;
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, "event 1 SHUTDOWN\n");
+	rig_tick(&rig, 4 * SECOND);
+	rig_expect(&rig, "");
+	rig_tick(&rig, SECOND);
+	rig_expect(&rig, "destroy e\n");
+	rig_container_exited(&rig, "e", 9);
+	rig_expect(&rig, "end 1\n"
+			 "send master StatusUpdateMessage a FAILED EXECUTOR_TERMINATED "
+			 "\"Executor terminated\"\n"
+			 "send master ExitedExecutorMessage e 9\n");
+}
+
+Test(agent_tasks, framework_shutdown_is_silent)
+{
+	Mesos__Internal__ShutdownFrameworkMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownFrameworkMessage,
+			mesos__internal__shutdown_framework_message__descriptor);
+
+	rig_running(&rig, "a", "e", 1);
+	rig_update(&rig, "e", "a", STATE(RUNNING), 1);
+	rig_take(&rig);
+	message->framework_id =
+		rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)->framework_id;
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, "event 1 SHUTDOWN\n");
+	rig_update(&rig, "e", "a", STATE(KILLED), 2);
+	rig_expect(&rig, "reply 202\n");
+	rig_container_exited(&rig, "e", 0);
+	rig_expect(&rig, "end 1\nsend master ExitedExecutorMessage e 0\n");
+	rig_tick(&rig, 50 * SECOND);
+	rig_expect(&rig, "");
+}
+
+/* ---- exits (6.5) --------------------------------------------------------- */
+
+Test(agent_tasks, each_live_task_of_a_dead_executor_fails)
+{
+	rig_running(&rig, "a", "e", 1);
+	rig_run(&rig, "b", "e", 0);
+	rig_update(&rig, "e", "a", STATE(FINISHED), 1);
+	rig_take(&rig);
+	rig_container_exited(&rig, "e", 1280);
+	rig_expect(&rig, "end 1\n"
+			 "send master StatusUpdateMessage b FAILED EXECUTOR_TERMINATED "
+			 "\"Executor terminated\"\n"
+			 "send master ExitedExecutorMessage e 1280\n");
+}
+
+Test(agent_tasks, executor_that_never_comes)
+{
+	rig_run(&rig, "a", "e", 1);
+	rig_take(&rig);
+	rig_tick(&rig, MINUTE);
+	rig_expect(&rig, "destroy e\n");
+	rig_container_exited(&rig, "e", 9);
+	rig_expect(&rig, "send master StatusUpdateMessage a FAILED EXECUTOR_REGISTRATION_TIMEOUT "
+			 "\"Executor did not register within 1mins\"\n"
+			 "send master ExitedExecutorMessage e 9\n");
+}
+
+Test(agent_tasks, launch_that_fails)
+{
+	rig_run(&rig, "t", NULL, 1);
+	rig_take(&rig);
+	rig_container_failed(&rig, "t", AGENT_STAGE_LAUNCH, "Failed to fetch all URIs");
+	rig_expect(&rig, "send master StatusUpdateMessage t FAILED CONTAINER_LAUNCH_FAILED "
+			 "\"Failed to launch container: Failed to fetch all URIs\"\n");
+}
+
+Test(agent_tasks, unknown_container_is_destroyed)
+{
+	struct agent_event event = {.type = AGENT_CONTAINER_STARTED,
+				    .container_started = {"nobody", 1, 1}};
+
+	rig_step(&rig, &event);
+	rig_expect(&rig, "destroy nobody\n");
+}
+
+/* ---- resources ----------------------------------------------------------- */
+
+struct gauge {
+	const char *name;
+	double value;
+};
+
+static void pick(void *context, const char *name, double value)
+{
+	struct gauge *gauge = context;
+
+	if (strcmp(name, gauge->name) == 0)
+		gauge->value = value;
+}
+
+static double metric(const char *name)
+{
+	struct gauge gauge = {name, -1};
+
+	agent_each_metric(rig.agent, pick, &gauge);
+	return gauge.value;
+}
+
+Test(agent_tasks, resources_are_used_until_the_terminal_update)
+{
+	rig_running(&rig, "a", "e", 1);
+	cr_assert_float_eq(metric("slave/cpus_used"), 1.5, 1e-9);
+	cr_assert_float_eq(metric("slave/cpus_total"), 4, 1e-9);
+	cr_assert_float_eq(metric("slave/tasks_staging"), 1, 1e-9);
+	rig_update(&rig, "e", "a", STATE(FINISHED), 1);
+	cr_assert_float_eq(metric("slave/cpus_used"), 0.5, 1e-9);
+	cr_assert_float_eq(metric("slave/tasks_finished"), 1, 1e-9);
+	rig_ack(&rig, "a", 1);
+	rig_container_exited(&rig, "e", 0);
+	cr_assert_float_eq(metric("slave/cpus_used"), 0, 1e-9);
+	cr_assert_float_eq(metric("slave/frameworks_active"), 0, 1e-9);
+}
+
+Test(agent_tasks, state_has_the_shape_of_mesos)
+{
+	static const char *const parts[] = {
+		"\"id\":\"M-S0\",\"pid\":\"slave(1)@10.0.0.2:5051\",\"hostname\":\"host\"",
+		"\"reserved_resources\":{}",
+		"\"resource_providers\":[],\"attributes\":{}",
+		"\"frameworks\":[{\"id\":\"F\",\"name\":\"test\",\"user\":\"nobody\","
+		"\"failover_timeout\":0.0,\"checkpoint\":false,\"hostname\":\"\",\"role\":\"*\","
+		"\"executors\":[{\"id\":\"t\",\"name\":\"Command Executor (Task: t) (Command: sh "
+		"-c 'true')\",\"source\":\"t\",\"container\":\"",
+		"\"directory\":\"/w/slaves/M-S0/frameworks/F/executors/t/runs/",
+		"\"tasks\":[{\"id\":\"t\",\"name\":\"t\",\"framework_id\":\"F\","
+		"\"executor_id\":\"\",\"slave_id\":\"M-S0\",\"state\":\"TASK_RUNNING\"",
+		"\"statuses\":[{\"state\":\"TASK_RUNNING\",\"timestamp\":",
+		"\"container_status\":{\"container_id\":{\"value\":\"",
+		"\"network_infos\":[{\"ip_addresses\":[{\"protocol\":\"IPv4\","
+		"\"ip_address\":\"10.0.0.2\"}]}]",
+		"\"queued_tasks\":[],\"completed_tasks\":[]}],\"completed_executors\":[]}]",
+		"\"completed_frameworks\":[]}",
+	};
+	struct buf json = BUF_INIT;
+	struct json_writer w;
+	const char *at;
+
+	rig_running(&rig, "t", NULL, 1);
+	rig_update(&rig, "t", "t", STATE(RUNNING), 1);
+	jw_init(&w, &json);
+	jw_begin_object(&w);
+	agent_write_state(rig.agent, &w);
+	jw_end_object(&w);
+	at = json.data;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		at = strstr(at, parts[i]);
+		cr_assert(at, "%s is not in %s", parts[i], json.data);
+	}
+	buf_free(&json);
+}
+
+static bool resolves(const char *path, const char *to)
+{
+	char *real = NULL;
+	bool ok = agent_resolve_path(rig.agent, path, &real);
+	bool same = to ? ok && strcmp(real, to) == 0 : !ok;
+
+	free(real);
+	return same;
+}
+
+Test(agent_tasks, paths_of_sandboxes_only)
+{
+	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/stdout",
+			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/latest/stdout"));
+	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/c",
+			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/c"));
+	cr_assert(resolves("/frameworks/F/executors/e/runs", NULL));
+	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/../../../../../x", NULL));
+	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/../../../..", NULL));
+	cr_assert(resolves("/w/meta", NULL));
+	cr_assert(resolves("/etc/passwd", NULL));
+	cr_assert(resolves("", NULL));
+}
