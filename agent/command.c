@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* ExecutorInfo.source is still read */
-
 #define SHOWN_MAX 15 /* longer commands are cut to SHOWN_CUT characters */
 #define SHOWN_CUT 12
 

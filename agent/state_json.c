@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* v0 shapes show what v1 hides */
-
 /* ---- resources ----------------------------------------------------------- */
 
 static void write_model(const struct agent *agent, const char *key, size_t count,
