@@ -56,7 +56,8 @@ decode_subscribe(struct arena *arena, const struct buf *bytes, bool *force, stru
 Mesos__Scheduler__Call *proto_call_from_v0(struct arena *arena, const void *data, size_t len,
 					   bool *force, struct err *err)
 {
-	struct wire in = {data, (const uint8_t *)data + len};
+	const uint8_t *start = data ? data : (const uint8_t *)"";
+	struct wire in = {start, start + len};
 	struct buf rest = BUF_INIT, subscribe = BUF_INIT;
 	Mesos__Scheduler__Call *call = NULL;
 	bool subscribes = false;
