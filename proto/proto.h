@@ -58,7 +58,7 @@ void proto_pack(const void *message, struct buf *out);
 
 /* Whether an optional string or message field is set, as opposed to absent or
  * showing its default: PROTO_HAS(resource, role, mesos__resource__role__default_value). */
-#define PROTO_HAS(message, field, default_value) \
+#define PROTO_HAS(message, field, default_value)                                                   \
 	((message)->field && (const void *)(message)->field != (const void *)(default_value))
 
 /* A deep copy: on the heap (release with proto_free), or in the arena. NULL for
@@ -112,7 +112,7 @@ void *proto_make(struct arena *arena, const ProtobufCMessageDescriptor *type);
  * must be empty, or made by this function, proto_unpack(), proto_copy_to() or
  * json_to_proto(): its room follows from the count. */
 void proto_push_(struct arena *arena, size_t *count, void ***items, void *item);
-#define proto_push(arena, count, items, item) \
+#define proto_push(arena, count, items, item)                                                      \
 	proto_push_((arena), &(count), (void ***)&(items), (item))
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef PROTO_RESOURCE_INTERNAL_H
 #define PROTO_RESOURCE_INTERNAL_H
 
-#include "base/list.h"
 #include "base/table.h"
 #include "proto/resources.h"
 

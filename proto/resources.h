@@ -21,7 +21,7 @@
 #define RESOURCE_SCALAR_MAX 9e12
 
 struct resource_shapes; /* interned metadata; one per core */
-struct resource_shape;  /* name, type, allocation role, reservations, disk, ... */
+struct resource_shape;	/* name, type, allocation role, reservations, disk, ... */
 
 struct resource_shapes *resource_shapes_create(void);
 void resource_shapes_destroy(struct resource_shapes *shapes); /* after all collections */
@@ -33,16 +33,16 @@ void resource_shapes_collect(struct resource_shapes *shapes);
 
 struct resource_range {
 	uint64_t begin; /* inclusive */
-	uint64_t end;   /* inclusive */
+	uint64_t end;	/* inclusive */
 };
 
 struct resource_piece {
 	const struct resource_shape *shape;
-	int64_t milli; /* SCALAR: thousandths */
+	int64_t milli;		       /* SCALAR: thousandths */
 	struct resource_range *ranges; /* RANGES: ascending, coalesced */
-	char **items;                  /* SET */
-	uint32_t count;                /* of ranges or items */
-	uint32_t shares;               /* shared volume: how many copies; else 1 */
+	char **items;		       /* SET */
+	uint32_t count;		       /* of ranges or items */
+	uint32_t shares;	       /* shared volume: how many copies; else 1 */
 };
 
 struct resources {
@@ -56,9 +56,10 @@ struct resources {
 /* -- metadata of a shape -- */
 const char *resource_shape_name(const struct resource_shape *shape);
 Mesos__Value__Type resource_shape_type(const struct resource_shape *shape);
-const char *resource_shape_role(const struct resource_shape *shape); /* of the last reservation; "*" if none */
+const char *
+resource_shape_role(const struct resource_shape *shape); /* of the last reservation; "*" if none */
 const char *resource_shape_allocation_role(const struct resource_shape *shape); /* NULL if none */
-size_t resource_shape_reservations(const struct resource_shape *shape); /* 0 = unreserved */
+size_t resource_shape_reservations(const struct resource_shape *shape);		/* 0 = unreserved */
 bool resource_shape_dynamic(const struct resource_shape *shape); /* dynamically reserved */
 bool resource_shape_revocable(const struct resource_shape *shape);
 bool resource_shape_shared(const struct resource_shape *shape);
@@ -66,7 +67,8 @@ const char *resource_shape_persistence(const struct resource_shape *shape); /* N
 /* Whether the algebra takes them for the same: equal but for the volume of a disk and the
  * principal of a persistence. */
 bool resource_shape_same(const struct resource_shape *a, const struct resource_shape *b);
-const Mesos__Resource *resource_shape_message(const struct resource_shape *shape); /* value unset; post-refinement */
+const Mesos__Resource *
+resource_shape_message(const struct resource_shape *shape); /* value unset; post-refinement */
 
 /* -- from and to messages -- */
 
@@ -104,7 +106,8 @@ int resources_parse(struct resource_shapes *shapes, const char *text, const char
 /* -- algebra -- */
 void resources_free(struct resources *r);
 void resources_clear(struct resources *r);
-void resources_copy(struct resources *to, const struct resources *from); /* `to` uninitialised or empty */
+void resources_copy(struct resources *to,
+		    const struct resources *from); /* `to` uninitialised or empty */
 void resources_add(struct resources *to, const struct resources *more);
 void resources_add_piece(struct resources *to, const struct resource_piece *piece);
 /* What is not there is ignored; nothing gets negative. */
