@@ -504,10 +504,10 @@ static const struct {
 	{"[{" CPU ",\"provider_id\":{\"value\":\"p\"}}]", '>', "cpus:1", "no"},
 	/* Labels of a reservation: their order does not matter. */
 	{"[{" CPU ",\"role\":\"r\",\"reservation\":{\"labels\":{\"labels\":[{\"key\":\"a\"},{"
-		  "\"key\":\"b\"}]}}}]",
+	 "\"key\":\"b\"}]}}}]",
 	 '>',
 	 "[{" CPU ",\"role\":\"r\",\"reservation\":{\"labels\":{\"labels\":[{\"key\":\"b\"},{"
-		  "\"key\":\"a\"}]}}}]",
+	 "\"key\":\"a\"}]}}}]",
 	 "yes"},
 	{"[{" CPU ",\"role\":\"r\",\"reservation\":{\"principal\":\"\"}}]", '>',
 	 "[{" CPU ",\"role\":\"r\",\"reservation\":{}}]", "no"},
