@@ -133,14 +133,16 @@ Test(agent_environment, the_commands_own_wins)
 	cr_assert_str_eq(name, "/bin/mesita 0 executor");
 }
 
-Test(agent_environment, user_by_flag_framework_and_command)
+Test(agent_environment, no_user_without_the_flag)
+{
+	launch(rig_task(&rig, "a", NULL));
+	cr_assert_str_eq(user, "(none)");
+}
+
+Test(agent_environment, user_of_the_framework_or_the_command)
 {
 	Mesos__TaskInfo *task = rig_task(&rig, "b", NULL);
 
-	launch(rig_task(&rig, "a", NULL));
-	cr_assert_str_eq(user, "(none)");
-	rig_kill_agent(&rig);
-	rig.pair_count = 0;
 	rig.options.switch_user = true;
 	launch(rig_task(&rig, "a", NULL));
 	cr_assert_str_eq(user, "nobody");

@@ -205,7 +205,7 @@ static bool starts_with(const char *policy, const char *resources, const char *h
 	bool ok;
 
 	rig_kill_agent(&rig);
-	resources_clear(&rig.total);
+	resources_free(&rig.total);
 	cr_assert_eq(resources_parse(rig.options.shapes, resources, "*", &rig.total, &err), 0);
 	rig.options.reconfiguration_policy = policy;
 	rig.options.hostname = hostname;
