@@ -12,11 +12,13 @@
 #include "net/client.h"
 
 #define EXECUTOR_PATH "/slave(1)/api/v1/executor"
-#define RETRY_MS 1000 /* of a first subscription, as Mesos' built-in executors */
+#define RETRY_MS 1000		/* of a first subscription, as Mesos' built-in executors */
+#define FIRST_WAIT (1 * MINUTE) /* an agent that never answers is gone */
 
 struct pending_update {
 	struct list link;
 	Mesos__Executor__Call__Update *update; /* heap */
+	bool told;			       /* to the agent, on the present connection */
 };
 
 struct pending_task {
@@ -35,21 +37,22 @@ struct executor_driver {
 	char *executor_id;
 	bool checkpoint;
 	int64_t recovery_timeout; /* ns */
-	int64_t backoff_max;      /* ns */
+	int64_t backoff_max;	  /* ns */
 	struct http_client *stream;
 	struct http_client *calls;
-	uv_timer_t retry;
-	uv_timer_t give_up; /* the recovery timeout */
+	uv_timer_t retry;   /* of the subscription; while subscribed: of updates */
+	uv_timer_t give_up; /* runs while not subscribed */
 	struct list updates;
 	struct list tasks;
 	size_t update_count;
-	bool subscribed;      /* now */
+	bool subscribed; /* now */
 	bool ever_subscribed;
-	bool over;            /* SHUTDOWN or failure was told */
+	bool over; /* SHUTDOWN or failure was told */
 	int open_handles;
 };
 
 static void subscribe(struct executor_driver *d);
+static void send_updates(struct executor_driver *d);
 
 /* ---- the end ------------------------------------------------------------- */
 
@@ -67,6 +70,10 @@ static void tell_shutdown(struct executor_driver *d)
 
 static void drop_connections(struct executor_driver *d)
 {
+	struct pending_update *u, *next;
+
+	list_for_each (u, next, &d->updates, link)
+		u->told = false;
 	if (d->stream)
 		http_client_close(d->stream);
 	if (d->calls)
@@ -84,10 +91,16 @@ static void give_up_cb(uv_timer_t *timer)
 {
 	struct executor_driver *d = timer->data;
 
-	log_warning("the agent did not come back within the recovery timeout");
+	log_warning(d->ever_subscribed ? "the agent did not come back within the recovery timeout"
+				       : "the agent does not take our subscription");
 	uv_timer_stop(&d->retry);
 	drop_connections(d);
 	tell_shutdown(d);
+}
+
+static void wait_at_most(struct executor_driver *d, int64_t time)
+{
+	uv_timer_start(&d->give_up, give_up_cb, (uint64_t)(time / MILLISECOND), 0);
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -129,35 +142,52 @@ static void remember_task(struct executor_driver *d, const Mesos__TaskInfo *task
 	list_append(&d->tasks, &t->link);
 }
 
-static void take_event(struct executor_driver *d, const Mesos__Executor__Event *event)
+static void take_subscribed(struct executor_driver *d)
+{
+	d->subscribed = d->ever_subscribed = true;
+	uv_timer_stop(&d->give_up);
+	/* Those that were made since the subscription was sent. */
+	send_updates(d);
+}
+
+static void remember_group(struct executor_driver *d, const Mesos__Executor__Event__LaunchGroup *l)
+{
+	for (size_t i = 0; i < l->task_group->n_tasks; i++)
+		remember_task(d, l->task_group->tasks[i]);
+}
+
+/* Notes what the driver itself has to know; false: not for the owner. */
+static bool note_event(struct executor_driver *d, const Mesos__Executor__Event *event)
 {
 	switch (event->type) {
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
-		d->subscribed = d->ever_subscribed = true;
-		uv_timer_stop(&d->give_up);
+		take_subscribed(d);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
-		if (event->launch)
-			remember_task(d, event->launch->task);
+		if (!event->launch)
+			return false;
+		remember_task(d, event->launch->task);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP:
-		for (size_t i = 0; event->launch_group && i < event->launch_group->task_group->n_tasks;
-		     i++)
-			remember_task(d, event->launch_group->task_group->tasks[i]);
+		if (!event->launch_group)
+			return false;
+		remember_group(d, event->launch_group);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
 		if (!event->acknowledged)
-			return;
+			return false;
 		forget_task(d, event->acknowledged->task_id->value);
 		forget_update(d, &event->acknowledged->uuid);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
 		tell_shutdown(d);
-		return;
+		return false;
+	case MESOS__EXECUTOR__EVENT__TYPE__HEARTBEAT:
+		return false;
 	default:
 		break;
 	}
-	d->handlers.event(d->context, event);
+	return true;
 }
 
 static void record_cb(void *context, struct slice record)
@@ -170,10 +200,10 @@ static void record_cb(void *context, struct slice record)
 	arena_init(&arena);
 	event = proto_unpack(&mesos__executor__event__descriptor, &arena, record.data, record.len,
 			     &err);
-	if (event)
-		take_event(d, event);
-	else
+	if (!event)
 		log_warning("dropped an event that does not parse: %s", err.text);
+	else if (note_event(d, event))
+		d->handlers.event(d->context, event);
 	arena_free(&arena);
 }
 
@@ -207,8 +237,7 @@ static void ended_cb(void *context, const char *why)
 			tell_shutdown(d);
 			return;
 		}
-		uv_timer_start(&d->give_up, give_up_cb,
-			       (uint64_t)(d->recovery_timeout / MILLISECOND), 0);
+		wait_at_most(d, d->recovery_timeout);
 	}
 	if (d->ever_subscribed)
 		pause = (int64_t)((double)d->backoff_max * rng_unit(d->rng));
@@ -238,11 +267,14 @@ static void fill_unacknowledged(struct executor_driver *d, struct arena *arena,
 	struct pending_update *u, *next_u;
 	struct pending_task *t, *next_t;
 
-	list_for_each (u, next_u, &d->updates, link)
+	list_for_each (u, next_u, &d->updates, link) {
+		u->told = true;
 		proto_push(arena, body->n_unacknowledged_updates, body->unacknowledged_updates,
 			   u->update);
+	}
 	list_for_each (t, next_t, &d->tasks, link)
-		proto_push(arena, body->n_unacknowledged_tasks, body->unacknowledged_tasks, t->task);
+		proto_push(arena, body->n_unacknowledged_tasks, body->unacknowledged_tasks,
+			   t->task);
 }
 
 static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
@@ -270,14 +302,27 @@ static void subscribe(struct executor_driver *d)
 	arena_free(&arena);
 }
 
-/* What an answer says does not matter: updates are repeated at the next
- * subscription until they are acknowledged, messages are best effort. */
+static void retry_updates_cb(uv_timer_t *timer)
+{
+	struct executor_driver *d = timer->data;
+	struct pending_update *u, *next;
+
+	list_for_each (u, next, &d->updates, link)
+		u->told = false;
+	send_updates(d);
+}
+
+/* An update that did not get through is repeated as long as the subscription lasts (the
+ * agent knows repeated ones by their uuid), messages are best effort. */
 static void answered_cb(void *context, const struct http_answer *answer)
 {
-	(void)context;
+	struct executor_driver *d = context;
+
 	if (answer->status >= 300)
 		log_warning("the agent refused a call (%d): %.*s", answer->status,
 			    (int)answer->body.len, answer->body.data);
+	if ((answer->status == 0 || answer->status >= 500) && d->subscribed)
+		uv_timer_start(&d->retry, retry_updates_cb, RETRY_MS, 0);
 }
 
 static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
@@ -288,22 +333,40 @@ static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
 		return;
 	proto_pack(call, &bytes);
 	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len, 0,
-			 answered_cb, NULL);
+			 answered_cb, d);
 	buf_free(&bytes);
+}
+
+static void send_updates(struct executor_driver *d)
+{
+	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
+	Mesos__FrameworkID framework_id;
+	Mesos__ExecutorID executor_id;
+	struct pending_update *u, *next;
+
+	if (!d->subscribed)
+		return;
+	fill_ids(d, &call, &framework_id, &executor_id);
+	call.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
+	list_for_each (u, next, &d->updates, link) {
+		if (u->told)
+			continue;
+		u->told = true;
+		call.update = u->update;
+		send_call(d, &call);
+	}
 }
 
 void executor_driver_update(struct executor_driver *d, const Mesos__TaskStatus *status)
 {
-	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
 	Mesos__Executor__Call__Update body = MESOS__EXECUTOR__CALL__UPDATE__INIT;
 	Mesos__TaskStatus filled = *status;
-	Mesos__FrameworkID framework_id;
-	Mesos__ExecutorID executor_id;
+	Mesos__ExecutorID executor_id = MESOS__EXECUTOR_ID__INIT;
 	struct pending_update *pending = xcalloc(1, sizeof(*pending));
 	uint8_t uuid[UUID_BYTES];
 
 	uuid_make(d->rng, uuid);
-	fill_ids(d, &call, &framework_id, &executor_id);
+	executor_id.value = d->executor_id;
 	filled.executor_id = &executor_id;
 	filled.has_uuid = 1;
 	filled.uuid = (ProtobufCBinaryData){sizeof(uuid), uuid};
@@ -315,9 +378,7 @@ void executor_driver_update(struct executor_driver *d, const Mesos__TaskStatus *
 	pending->update = proto_copy(&body);
 	list_append(&d->updates, &pending->link);
 	d->update_count++;
-	call.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
-	call.update = &body;
-	send_call(d, &call);
+	send_updates(d);
 }
 
 void executor_driver_message(struct executor_driver *d, const void *data, size_t len)
@@ -339,6 +400,11 @@ size_t executor_driver_unacknowledged(const struct executor_driver *d)
 	return d->update_count;
 }
 
+bool executor_driver_connected(const struct executor_driver *d)
+{
+	return d->subscribed;
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 static int64_t duration_from(const char *variable, int64_t preset)
@@ -358,12 +424,13 @@ static int read_environment(struct executor_driver *d, struct err *err)
 	const char *checkpoint = getenv("MESOS_CHECKPOINT");
 
 	if (!endpoint || !framework_id || !executor_id)
-		return err_set(err, ERR_INVALID,
-			       "expecting '%s' to be set in the environment: an executor is started "
-			       "by an agent",
-			       !endpoint	    ? "MESOS_AGENT_ENDPOINT"
-			       : !framework_id ? "MESOS_FRAMEWORK_ID"
-					       : "MESOS_EXECUTOR_ID");
+		return err_set(
+			err, ERR_INVALID,
+			"expecting '%s' to be set in the environment: an executor is started "
+			"by an agent",
+			!endpoint	? "MESOS_AGENT_ENDPOINT"
+			: !framework_id ? "MESOS_FRAMEWORK_ID"
+					: "MESOS_EXECUTOR_ID");
 	d->framework_id = xstrdup(framework_id);
 	d->executor_id = xstrdup(executor_id);
 	d->checkpoint = checkpoint && !strcmp(checkpoint, "1");
@@ -412,6 +479,8 @@ int executor_driver_create(uv_loop_t *loop, struct rng *rng,
 	uv_timer_init(loop, &d->retry);
 	uv_timer_init(loop, &d->give_up);
 	d->retry.data = d->give_up.data = d;
+	wait_at_most(d, d->checkpoint && d->recovery_timeout > FIRST_WAIT ? d->recovery_timeout
+									  : FIRST_WAIT);
 	subscribe(d);
 	*out = d;
 	return 0;
@@ -427,6 +496,8 @@ static void closed_cb(uv_handle_t *handle)
 
 void executor_driver_close(struct executor_driver *d)
 {
+	if (d->open_handles)
+		return;
 	d->over = true;
 	drop_connections(d);
 	d->open_handles = 2;

@@ -2,12 +2,15 @@
  *
  * Subscribes at the agent that the environment names, sends updates and keeps them
  * until the agent acknowledged them, and comes back after a lost connection with
- * what is unacknowledged (spec/agent.md 2.3, 2.6). Without checkpointing a lost
- * agent means SHUTDOWN at once; with it, after MESOS_RECOVERY_TIMEOUT.
+ * what is unacknowledged. Without checkpointing a lost agent means SHUTDOWN at once;
+ * with it, after MESOS_RECOVERY_TIMEOUT. An agent that never takes the subscription
+ * means SHUTDOWN after a minute (or the recovery timeout if that is longer).
  */
 #ifndef CLIENT_EXECUTOR_H
 #define CLIENT_EXECUTOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <uv.h>
 
 #include "base/err.h"
@@ -30,11 +33,14 @@ struct executor_handlers {
 int executor_driver_create(uv_loop_t *loop, struct rng *rng,
 			   const struct executor_handlers *handlers, void *context,
 			   struct executor_driver **out, struct err *err);
+/* No more callbacks, may be called inside one; frees itself from the loop. */
 void executor_driver_close(struct executor_driver *driver);
 
 /* Fills in uuid, timestamp, source and executor_id; sends; remembers. */
 void executor_driver_update(struct executor_driver *driver, const Mesos__TaskStatus *status);
 void executor_driver_message(struct executor_driver *driver, const void *data, size_t len);
+/* Whether there is a subscription now, so that acknowledgements can come. */
+bool executor_driver_connected(const struct executor_driver *driver);
 /* Updates that the agent has not acknowledged. */
 size_t executor_driver_unacknowledged(const struct executor_driver *driver);
 

@@ -16,6 +16,8 @@
 #define SCHEDULER_PATH "/api/v1/scheduler"
 #define RETRY_FIRST_MS 100 /* a master that restarts is back in a blink */
 #define RETRY_LAST_MS 5000
+#define TEARDOWN_TIMEOUT_MS 5000
+#define SILENCE_BEATS 5 /* missing heartbeats after which the master is taken for gone */
 
 /* A call whose answer is awaited. */
 struct sent_call {
@@ -26,8 +28,11 @@ struct sent_call {
 
 struct scheduler_driver {
 	uv_loop_t *loop;
-	uv_timer_t retry;
-	char *host;
+	uv_timer_t retry;   /* also carries out what must not run inside a call */
+	uv_timer_t silence; /* restarted by every record */
+	char *first_host;   /* as given */
+	int first_port;
+	char *host; /* where redirects led */
 	int port;
 	Mesos__FrameworkInfo *info; /* heap; id set once known */
 	struct scheduler_handlers handlers;
@@ -35,14 +40,18 @@ struct scheduler_driver {
 	struct http_client *stream; /* NULL while waiting */
 	struct http_client *calls;
 	struct list sent; /* struct sent_call of `calls` */
-	char *stream_id; /* heap; NULL while not subscribed */
+	char *stream_id;  /* heap; NULL without a stream */
+	bool subscribed;  /* SUBSCRIBED came on this stream */
 	int pause_ms;
-	bool failed;
+	bool failed; /* does nothing more */
 	bool closed;
-	void (*torn_down)(void *context);
+	int open_handles;
+	void (*torn_down)(void *context); /* set while TEARDOWN is under way */
 };
 
 static void subscribe(struct scheduler_driver *d);
+
+/* ---- the end of a connection --------------------------------------------- */
 
 static void drop_connections(struct scheduler_driver *d)
 {
@@ -59,26 +68,75 @@ static void drop_connections(struct scheduler_driver *d)
 	d->stream = d->calls = NULL;
 	free(d->stream_id);
 	d->stream_id = NULL;
+	d->subscribed = false;
+	uv_timer_stop(&d->silence);
+}
+
+static void finish_teardown(struct scheduler_driver *d)
+{
+	void (*done)(void *context) = d->torn_down;
+
+	d->torn_down = NULL;
+	d->failed = true;
+	uv_timer_stop(&d->retry);
+	drop_connections(d);
+	done(d->context);
 }
 
 static void retry_cb(uv_timer_t *timer)
 {
-	subscribe(timer->data);
+	struct scheduler_driver *d = timer->data;
+
+	if (d->torn_down)
+		finish_teardown(d);
+	else
+		subscribe(d);
 }
 
-static void retry_later(struct scheduler_driver *d)
+/* The subscription, or the try to get one, came to nothing. */
+static void connection_lost(struct scheduler_driver *d, const char *why)
 {
+	bool was_subscribed = d->subscribed;
+
+	if (d->failed || d->closed)
+		return;
+	if (d->torn_down) {
+		finish_teardown(d);
+		return;
+	}
 	drop_connections(d);
 	uv_timer_start(&d->retry, retry_cb, (uint64_t)d->pause_ms, 0);
 	d->pause_ms = d->pause_ms * 2 > RETRY_LAST_MS ? RETRY_LAST_MS : d->pause_ms * 2;
+	if (was_subscribed)
+		d->handlers.disconnected(d->context, why);
+	else if (d->handlers.unreachable)
+		d->handlers.unreachable(d->context, why);
+}
+
+static void silence_cb(uv_timer_t *timer)
+{
+	connection_lost(timer->data, "no heartbeat from the master");
 }
 
 static void fail(struct scheduler_driver *d, const char *why)
 {
 	if (d->failed)
 		return;
+	if (d->torn_down) {
+		finish_teardown(d);
+		return;
+	}
 	d->failed = true;
 	d->handlers.failed(d->context, why);
+}
+
+/* ---- incoming ------------------------------------------------------------ */
+
+static void go_to(struct scheduler_driver *d, char *host, int port)
+{
+	free(d->host);
+	d->host = host;
+	d->port = port;
 }
 
 /* The leader is elsewhere. */
@@ -88,37 +146,71 @@ static void follow(struct scheduler_driver *d, const char *location)
 	char *host;
 	int port;
 
-	if (address_parse(location, 5050, &host, &port, &err) == 0) {
-		free(d->host);
-		d->host = host;
-		d->port = port;
-	}
+	if (address_parse(location, 5050, &host, &port, &err) < 0)
+		log_warning("the master redirects to nowhere: %s", err.text);
+	else
+		go_to(d, host, port);
 }
 
 static void opened_cb(void *context, const struct http_answer *answer)
 {
 	struct scheduler_driver *d = context;
+	char *why;
 
-	if (answer->status == 200) {
+	switch (answer->status) {
+	case 0: /* `ended` says why; who redirected us may know a better leader now */
+		go_to(d, xstrdup(d->first_host), d->first_port);
+		return;
+	case 503: /* not ready yet */
+		return;
+	case 200:
 		free(d->stream_id);
 		d->stream_id = xstrdup(answer->stream_id);
-	} else if (answer->status == 307) {
+		return;
+	case 302:
+	case 307:
+	case 308:
 		follow(d, answer->location);
-	} else if (answer->status >= 400 && answer->status != 503) {
-		char *why = xprintf("the master refused the subscription (%d): %.*s",
-				    answer->status, (int)answer->body.len, answer->body.data);
-
+		return;
+	default:
+		why = xprintf("the master %s:%d refused the subscription (%d): %.*s", d->host,
+			      d->port, answer->status, (int)answer->body.len, answer->body.data);
 		fail(d, why);
 		free(why);
 	}
 }
 
-static void remember_id(struct scheduler_driver *d, const Mesos__Scheduler__Event__Subscribed *s)
+static void take_subscribed(struct scheduler_driver *d,
+			    const Mesos__Scheduler__Event__Subscribed *subscribed)
 {
+	double beat = subscribed->heartbeat_interval_seconds;
+
+	d->subscribed = true;
 	d->pause_ms = RETRY_FIRST_MS;
-	if (d->info->id)
+	if (!d->info->id)
+		d->info->id = proto_copy(subscribed->framework_id);
+	if (beat > 0 && beat < 1e6)
+		uv_timer_start(&d->silence, silence_cb, (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
+			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1);
+}
+
+static void take_event(struct scheduler_driver *d, const Mesos__Scheduler__Event *event)
+{
+	switch (event->type) {
+	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
+		fail(d, event->error ? event->error->message : "the master sent an error");
 		return;
-	d->info->id = proto_copy(s->framework_id);
+	case MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT:
+		return;
+	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
+		if (!event->subscribed)
+			return;
+		take_subscribed(d, event->subscribed);
+		break;
+	default:
+		break;
+	}
+	d->handlers.event(d->context, event);
 }
 
 static void record_cb(void *context, struct slice record)
@@ -128,32 +220,26 @@ static void record_cb(void *context, struct slice record)
 	struct err err;
 	Mesos__Scheduler__Event *event;
 
+	if (d->failed)
+		return;
+	if (uv_is_active((uv_handle_t *)&d->silence))
+		uv_timer_again(&d->silence);
 	arena_init(&arena);
 	event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, record.data, record.len,
 			     &err);
-	if (!event) {
+	if (event)
+		take_event(d, event);
+	else
 		log_warning("dropped an event that does not parse: %s", err.text);
-	} else if (event->type == MESOS__SCHEDULER__EVENT__TYPE__ERROR) {
-		fail(d, event->error ? event->error->message : "the master sent an error");
-	} else if (event->type != MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT) {
-		if (event->subscribed)
-			remember_id(d, event->subscribed);
-		d->handlers.event(d->context, event);
-	}
 	arena_free(&arena);
 }
 
 static void ended_cb(void *context, const char *why)
 {
-	struct scheduler_driver *d = context;
-	bool was_subscribed = d->stream_id != NULL;
-
-	if (d->failed || d->closed)
-		return;
-	retry_later(d);
-	if (was_subscribed)
-		d->handlers.disconnected(d->context, why);
+	connection_lost(context, why);
 }
+
+/* ---- life ---------------------------------------------------------------- */
 
 static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
 
@@ -184,12 +270,13 @@ int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__Fr
 			    struct scheduler_driver **out, struct err *err)
 {
 	struct scheduler_driver *d = xcalloc(1, sizeof(*d));
-	int rv = address_parse(master, 5050, &d->host, &d->port, err);
+	int rv = address_parse(master, 5050, &d->first_host, &d->first_port, err);
 
 	if (rv < 0) {
 		free(d);
 		return rv;
 	}
+	go_to(d, xstrdup(d->first_host), d->first_port);
 	d->loop = loop;
 	d->info = proto_copy(info);
 	d->handlers = *handlers;
@@ -197,7 +284,8 @@ int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__Fr
 	d->pause_ms = RETRY_FIRST_MS;
 	list_init(&d->sent);
 	uv_timer_init(loop, &d->retry);
-	d->retry.data = d;
+	uv_timer_init(loop, &d->silence);
+	d->retry.data = d->silence.data = d;
 	subscribe(d);
 	*out = d;
 	return 0;
@@ -207,16 +295,23 @@ static void closed_cb(uv_handle_t *handle)
 {
 	struct scheduler_driver *d = handle->data;
 
+	if (--d->open_handles > 0)
+		return;
 	proto_free(d->info);
+	free(d->first_host);
 	free(d->host);
 	free(d);
 }
 
 void scheduler_driver_close(struct scheduler_driver *d)
 {
+	if (d->closed)
+		return;
 	d->closed = true;
 	drop_connections(d);
+	d->open_handles = 2;
 	uv_close((uv_handle_t *)&d->retry, closed_cb);
+	uv_close((uv_handle_t *)&d->silence, closed_cb);
 }
 
 const char *scheduler_driver_id(const struct scheduler_driver *d)
@@ -234,9 +329,12 @@ static void answered_cb(void *context, const struct http_answer *answer)
 
 	list_remove(&sent->link);
 	free(sent);
-	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN && d->torn_down)
-		d->torn_down(d->context);
-	else if (answer->status >= 300 && d->handlers.refused) {
+	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN && d->torn_down) {
+		finish_teardown(d);
+	} else if (answer->status == 0) {
+		/* Whether the call arrived is unknown: a new subscription makes it plain. */
+		connection_lost(d, answer->error);
+	} else if (answer->status >= 300 && d->handlers.refused) {
 		char *why = xstrndup(answer->body.data, answer->body.len);
 
 		d->handlers.refused(d->context, type, answer->status, why);
@@ -244,15 +342,21 @@ static void answered_cb(void *context, const struct http_answer *answer)
 	}
 }
 
+static bool may_call(const struct scheduler_driver *d)
+{
+	return d->subscribed && !d->failed && !d->closed;
+}
+
 void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *call)
 {
-	const char *headers[] = {"Content-Type", "application/x-protobuf", "Mesos-Stream-Id",
-				 d->stream_id, NULL};
+	bool last = call->type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
 	struct buf bytes = BUF_INIT;
 	struct sent_call *sent;
 
-	if (!d->stream_id || !d->info->id || d->failed)
+	if (!may_call(d))
 		return;
+	const char *headers[] = {"Content-Type", "application/x-protobuf", "Mesos-Stream-Id",
+				 d->stream_id, NULL};
 	sent = xmalloc(sizeof(*sent));
 	sent->driver = d;
 	sent->type = call->type;
@@ -260,8 +364,8 @@ void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *c
 	call->has_type = 1;
 	call->framework_id = d->info->id;
 	proto_pack(call, &bytes);
-	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes.data, bytes.len, 0,
-			 answered_cb, sent);
+	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes.data, bytes.len,
+			 last ? TEARDOWN_TIMEOUT_MS : 0, answered_cb, sent);
 	buf_free(&bytes);
 }
 
@@ -284,11 +388,12 @@ void scheduler_driver_teardown(struct scheduler_driver *d, void (*done)(void *co
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 
-	if (!d->stream_id) {
-		done(d->context);
+	if (d->torn_down)
 		return;
-	}
 	d->torn_down = done;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
-	scheduler_driver_call(d, &call);
+	if (may_call(d))
+		scheduler_driver_call(d, &call);
+	else
+		uv_timer_start(&d->retry, retry_cb, 0, 0);
 }

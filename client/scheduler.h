@@ -4,9 +4,12 @@
  * redirects to the leader), and sends calls. All on one libuv loop; callbacks run
  * from it.
  *
- * Failure modes: a lost connection is retried for ever with growing pauses up to
- * five seconds (`disconnected` is told once); a refused subscription or an
- * ERROR event ends the driver (`failed`).
+ * Failure modes: a lost connection, a call without an answer, or a master that is
+ * silent for five heartbeats is followed by a new subscription, tried for ever with
+ * growing pauses up to five seconds (`disconnected` is told once, `unreachable` for each
+ * try that failed); a refused subscription or an ERROR event ends the driver (`failed`).
+ * What was in flight when a connection broke may or may not have arrived: the owner
+ * reconciles when SUBSCRIBED comes again.
  */
 #ifndef CLIENT_SCHEDULER_H
 #define CLIENT_SCHEDULER_H
@@ -27,14 +30,16 @@ struct scheduler_handlers {
 	/* A call was refused with an HTTP error. */
 	void (*refused)(void *context, Mesos__Scheduler__Call__Type type, int status,
 			const char *why);
+	/* A try to subscribe failed, another will follow. May be NULL. */
+	void (*unreachable)(void *context, const char *why);
 };
 
 /* `master` is "host:port". `info` is copied. */
-int scheduler_driver_create(uv_loop_t *loop, const char *master,
-			    const Mesos__FrameworkInfo *info,
+int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__FrameworkInfo *info,
 			    const struct scheduler_handlers *handlers, void *context,
 			    struct scheduler_driver **out, struct err *err);
-/* No more callbacks; frees itself from the loop. Does not tear the framework down. */
+/* No more callbacks, may be called inside one; frees itself from the loop. Does not tear the
+ * framework down. */
 void scheduler_driver_close(struct scheduler_driver *driver);
 
 /* The framework's id, "" before the first SUBSCRIBED. */
@@ -42,9 +47,9 @@ const char *scheduler_driver_id(const struct scheduler_driver *driver);
 /* Sends a call; its framework_id is filled in. Dropped while not subscribed. */
 void scheduler_driver_call(struct scheduler_driver *driver, Mesos__Scheduler__Call *call);
 /* Acknowledges an update that needs it (uuid and agent_id are there). */
-void scheduler_driver_acknowledge(struct scheduler_driver *driver,
-				  const Mesos__TaskStatus *status);
-/* TEARDOWN; `done` is called once when the master answered or cannot be reached. */
+void scheduler_driver_acknowledge(struct scheduler_driver *driver, const Mesos__TaskStatus *status);
+/* TEARDOWN; `done` is called once, from the loop, when the master answered or cannot be
+ * reached. The driver does nothing more then. */
 void scheduler_driver_teardown(struct scheduler_driver *driver, void (*done)(void *context));
 
 #endif
