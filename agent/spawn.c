@@ -114,7 +114,8 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	for (int i = 1; i < NSIG; i++)
 		sigaction(i, &standard, NULL);
 	setsid();
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (!spawn->leaves_orphans)
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (spawn->user)
 		child_switch_user(plan);
 	if (chdir(spawn->directory))
