@@ -22,8 +22,8 @@ struct spawn {
 };
 
 /* The process leads a session and group of its own, adopts its orphans (is a child
- * subreaper) unless told otherwise, has no other descriptor than 0, 1 and 2, and default signal handling.
- * Returns its pid, or a negative code if it could not be made or its program not be
+ * subreaper) unless told otherwise, has no other descriptor than 0, 1 and 2, and default signal
+ * handling. Returns its pid, or a negative code if it could not be made or its program not be
  * executed. */
 pid_t spawn_process(const struct spawn *spawn, struct err *err);
 
