@@ -45,6 +45,25 @@ void master_refuse_stream(struct master *m, uint64_t stream, const char *text)
 	master_emit(m, MASTER_END_STREAM)->end_stream.stream = stream;
 }
 
+/* What schedulers hear of the master. QUOTA_V2 is for operators and is left out here: JSON
+ * decoders of schedulers older than it (mesos-go's) give up at a name that they do not know. */
+static Mesos__MasterInfo *info_for_schedulers(struct master *m)
+{
+	Mesos__MasterInfo *info = STEP_NEW(m, Mesos__MasterInfo, mesos__master_info__descriptor);
+
+	*info = *m->info;
+	info->n_capabilities = 0;
+	info->capabilities = NULL;
+	for (size_t i = 0; i < m->info->n_capabilities; i++) {
+		Mesos__MasterInfo__Capability *capability = m->info->capabilities[i];
+
+		if (capability->type != MESOS__MASTER_INFO__CAPABILITY__TYPE__QUOTA_V2)
+			proto_push(&m->out->arena, info->n_capabilities, info->capabilities,
+				   capability);
+	}
+	return info;
+}
+
 void master_tell_subscribed(struct master *m, struct framework *f)
 {
 	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED);
@@ -54,7 +73,7 @@ void master_tell_subscribed(struct master *m, struct framework *f)
 	event->subscribed->framework_id = master_framework_id(m, f->id);
 	event->subscribed->has_heartbeat_interval_seconds = true;
 	event->subscribed->heartbeat_interval_seconds = MASTER_HEARTBEAT;
-	event->subscribed->master_info = m->info;
+	event->subscribed->master_info = info_for_schedulers(m);
 	tell(m, f, event);
 }
 
