@@ -37,12 +37,14 @@ def amounts(resources):
 
 
 def task(offer, command, task_id=None, cpus=0.1, mem=32, **more):
-    """A command task (the command is a shell line) on the agent of an offer."""
+    """A task on the agent of an offer; the command is a shell line, a CommandInfo or None."""
     task_id = task_id or unique("task")
     info = {"name": task_id, "task_id": {"value": task_id}, "agent_id": offer["agent_id"],
             "resources": [scalar("cpus", cpus), scalar("mem", mem)]}
+    if isinstance(command, str):
+        command = {"shell": True, "value": command}
     if command is not None:
-        info["command"] = {"shell": True, "value": command}
+        info["command"] = command
     info.update(more)
     return info
 

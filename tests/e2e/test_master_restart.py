@@ -7,7 +7,7 @@ from scheduler import task
 # What must be the same before and after; times and counters of the process are not.
 FRAMEWORK = ("id", "name", "user", "checkpoint", "failover_timeout", "roles", "capabilities",
              "registered_time")
-AGENT = ("id", "hostname", "port", "pid", "resources", "attributes", "version")
+AGENT = ("id", "hostname", "port", "attributes")  # all that recovered_slaves tells
 TASK = ("id", "name", "framework_id", "executor_id", "slave_id", "state", "resources", "role")
 
 

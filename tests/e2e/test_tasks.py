@@ -52,7 +52,7 @@ class CommandTasks(harness.TestCase):
     def test_argv_form_and_environment(self):
         scheduler = self.subscribe()
         offer = scheduler.offer()
-        info = task(offer, None, command={
+        info = task(offer, {
             "shell": False, "value": "/bin/sh", "arguments": ["sh", "-c", 'echo "<$A>"'],
             "environment": {"variables": [{"name": "A", "value": "one two"}]}})
         scheduler.launch(offer, [info])
@@ -109,8 +109,8 @@ class CommandTasks(harness.TestCase):
             file.write("fetched\n")
         scheduler = self.subscribe()
         offer = scheduler.offer()
-        info = task(offer, None, command={"shell": True, "value": "cat input.txt",
-                                          "uris": [{"value": "file://" + path}]})
+        info = task(offer, {"shell": True, "value": "cat input.txt",
+                           "uris": [{"value": "file://" + path}]})
         scheduler.launch(offer, [info])
         task_id = info["task_id"]["value"]
         self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_FINISHED")
@@ -121,8 +121,8 @@ class CommandTasks(harness.TestCase):
     def test_missing_uri_fails_the_task(self):
         scheduler = self.subscribe()
         offer = scheduler.offer()
-        info = task(offer, None, command={"shell": True, "value": "true",
-                                          "uris": [{"value": "/no/such/file"}]})
+        info = task(offer, {"shell": True, "value": "true",
+                           "uris": [{"value": "/no/such/file"}]})
         scheduler.launch(offer, [info])
         status = scheduler.wait_terminal(info["task_id"]["value"])
         self.assertEqual(status["state"], "TASK_FAILED")
