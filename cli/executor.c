@@ -1,16 +1,15 @@
-/* The command executor, `mesita executor`: runs one command task (spec/agent.md 4).
+/* The command executor, `mesita executor`: runs one command task.
  *
  * Happy path: SUBSCRIBED -> LAUNCH: TASK_STARTING, fork, TASK_RUNNING -> the command
  * exits: TASK_FINISHED or TASK_FAILED -> that update is acknowledged: exit 0.
  * A KILL, a SHUTDOWN or max_completion_time signals the command's whole tree: SIGTERM,
  * after the grace period SIGKILL.
  *
- * Failure modes: the agent is gone for good (SHUTDOWN comes from the driver): the
- * command is killed and the executor ends without waiting for acknowledgements that
- * cannot come. A terminal update that nobody acknowledges: exit 1 after a minute.
+ * Failure modes: a program that cannot be executed is a command that exited with 1. The
+ * agent is gone for good (SHUTDOWN comes from the driver): the command is killed and
+ * the executor ends without waiting for acknowledgements that cannot come. A terminal
+ * update that nobody acknowledges: exit 1 after a minute.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,40 +23,94 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/executor_command.h"
 #include "client/executor.h"
 
-#define KILL_GRACE_DEFAULT (3 * SECOND)  /* spec/agent.md 4.3 */
-#define SHUTDOWN_RESERVE (2 * SECOND)    /* what a shutdown leaves for the last updates */
-#define ACKNOWLEDGE_WAIT_MS 60000        /* for the terminal update */
-#define FRAMEWORK_CAPABILITY(x) MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__##x
-
-extern char **environ;
+#define KILL_GRACE_DEFAULT (3 * SECOND)
+#define SHUTDOWN_GRACE_DEFAULT (5 * SECOND)
+#define SHUTDOWN_RESERVE (2 * SECOND)  /* what a shutdown leaves for the last updates */
+#define ACKNOWLEDGE_WAIT (60 * SECOND) /* for the terminal update */
+#define SPAN_MAX (3650 * DAY)	       /* longer ones are taken for this */
+#define NOT_EXECUTED (1 << 8)	       /* wait status of a program that cannot be executed */
 
 struct command_executor {
 	uv_loop_t loop;
 	struct rng rng;
 	struct executor_driver *driver;
 	Mesos__TaskInfo *task; /* heap; NULL before LAUNCH */
-	uv_process_t process;
-	bool running;
-	bool exited;          /* the terminal update was sent */
-	bool killed;          /* by KILL or SHUTDOWN */
-	bool timed_out;       /* by max_completion_time */
+	pid_t pid;	       /* of the command, 0 = it does not run */
+	bool over;	       /* the terminal update was sent */
+	bool killed;	       /* by KILL or SHUTDOWN */
+	bool timed_out;	       /* by max_completion_time */
 	bool shutting_down;
-	bool tells_killing;   /* the framework has TASK_KILLING_STATE */
-	int64_t kill_time;    /* ns: when the kill began */
+	bool tells_killing;    /* the framework has TASK_KILLING_STATE */
+	int64_t kill_time;     /* ns: when the kill began */
 	int64_t kill_deadline; /* ns: when SIGKILL follows */
 	uv_timer_t escalation;
 	uv_timer_t completion;
 	uv_timer_t last_wait;
+	uv_signal_t children;
 	int exit_status;
 	bool ending;
 };
 
+static void start_timer(uv_timer_t *timer, uv_timer_cb callback, int64_t span)
+{
+	uv_timer_start(timer, callback, span > 0 ? (uint64_t)(span / MILLISECOND) : 0, 0);
+}
+
+static int64_t bounded(int64_t span)
+{
+	return span < 0 ? 0 : span > SPAN_MAX ? SPAN_MAX : span;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void close_handles(struct command_executor *e)
+{
+	uv_close((uv_handle_t *)&e->escalation, NULL);
+	uv_close((uv_handle_t *)&e->completion, NULL);
+	uv_close((uv_handle_t *)&e->last_wait, NULL);
+	uv_close((uv_handle_t *)&e->children, NULL);
+}
+
+static void end(struct command_executor *e, int status)
+{
+	if (e->ending)
+		return;
+	e->ending = true;
+	e->exit_status = status;
+	executor_driver_close(e->driver);
+	close_handles(e);
+}
+
+static void last_wait_cb(uv_timer_t *timer)
+{
+	struct command_executor *e = timer->data;
+
+	log_warning("nobody acknowledged the last update");
+	end(e, e->shutting_down ? 0 : 1);
+}
+
+/* Ends when nothing is left to be done; otherwise bounds the time for it. */
+static void end_if_done(struct command_executor *e)
+{
+	bool told = executor_driver_unacknowledged(e->driver) == 0;
+
+	if (!e->over)
+		return;
+	if (told || (e->shutting_down && !executor_driver_connected(e->driver)))
+		end(e, 0);
+	else if (e->shutting_down)
+		start_timer(&e->last_wait, last_wait_cb, SHUTDOWN_RESERVE);
+	else if (!uv_is_active((uv_handle_t *)&e->last_wait))
+		start_timer(&e->last_wait, last_wait_cb, ACKNOWLEDGE_WAIT);
+}
+
 /* ---- updates ------------------------------------------------------------- */
 
-static void update(struct command_executor *e, const Mesos__TaskID *task_id,
-		   Mesos__TaskState state, const char *message)
+static void update(struct command_executor *e, const Mesos__TaskID *task_id, Mesos__TaskState state,
+		   const char *message)
 {
 	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
 
@@ -71,30 +124,14 @@ static void update(struct command_executor *e, const Mesos__TaskID *task_id,
 	executor_driver_update(e->driver, &status);
 }
 
-static void close_timer(uv_timer_t *timer)
+static void finish(struct command_executor *e, Mesos__TaskState state, const char *message)
 {
-	if (!uv_is_closing((uv_handle_t *)timer))
-		uv_close((uv_handle_t *)timer, NULL);
-}
-
-static void end(struct command_executor *e, int status)
-{
-	if (e->ending)
-		return;
-	e->ending = true;
-	e->exit_status = status;
-	executor_driver_close(e->driver);
-	close_timer(&e->escalation);
-	close_timer(&e->completion);
-	close_timer(&e->last_wait);
-}
-
-static void last_wait_cb(uv_timer_t *timer)
-{
-	struct command_executor *e = timer->data;
-
-	log_warning("nobody acknowledged the last update");
-	end(e, 1);
+	e->over = true;
+	e->pid = 0;
+	uv_timer_stop(&e->completion);
+	uv_timer_stop(&e->escalation);
+	update(e, e->task->task_id, state, message);
+	end_if_done(e);
 }
 
 /* ---- killing ------------------------------------------------------------- */
@@ -102,21 +139,17 @@ static void last_wait_cb(uv_timer_t *timer)
 /* Stops the whole tree, signals it, lets it go on: none gets away by forking. */
 static void signal_tree(struct command_executor *e, int signal)
 {
+	const int steps[] = {SIGSTOP, signal, SIGCONT};
 	struct process_list list;
 
-	if (!e->running)
+	if (!e->pid)
 		return;
 	process_list_read(&list);
-	process_list_mark(&list, e->process.pid);
-	for (size_t i = 0; i < list.count; i++)
-		if (list.items[i].member)
-			kill(list.items[i].pid, SIGSTOP);
-	for (size_t i = 0; i < list.count; i++)
-		if (list.items[i].member)
-			kill(list.items[i].pid, signal);
-	for (size_t i = 0; i < list.count; i++)
-		if (list.items[i].member)
-			kill(list.items[i].pid, SIGCONT);
+	process_list_mark(&list, e->pid);
+	for (size_t step = 0; step < 3; step++)
+		for (size_t i = 0; i < list.count; i++)
+			if (list.items[i].member)
+				kill(list.items[i].pid, steps[step]);
 	process_list_free(&list);
 }
 
@@ -128,7 +161,7 @@ static void escalation_cb(uv_timer_t *timer)
 /* A second kill may only bring the deadline nearer. */
 static void escalate_after(struct command_executor *e, int64_t grace)
 {
-	int64_t now = clock_now(), deadline = e->kill_time + grace;
+	int64_t now = clock_now(), deadline = e->kill_time + bounded(grace);
 
 	if (e->kill_deadline && deadline >= e->kill_deadline)
 		return;
@@ -136,13 +169,12 @@ static void escalate_after(struct command_executor *e, int64_t grace)
 	if (deadline <= now)
 		signal_tree(e, SIGKILL);
 	else
-		uv_timer_start(&e->escalation, escalation_cb,
-			       (uint64_t)((deadline - now) / MILLISECOND), 0);
+		start_timer(&e->escalation, escalation_cb, deadline - now);
 }
 
 static void begin_kill(struct command_executor *e, int64_t grace)
 {
-	if (!e->task || e->exited)
+	if (!e->task || e->over)
 		return;
 	if (!e->killed && !e->timed_out) {
 		e->killed = true;
@@ -152,7 +184,7 @@ static void begin_kill(struct command_executor *e, int64_t grace)
 			update(e, e->task->task_id, MESOS__TASK_STATE__TASK_KILLING, NULL);
 		signal_tree(e, SIGTERM);
 	}
-	escalate_after(e, grace < 0 ? 0 : grace);
+	escalate_after(e, grace);
 }
 
 static int64_t kill_grace(const Mesos__KillPolicy *first, const Mesos__KillPolicy *second)
@@ -168,7 +200,7 @@ static void completion_cb(uv_timer_t *timer)
 {
 	struct command_executor *e = timer->data;
 
-	if (e->killed || e->exited)
+	if (e->killed || e->over)
 		return;
 	e->timed_out = true;
 	e->kill_time = clock_now();
@@ -178,142 +210,52 @@ static void completion_cb(uv_timer_t *timer)
 
 /* ---- the command --------------------------------------------------------- */
 
-static char *exit_message(int64_t status, int signal)
-{
-	if (signal)
-		return xprintf("Command terminated with signal %s", strsignal(signal));
-	return xprintf("Command exited with status %d", (int)status);
-}
-
-static void command_over(struct command_executor *e, int64_t status, int signal)
+static void command_over(struct command_executor *e, int status)
 {
 	Mesos__TaskState state = MESOS__TASK_STATE__TASK_FAILED;
-	char *message = exit_message(status, signal);
+	char *message = executor_command_message(status);
 
-	e->running = false;
-	e->exited = true;
-	uv_timer_stop(&e->completion);
-	uv_timer_stop(&e->escalation);
-	if (e->timed_out)
-		state = MESOS__TASK_STATE__TASK_FAILED;
-	else if (e->killed)
+	if (e->killed)
 		state = MESOS__TASK_STATE__TASK_KILLED;
-	else if (status == 0 && signal == 0)
+	else if (status == 0 && !e->timed_out)
 		state = MESOS__TASK_STATE__TASK_FINISHED;
-	log_info("%s (pid: %d)", message, e->process.pid);
-	update(e, e->task->task_id, state, message);
+	finish(e, state, message);
 	free(message);
-	uv_timer_start(&e->last_wait, last_wait_cb, ACKNOWLEDGE_WAIT_MS, 0);
 }
 
-static void process_exit_cb(uv_process_t *process, int64_t status, int signal)
+/* Reaps the command, and orphans: the agent starts executors as adopters of those. */
+static void children_cb(uv_signal_t *handle, int signal)
 {
-	struct command_executor *e = process->data;
+	struct command_executor *e = handle->data;
+	pid_t pid;
+	int status;
 
-	uv_close((uv_handle_t *)process, NULL);
-	if (!e->ending)
-		command_over(e, status, signal);
-	if (e->shutting_down && executor_driver_unacknowledged(e->driver) == 0)
-		end(e, 0);
+	(void)signal;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == e->pid && !e->ending)
+			command_over(e, status);
 }
 
-static size_t environment_count(void)
+static void run(struct command_executor *e)
 {
-	size_t count = 0;
+	struct err err;
+	pid_t pid = executor_command_start(e->task, &err);
 
-	while (environ[count])
-		count++;
-	return count;
-}
-
-/* Sets NAME=VALUE in a NULL-ended list with room, replacing an earlier one. */
-static void put_variable(char **list, char *variable)
-{
-	size_t name = (size_t)(strchr(variable, '=') - variable) + 1;
-
-	for (; *list; list++) {
-		if (strncmp(*list, variable, name))
-			continue;
-		*list = variable;
+	update(e, e->task->task_id, MESOS__TASK_STATE__TASK_RUNNING, NULL);
+	if (pid < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		command_over(e, NOT_EXECUTED);
 		return;
 	}
-	list[0] = variable;
-	list[1] = NULL;
-}
-
-/* Our own environment, then the command's, then the allocation role. */
-static char **make_environment(struct arena *arena, const Mesos__TaskInfo *task)
-{
-	const Mesos__Environment *more = task->command->environment;
-	size_t own = environment_count(), extra = more ? more->n_variables : 0;
-	char **list = arena_alloc(arena, (own + extra + 2) * sizeof(*list));
-
-	memcpy(list, environ, own * sizeof(*list));
-	for (size_t i = 0; i < extra; i++)
-		if (more->variables[i]->type != MESOS__ENVIRONMENT__VARIABLE__TYPE__SECRET)
-			put_variable(list, arena_printf(arena, "%s=%s", more->variables[i]->name,
-							more->variables[i]->value
-								? more->variables[i]->value
-								: ""));
-	if (task->n_resources > 0 && task->resources[0]->allocation_info &&
-	    task->resources[0]->allocation_info->role)
-		put_variable(list,
-			     arena_printf(arena, "MESOS_ALLOCATION_ROLE=%s",
-					  task->resources[0]->allocation_info->role));
-	return list;
-}
-
-static char **make_arguments(struct arena *arena, const Mesos__CommandInfo *command)
-{
-	char **list = arena_alloc(arena, (command->n_arguments + 4) * sizeof(*list));
-
-	if (command->shell) {
-		list[0] = (char *)"sh";
-		list[1] = (char *)"-c";
-		list[2] = command->value;
-		return list;
-	}
-	for (size_t i = 0; i < command->n_arguments; i++)
-		list[i] = command->arguments[i];
-	return list;
-}
-
-static int spawn(struct command_executor *e)
-{
-	const Mesos__CommandInfo *command = e->task->command;
-	const char *sandbox = getenv("MESOS_SANDBOX");
-	uv_stdio_container_t stdio[3] = {
-		{.flags = UV_INHERIT_FD, .data.fd = 0},
-		{.flags = UV_INHERIT_FD, .data.fd = 1},
-		{.flags = UV_INHERIT_FD, .data.fd = 2},
-	};
-	uv_process_options_t options = {
-		.exit_cb = process_exit_cb,
-		.file = command->shell ? "/bin/sh" : command->value,
-		.cwd = sandbox,
-		.flags = UV_PROCESS_DETACHED,
-		.stdio_count = 3,
-		.stdio = stdio,
-	};
-	struct arena arena;
-	int rv;
-
-	arena_init(&arena);
-	options.args = make_arguments(&arena, command);
-	options.env = make_environment(&arena, e->task);
-	e->process.data = e;
-	rv = uv_spawn(&e->loop, &e->process, &options);
-	if (rv < 0) {
-		fprintf(stderr, "Failed to execute '%s': %s\n", options.file, uv_strerror(rv));
-		uv_close((uv_handle_t *)&e->process, NULL);
-	}
-	arena_free(&arena);
-	return rv;
+	e->pid = pid;
+	if (e->task->max_completion_time)
+		start_timer(&e->completion, completion_cb,
+			    bounded(e->task->max_completion_time->nanoseconds));
 }
 
 static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 {
-	int rv;
+	const Mesos__CommandInfo *command = task->command;
 
 	if (e->task) {
 		update(e, task->task_id, MESOS__TASK_STATE__TASK_FAILED,
@@ -322,24 +264,11 @@ static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 	}
 	e->task = proto_copy(task);
 	update(e, task->task_id, MESOS__TASK_STATE__TASK_STARTING, NULL);
-	if (!task->command || !task->command->value) {
-		e->exited = true;
-		update(e, task->task_id, MESOS__TASK_STATE__TASK_FAILED,
+	if (command && command->value)
+		run(e);
+	else
+		finish(e, MESOS__TASK_STATE__TASK_FAILED,
 		       "'CommandInfo.value' must be set for a command task");
-		return;
-	}
-	rv = spawn(e);
-	e->running = rv == 0;
-	update(e, task->task_id, MESOS__TASK_STATE__TASK_RUNNING, NULL);
-	if (rv < 0) {
-		/* What Mesos' launcher helper exits with. */
-		command_over(e, 1, 0);
-		return;
-	}
-	log_info("Forked command at %d", e->process.pid);
-	if (task->max_completion_time)
-		uv_timer_start(&e->completion, completion_cb,
-			       (uint64_t)(task->max_completion_time->nanoseconds / MILLISECOND), 0);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -347,25 +276,33 @@ static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 static void shut_down(struct command_executor *e)
 {
 	const char *text = getenv("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD");
-	int64_t grace = 5 * SECOND;
+	int64_t grace;
 	struct err err;
 
 	e->shutting_down = true;
-	if (!e->running) {
-		/* Nothing launched, or over: no acknowledgement will come any more. */
+	if (!e->task) {
 		end(e, 0);
-		return;
+	} else if (e->over) {
+		end_if_done(e);
+	} else {
+		if (!text || duration_parse(text, &grace, &err) < 0)
+			grace = SHUTDOWN_GRACE_DEFAULT;
+		begin_kill(e, grace - SHUTDOWN_RESERVE);
 	}
-	if (text)
-		(void)duration_parse(text, &grace, &err);
-	begin_kill(e, grace - SHUTDOWN_RESERVE);
 }
 
 static void note_capabilities(struct command_executor *e, const Mesos__FrameworkInfo *framework)
 {
 	for (size_t i = 0; i < framework->n_capabilities; i++)
-		if (framework->capabilities[i]->type == FRAMEWORK_CAPABILITY(TASK_KILLING_STATE))
+		if (framework->capabilities[i]->type ==
+		    MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__TASK_KILLING_STATE)
 			e->tells_killing = true;
+}
+
+static void take_kill(struct command_executor *e, const Mesos__Executor__Event__Kill *event)
+{
+	if (e->task && !strcmp(event->task_id->value, e->task->task_id->value))
+		begin_kill(e, kill_grace(event->kill_policy, e->task->kill_policy));
 }
 
 static void event_cb(void *context, const Mesos__Executor__Event *event)
@@ -378,20 +315,17 @@ static void event_cb(void *context, const Mesos__Executor__Event *event)
 			note_capabilities(e, event->subscribed->framework_info);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
-		if (event->launch)
-			launch(e, event->launch->task);
+		launch(e, event->launch->task);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
-		if (event->kill && e->task &&
-		    !strcmp(event->kill->task_id->value, e->task->task_id->value))
-			begin_kill(e, kill_grace(event->kill->kill_policy, e->task->kill_policy));
+		if (event->kill)
+			take_kill(e, event->kill);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
 		shut_down(e);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
-		if (e->exited && executor_driver_unacknowledged(e->driver) == 0)
-			end(e, 0);
+		end_if_done(e);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ERROR:
 		log_error("the agent sent an error: %s", event->error ? event->error->message : "");
@@ -412,6 +346,19 @@ static void failed_cb(void *context, const char *why)
 
 /* ---- life ---------------------------------------------------------------- */
 
+static void open_handles(struct command_executor *e)
+{
+	uv_timer_t *timers[] = {&e->escalation, &e->completion, &e->last_wait};
+
+	for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++) {
+		uv_timer_init(&e->loop, timers[i]);
+		timers[i]->data = e;
+	}
+	uv_signal_init(&e->loop, &e->children);
+	e->children.data = e;
+	uv_signal_start(&e->children, children_cb, SIGCHLD);
+}
+
 int executor_main(int argc, char **argv)
 {
 	static const struct executor_handlers handlers = {event_cb, failed_cb};
@@ -424,14 +371,11 @@ int executor_main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	rng_seed(&e.rng, rng_entropy());
 	uv_loop_init(&e.loop);
-	uv_timer_t *timers[] = {&e.escalation, &e.completion, &e.last_wait};
-	for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++) {
-		uv_timer_init(&e.loop, timers[i]);
-		timers[i]->data = &e;
-	}
+	open_handles(&e);
 	if (executor_driver_create(&e.loop, &e.rng, &handlers, &e, &e.driver, &err) < 0) {
 		fprintf(stderr, "mesita executor: %s\n", err.text);
-		return 1;
+		e.exit_status = 1;
+		close_handles(&e);
 	}
 	uv_run(&e.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&e.loop);
