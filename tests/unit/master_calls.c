@@ -119,7 +119,7 @@ Test(master_calls, kill_goes_to_the_agent_that_has_the_task)
 	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
 			  "\"agent_id\":{\"value\":\"other\"}}}");
 	refute(d, "KillTaskMessage");
-	refute(d, "UPDATE");
+	refute(d, " UPDATE {");
 	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
 			  "\"kill_policy\":{\"grace_period\":{\"nanoseconds\":5}}}}");
 	expect(d, "KillTaskMessage", "\"nanoseconds\":5", "\"task_id\":{\"value\":\"t\"}");

@@ -185,7 +185,7 @@ Test(master_subscribe, teardown_ends_stream_and_tasks)
 		     202);
 	expect(d, "end 1");
 	expect(d, "ShutdownFrameworkMessage");
-	refute(d, "UPDATE");
+	refute(d, " UPDATE {");
 	f = master_find_completed(d->m, "M-0000");
 	cr_assert(f);
 	cr_expect_eq(f->completed_task_count, 1);

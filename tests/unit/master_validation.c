@@ -332,24 +332,27 @@ Test(master_validation, offers_must_be_alike)
 
 Test(master_validation, offers_of_different_roles)
 {
-	char *id1;
+	struct offer *o;
 
 	driver_close(d, 1);
 	driver_subscribe(d, "F", "\"roles\":[\"q\",\"r\"],\"capabilities\":[{\"type\":\"MULTI_ROLE\"},"
 				 "{\"type\":\"PARTITION_AWARE\"}]");
-	id1 = xstrdup(offer());
-	driver_launch(d, 2, "F", id1, "M-S0", "t", NULL);
-	driver_call(d, 2, "{\"type\":\"SUPPRESS\",\"framework_id\":{\"value\":\"F\"},"
-			  "\"suppress\":{\"roles\":[\"q\"]}}");
+	driver_launch(d, 2, "F", offer(), "M-S0", "t", NULL);
+	/* The rest goes to the other role, and what the task held to its own again. */
 	driver_pass(d, SECOND);
+	driver_update(d, AGENT1, "M-S0", "F", "t", "TASK_FINISHED", 1);
+	driver_pass(d, SECOND);
+	cr_assert_eq(HASH_COUNT(d->m->offers), 2);
+	o = d->m->offers;
+	cr_assert(strcmp(o->role, ((struct offer *)o->hh.next)->role));
 	driver_forget(d);
 	driver_call(d, 2,
 		    "{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"F\"},\"accept\":{"
-		    "\"offer_ids\":[{\"value\":\"%s\"}],\"operations\":[{\"type\":\"LAUNCH\","
-		    "\"launch\":{\"task_infos\":[{\"name\":\"t\"," TASK "}]}}]}}",
-		    id1);
-	expect(d, "TASK_DROPPED", "REASON_INVALID_OFFERS", "is no longer valid");
-	free(id1);
+		    "\"offer_ids\":[{\"value\":\"%s\"},{\"value\":\"%s\"}],\"operations\":[{\"type\":"
+		    "\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\"," TASK "}]}}]}}",
+		    o->id, ((struct offer *)o->hh.next)->id);
+	expect(d, "TASK_DROPPED", "REASON_INVALID_OFFERS",
+	       "Aggregated offers must be allocated to the same role. Offer ");
 }
 
 Test(master_validation, foreign_offers)

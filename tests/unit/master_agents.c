@@ -1,0 +1,407 @@
+/* The life of agents as the master sees it (spec/master.md 8). */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/master_driver.h"
+
+static struct driver *d;
+
+static void set_up(void)
+{
+	d = driver_create();
+}
+
+static void tear_down(void)
+{
+	driver_destroy(d);
+}
+
+TestSuite(master_agents, .init = set_up, .fini = tear_down);
+
+#define FID "\"framework_id\":{\"value\":\"M-0000\"}"
+#define AWARE "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}],\"checkpoint\":true"
+#define REPORT(state) \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"}," AWARE "}]," \
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"}," FID "," \
+	"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"" state "\",\"resources\":" RESOURCES(1, 32) "}]"
+
+/* An agent with task "t" of a framework with these members, running. */
+static void run(const char *members)
+{
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, members);
+	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "t", NULL);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", "TASK_RUNNING", 1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
+	driver_forget(d);
+}
+
+static void silence(void)
+{
+	d->agent_silent = true;
+	driver_pass(d, 90 * SECOND);
+	d->agent_silent = false;
+}
+
+static int mark_gone(const char *id)
+{
+	struct master_event event = {.type = MASTER_OPERATOR,
+				     .operator_ = {.action = MASTER_OPERATOR_MARK_GONE,
+						   .agent_id = id,
+						   .request = 7}};
+
+	driver_step(d, &event);
+	return d->out.reply.status;
+}
+
+/* ---- registration ------------------------------------------------------------------ */
+
+Test(master_agents, admitted_when_durable)
+{
+	d->hold_store = true;
+	driver_agent(d, AGENT1);
+	driver_agent(d, AGENT1);
+	refute(d, "SlaveRegistered");
+	d->hold_store = false;
+	driver_store(d);
+	expect(d, "link " AGENT1);
+	expect(d, "slave-observer(1) -> " AGENT1, "PingSlaveMessage", "\"connected\":true");
+	expect(d, "master -> " AGENT1, "SlaveRegisteredMessage", "M-S0",
+	       "\"total_ping_timeout_seconds\":75.0");
+	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
+	cr_expect_eq(driver_count(d, "SlaveRegistered"), 1);
+	driver_forget(d);
+	driver_agent(d, AGENT1);
+	expect(d, "SlaveRegisteredMessage", "M-S0");
+}
+
+static const char *const bad_agents[] = {
+	"{\"agent\":{\"hostname\":\"h\"}}",
+	"{\"agent\":{\"hostname\":\"h\"},\"version\":\"0.28.0\"}",
+	"{\"agent\":{\"hostname\":\"h\"},\"version\":\"x\"}",
+	"{\"agent\":{\"hostname\":\"h\",\"id\":{\"value\":\"a\"}},\"version\":\"1.12.0\"}",
+	"{\"agent\":{\"hostname\":\"h\",\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+	"\"scalar\":{\"value\":-1}}]},\"version\":\"1.12.0\"}",
+	"{\"agent\":{\"hostname\":\"h\",\"domain\":{}},\"version\":\"1.12.0\"}",
+	"{\"agent\":{\"hostname\":\"h\"},\"version\":\"1.12.0\",\"checkpointed_resources\":["
+	"{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}}]}",
+};
+
+Test(master_agents, bad_registrations_are_ignored)
+{
+	for (size_t i = 0; i < sizeof(bad_agents) / sizeof(bad_agents[0]); i++)
+		driver_message(d, AGENT1, &mesos__internal__register_slave_message__descriptor, "%s",
+			       bad_agents[i]);
+	driver_agent(d, "@0.0.0.0:0");
+	cr_expect_eq(HASH_COUNT(d->m->agents), 0);
+	cr_expect_eq(d->trace.len, 0, "%s", d->trace.data);
+}
+
+Test(master_agents, a_new_agent_at_the_address_of_a_lost_one)
+{
+	run("\"checkpoint\":true");
+	driver_exited(d, AGENT1);
+	driver_agent(d, AGENT1);
+	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_REMOVED",
+	       "Agent host removed: a new agent registered at the same address");
+	expect(d, "FAILURE", "M-S0");
+	expect(d, "SlaveRegisteredMessage", "M-S1");
+	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
+	cr_expect_eq(d->m->counters.slave_removals_registered, 1);
+}
+
+/* ---- links --------------------------------------------------------------------------- */
+
+Test(master_agents, a_broken_link_loses_tasks_without_checkpoint)
+{
+	run(NULL);
+	driver_pass(d, SECOND);
+	driver_exited(d, AGENT1);
+	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_DISCONNECTED", "Agent host disconnected");
+	expect(d, "RESCIND");
+	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 1);
+}
+
+Test(master_agents, a_broken_link_keeps_checkpointed_tasks)
+{
+	run(AWARE);
+	driver_exited(d, AGENT1);
+	refute(d, " UPDATE {");
+	driver_pass(d, 16 * SECOND);
+	expect(d, "PingSlaveMessage", "\"connected\":false");
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "SlaveReregisteredMessage", "M-S0");
+	expect(d, "UpdateFrameworkMessage", "M-0000");
+	refute(d, " UPDATE {");
+	cr_expect(master_find_agent(d->m, "M-S0")->active);
+	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+}
+
+Test(master_agents, not_back_in_time_after_a_broken_link)
+{
+	run(AWARE);
+	driver_exited(d, AGENT1);
+	driver_pass(d, 11 * MINUTE);
+	expect(d, "UPDATE", "TASK_UNREACHABLE",
+	       "agent did not reregister within 10mins after disconnecting");
+}
+
+Test(master_agents, tasks_the_agent_lost_are_asked_back)
+{
+	run(AWARE);
+	driver_exited(d, AGENT1);
+	driver_reregister(d, AGENT1, "M-S0", NULL);
+	expect(d, "SlaveReregisteredMessage", "\"reconciliations\":[{\"framework_id\":", "\"t\"",
+	       "TASK_RUNNING");
+	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+}
+
+Test(master_agents, kills_are_repeated)
+{
+	run(AWARE);
+	driver_exited(d, AGENT1);
+	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"}}}");
+	refute(d, "KillTask");
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "KillTaskMessage", "\"t\"");
+}
+
+Test(master_agents, another_host_may_not_take_the_id)
+{
+	run(AWARE);
+	driver_reregister(d, "slave(1)@127.0.0.9:5001", "M-S0", NULL);
+	expect(d, "slave(1)@127.0.0.9:5001 ShutdownMessage",
+	       "Agent attempted to reregister with different IP / hostname");
+	driver_forget(d);
+	driver_reregister(d, "slave(1)@127.0.0.1:6001", "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "unlink " AGENT1);
+	expect(d, "link slave(1)@127.0.0.1:6001");
+}
+
+static const char *const contradictions[] = {
+	/* a framework twice, a task of no framework, of another agent, a bad id, a running
+	 * task without its executor, an executor of no framework */
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}},"
+	"{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}]",
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"agent_id\":{\"value\":\"Y\"},\"state\":\"TASK_RUNNING\"}]",
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"a/b\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"executor_id\":{\"value\":\"e\"},\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
+	"\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"},\"framework_id\":{\"value\":\"F\"}}]",
+};
+
+Test(master_agents, payloads_that_contradict_themselves_are_ignored)
+{
+	for (size_t i = 0; i < sizeof(contradictions) / sizeof(contradictions[0]); i++)
+		driver_reregister(d, AGENT1, "X", contradictions[i]);
+	cr_expect_eq(HASH_COUNT(d->m->agents), 0);
+	cr_expect_eq(d->trace.len, 0, "%s", d->trace.data);
+}
+
+/* ---- health --------------------------------------------------------------------------- */
+
+Test(master_agents, silence_of_five_pings_is_unreachable)
+{
+	run(AWARE);
+	d->agent_silent = true;
+	driver_pass(d, 74 * SECOND);
+	refute(d, " UPDATE {");
+	driver_pass(d, 16 * SECOND);
+	expect(d, "UPDATE", "TASK_UNREACHABLE", "REASON_AGENT_REMOVED", "health check timed out",
+	       "\"unreachable_time\":{\"nanoseconds\":");
+	expect(d, "RESCIND");
+	expect(d, "FAILURE {\"type\":\"FAILURE\",\"failure\":{\"agent_id\":{\"value\":\"M-S0\"}}}");
+	expect(d, "unlink " AGENT1);
+	cr_expect_not(master_find_agent(d->m, "M-S0"));
+	cr_expect(framework_find_unreachable(master_find_framework(d->m, "M-0000"), "t"));
+	cr_expect_eq(d->m->task_states[MESOS__TASK_STATE__TASK_UNREACHABLE], 1);
+}
+
+Test(master_agents, a_pong_resets_the_count)
+{
+	run(AWARE);
+	d->agent_silent = true;
+	for (int i = 0; i < 3; i++) {
+		driver_pass(d, 60 * SECOND);
+		driver_message(d, AGENT1, &mesos__internal__pong_slave_message__descriptor, "{}");
+	}
+	cr_expect(master_find_agent(d->m, "M-S0"));
+}
+
+Test(master_agents, nothing_is_visible_before_it_is_durable)
+{
+	run(AWARE);
+	d->hold_store = true;
+	silence();
+	refute(d, " UPDATE {");
+	/* Registry change in progress: it may not come back yet. */
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	refute(d, "SlaveReregistered");
+	d->hold_store = false;
+	driver_store(d);
+	expect(d, "UPDATE", "TASK_UNREACHABLE");
+}
+
+Test(master_agents, removals_are_rate_limited_and_cancelled_by_a_pong)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.agent_removals_per_second = 1 / 600.0;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_agent(d, AGENT2);
+	silence();
+	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
+	cr_assert(master_find_agent(d->m, "M-S1"));
+	driver_message(d, AGENT2, &mesos__internal__pong_slave_message__descriptor, "{}");
+	driver_pass(d, 20 * MINUTE);
+	cr_expect(master_find_agent(d->m, "M-S1"));
+	cr_expect_eq(d->m->counters.slave_unreachable_canceled, 1);
+}
+
+Test(master_agents, unreachable_agents_come_back_with_their_tasks)
+{
+	struct framework *f;
+
+	run(AWARE);
+	silence();
+	driver_forget(d);
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "UPDATE", "TASK_RUNNING", "REASON_AGENT_REREGISTERED",
+	       "Unreachable agent re-reregistered");
+	refute(d, "\"uuid\"");
+	expect(d, "SlaveReregisteredMessage");
+	f = master_find_framework(d->m, "M-0000");
+	cr_expect(framework_find_task(f, "t"));
+	cr_expect_eq(f->unreachable_count, 0);
+	cr_expect_not(d->m->unreachable);
+}
+
+Test(master_agents, unreachable_tasks_that_did_not_survive_are_forgotten)
+{
+	run(AWARE);
+	silence();
+	driver_reregister(d, AGENT1, "M-S0", NULL);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+}
+
+Test(master_agents, unreachable_tasks_keep_their_id)
+{
+	run(AWARE);
+	silence();
+	driver_agent(d, AGENT2);
+	driver_launch(d, 1, "M-0000", d->m->offers->id, "M-S1", "t", NULL);
+	expect(d, "TASK_ERROR", "Task reuses the ID of an unreachable task: t");
+}
+
+Test(master_agents, unknown_agents_are_let_in)
+{
+	driver_reregister(d, AGENT1, "old-S3",
+			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+			  "\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":"
+			  "{\"value\":\"F\"},\"agent_id\":{\"value\":\"old-S3\"},\"state\":"
+			  "\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
+	expect(d, "SlaveReregisteredMessage", "old-S3");
+	cr_assert(master_find_framework(d->m, "F"));
+	cr_expect_eq(master_find_framework(d->m, "F")->state, FRAMEWORK_RECOVERED);
+	driver_subscribe(d, "F", NULL);
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS", "\"value\":3.0");
+}
+
+Test(master_agents, completed_frameworks_are_shut_down_there)
+{
+	run(AWARE);
+	driver_exited(d, AGENT1);
+	driver_call(d, 1, "{\"type\":\"TEARDOWN\"," FID "}");
+	driver_forget(d);
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "ShutdownFrameworkMessage", "M-0000");
+	refute(d, "UpdateFramework");
+	cr_expect_eq(resources_quantity(&master_find_agent(d->m, "M-S0")->used, "cpus"), 0);
+}
+
+/* ---- leaving ------------------------------------------------------------------------------ */
+
+Test(master_agents, unregistration_loses_the_tasks)
+{
+	run(AWARE);
+	driver_message(d, "x@127.0.0.1:1", &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S0\"}}");
+	cr_expect(master_find_agent(d->m, "M-S0"));
+	driver_message(d, AGENT1, &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S0\"}}");
+	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_REMOVED",
+	       "Agent host removed: the agent unregistered");
+	expect(d, "FAILURE");
+	cr_expect_not(master_find_agent(d->m, "M-S0"));
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 1);
+	driver_forget(d);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", "TASK_FAILED", 3);
+	refute(d, " UPDATE {");
+}
+
+Test(master_agents, gone_for_good)
+{
+	run(AWARE);
+	cr_expect_eq(mark_gone("M-S9"), 404);
+	cr_expect_eq(mark_gone("M-S0"), 0);
+	expect(d, "ShutdownMessage", "Agent has been marked gone");
+	expect(d, "UPDATE", "TASK_GONE_BY_OPERATOR", "REASON_AGENT_REMOVED_BY_OPERATOR",
+	       "Agent has been marked gone");
+	expect(d, "FAILURE");
+	expect(d, "answer 7 200");
+	cr_expect_eq(mark_gone("M-S0"), 200);
+	driver_forget(d);
+	driver_reregister(d, AGENT1, "M-S0", NULL);
+	expect(d, "ShutdownMessage", "Agent has been marked gone");
+	refute(d, "SlaveReregistered");
+}
+
+Test(master_agents, gone_while_unreachable)
+{
+	run(AWARE);
+	silence();
+	driver_forget(d);
+	mark_gone("M-S0");
+	expect(d, "UPDATE", "TASK_GONE_BY_OPERATOR");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 1);
+}
+
+Test(master_agents, gone_with_plain_frameworks)
+{
+	run("\"checkpoint\":true");
+	mark_gone("M-S0");
+	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_REMOVED\"");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 1);
+}
+
+Test(master_agents, an_operator_tears_down_and_kills)
+{
+	struct master_event event = {.type = MASTER_OPERATOR,
+				     .operator_ = {.action = MASTER_OPERATOR_KILL_TASK,
+						   .framework_id = "M-0000",
+						   .task_id = "t"}};
+
+	run(AWARE);
+	driver_step(d, &event);
+	expect(d, "KillTaskMessage", "\"t\"");
+	event.operator_.task_id = "x";
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 404);
+	event.operator_.action = MASTER_OPERATOR_TEARDOWN;
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 200);
+	expect(d, "end 1");
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 400);
+}

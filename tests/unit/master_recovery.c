@@ -1,0 +1,283 @@
+/* kill -9 of the master and a restart: the store gives everything back. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/master_driver.h"
+
+static struct driver *d;
+
+#define FID "\"framework_id\":{\"value\":\"M-0000\"}"
+#define EXECUTOR \
+	"!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{\"value\":\"x\"}," \
+	"\"resources\":" RESOURCES(0.5, 32) "}"
+
+/* Two frameworks: one with a command task, a task with an executor, a completed one
+ * and a finished, unacknowledged one on M-S0, an unreachable one of M-S1; another
+ * completed. */
+static void set_up(void)
+{
+	d = driver_create();
+	driver_agent(d, AGENT1);
+	driver_agent(d, AGENT2);
+	driver_subscribe(d, NULL, "\"failover_timeout\":60,\"checkpoint\":true,"
+				  "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
+	driver_launch(d, 1, "M-0000", "M-O1", "M-S1", "far", NULL);
+	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "run", NULL);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "run", "TASK_RUNNING", 1);
+	for (const char *const *id = (const char *const[]){"old", "done", "exec", NULL}; *id; id++) {
+		struct offer *o;
+
+		driver_pass(d, SECOND);
+		for (o = d->m->offers; strcmp(o->agent->id, "M-S0"); o = o->hh.next)
+			;
+		driver_launch(d, 1, "M-0000", o->id, "M-S0", *id,
+			      strcmp(*id, "exec") ? NULL : EXECUTOR);
+		if (strcmp(*id, "exec"))
+			driver_update(d, AGENT1, "M-S0", "M-0000", *id, "TASK_FINISHED", **id);
+	}
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "old", 'o');
+	d->agent_silent = true;
+	for (int i = 0; i < 6; i++) {
+		driver_pass(d, 15 * SECOND);
+		driver_message(d, AGENT1, &mesos__internal__pong_slave_message__descriptor, "{}");
+	}
+	d->agent_silent = false;
+	cr_assert(master_find_departed(d->m->unreachable, "M-S1"));
+	driver_close(d, driver_subscribe(d, NULL, NULL));
+	driver_forget(d);
+}
+
+static void tear_down(void)
+{
+	driver_destroy(d);
+}
+
+TestSuite(master_recovery, .init = set_up, .fini = tear_down);
+
+/* Everything worth remembering, as text. */
+static void describe(struct buf *out)
+{
+	struct framework *f, *next_framework;
+	struct completed_task *c, *next_completed;
+	struct task *t, *next;
+	struct agent *a, *next_agent;
+
+	HASH_ITER (hh, d->m->agents, a, next_agent) {
+		buf_printf(out, "agent %s %s %s used ", a->id, a->pid, a->version);
+		resources_print(&a->used, out);
+		buf_puts(out, " of ");
+		resources_print(&a->total, out);
+		buf_printf(out, " executors %u\n", HASH_COUNT(a->executors));
+		proto_to_json(a->info, SPELL_V1, out);
+	}
+	HASH_ITER (hh, d->m->frameworks, f, next_framework) {
+		buf_printf(out, "\nframework %s registered %lld used ", f->id,
+			   (long long)f->registered_time);
+		resources_print(&f->used, out);
+		proto_to_json(f->info, SPELL_V1, out);
+		HASH_ITER (hh, f->tasks, t, next) {
+			buf_printf(out, "\ntask %d ", t->holds);
+			proto_to_json(t->info, SPELL_V1, out);
+		}
+		HASH_ITER (hh, f->unreachable, t, next) {
+			buf_puts(out, "\nunreachable ");
+			proto_to_json(t->info, SPELL_V1, out);
+		}
+		list_for_each (c, next_completed, &f->completed_tasks, link) {
+			buf_puts(out, "\ncompleted ");
+			proto_to_json(c->info, SPELL_V1, out);
+		}
+	}
+	HASH_ITER (hh, d->m->completed, f, next_framework)
+		buf_printf(out, "\nover %s %lld", f->id, (long long)f->unregistered_time);
+}
+
+static int by_id(struct task *a, struct task *b)
+{
+	return strcmp(a->id, b->id);
+}
+
+Test(master_recovery, everything_is_known_at_once)
+{
+	struct framework *f = master_find_framework(d->m, "M-0000");
+	struct buf before = BUF_INIT, after = BUF_INIT;
+	size_t states[MASTER_TASK_STATES];
+
+	HASH_SRT(hh, f->tasks, by_id);
+	memcpy(states, d->m->task_states, sizeof(states));
+	describe(&before);
+	driver_restart(d, "M2");
+	f = master_find_framework(d->m, "M-0000");
+	cr_assert(f);
+	HASH_SRT(hh, f->tasks, by_id);
+	describe(&after);
+	cr_expect_str_eq(before.data, after.data);
+	cr_expect(!memcmp(states, d->m->task_states, sizeof(states)));
+	cr_expect_eq(HASH_COUNT(f->tasks), 3);
+	cr_expect_eq(f->unreachable_count, 1);
+	cr_expect_eq(f->completed_task_count, 1);
+	cr_expect_eq(f->state, FRAMEWORK_RECOVERED);
+	cr_expect_not(f->active);
+	cr_expect_eq(d->m->recovered_agents, 1);
+	cr_expect(master_find_completed(d->m, "M-0001"));
+	cr_expect(master_find_departed(d->m->unreachable, "M-S1"));
+	buf_free(&before);
+	buf_free(&after);
+}
+
+Test(master_recovery, nothing_is_written_again_for_nothing)
+{
+	driver_restart(d, "M2");
+	/* The identity alone. */
+	cr_expect_eq(d->ticket, 1);
+}
+
+#define REPORT \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},\"checkpoint\":" \
+	"true,\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]}],\"executor_infos\":[{" \
+	"\"executor_id\":{\"value\":\"e\"}," FID ",\"command\":{\"value\":\"x\"}," \
+	"\"resources\":" RESOURCES(0.5, 32) "}],\"tasks\":[{\"name\":\"t\",\"task_id\":" \
+	"{\"value\":\"run\"}," FID ",\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_KILLING\"," \
+	"\"resources\":" RESOURCES(1, 32) "},{\"name\":\"t\",\"task_id\":{\"value\":\"new\"}," FID "," \
+	"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) \
+	"}]"
+
+Test(master_recovery, the_agent_corrects_what_is_remembered)
+{
+	struct framework *f;
+	struct agent *a;
+
+	driver_restart(d, "M2");
+	driver_reregister(d, AGENT1, "M-S0", REPORT);
+	f = master_find_framework(d->m, "M-0000");
+	a = master_find_agent(d->m, "M-S0");
+	cr_expect_eq(a->state, AGENT_REGISTERED);
+	cr_expect_eq(framework_find_task(f, "run")->info->state, MESOS__TASK_STATE__TASK_KILLING);
+	cr_expect(framework_find_task(f, "new"));
+	cr_expect_eq(d->m->recovered_agents, 0);
+	expect(d, "SlaveReregisteredMessage", "reconciliations", "\"exec\"", "\"done\"");
+	refute(d, "SlaveReregisteredMessage", "\"run\"");
+	/* 1 each for run, new, exec and half of it for the executor. */
+	cr_expect_eq(resources_quantity(&a->used, "cpus"), 3500);
+	/* The scheduler is told of nothing that it did not ask for, and offered the rest. */
+	driver_subscribe(d, "M-0000", "\"failover_timeout\":60");
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS", "\"value\":0.5");
+	refute(d, " UPDATE {");
+}
+
+Test(master_recovery, a_framework_resubscribes_before_its_agents)
+{
+	uint64_t s;
+
+	driver_restart(d, "M2");
+	s = driver_subscribe(d, "M-0000", "\"failover_timeout\":60,\"checkpoint\":true");
+	expect(d, "SUBSCRIBED", "M-0000", "\"id\":\"M2\"");
+	driver_call(d, s, "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
+			  "{\"value\":\"run\"}},{\"task_id\":{\"value\":\"lost\"}},{\"task_id\":"
+			  "{\"value\":\"lost\"},\"agent_id\":{\"value\":\"M-S0\"}}]}}");
+	expect(d, "UPDATE", "\"run\"", "TASK_RUNNING");
+	/* Row 2: not answered while agents are to come back. */
+	refute(d, "\"lost\"");
+	driver_reregister(d, AGENT1, "M-S0", REPORT);
+	driver_call(d, s, "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
+			  "{\"value\":\"lost\"}}]}}");
+	expect(d, "UPDATE", "\"lost\"", "TASK_LOST");
+	/* The terminal state that was not acknowledged is still known. */
+	driver_forget(d);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "done", "TASK_FINISHED", 'd');
+	expect(d, "UPDATE", "\"done\"", "TASK_FINISHED");
+	driver_acknowledge(d, s, "M-0000", "M-S0", "done", 'd');
+	cr_expect_not(framework_find_task(master_find_framework(d->m, "M-0000"), "done"));
+}
+
+Test(master_recovery, agents_that_do_not_come_back_are_unreachable)
+{
+	driver_restart(d, "M2");
+	driver_subscribe(d, "M-0000", "\"checkpoint\":true,\"capabilities\":[{\"type\":"
+				      "\"PARTITION_AWARE\"}]");
+	driver_pass(d, 9 * MINUTE);
+	refute(d, " UPDATE {");
+	driver_pass(d, 2 * MINUTE);
+	expect(d, "UPDATE", "\"run\"", "TASK_UNREACHABLE", "REASON_AGENT_REMOVED",
+	       "did not reregister within 10mins after master failover");
+	expect(d, "FAILURE", "M-S0");
+	cr_expect_eq(d->m->counters.recovery_slave_removals, 1);
+	cr_expect_eq(d->m->recovered_agents, 0);
+}
+
+Test(master_recovery, an_unreachable_agent_comes_back_to_the_new_master)
+{
+	driver_restart(d, "M2");
+	driver_subscribe(d, "M-0000", "\"checkpoint\":true,\"capabilities\":[{\"type\":"
+				      "\"PARTITION_AWARE\"}]");
+	driver_forget(d);
+	driver_reregister(d, AGENT2, "M-S1",
+			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"
+			  "\"checkpoint\":true}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":"
+			  "\"far\"}," FID ",\"agent_id\":{\"value\":\"M-S1\"},\"state\":"
+			  "\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
+	expect(d, "UPDATE", "\"far\"", "TASK_RUNNING", "REASON_AGENT_REREGISTERED");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+}
+
+Test(master_recovery, completed_frameworks_stay_refused)
+{
+	driver_restart(d, "M2");
+	driver_subscribe(d, "M-0001", NULL);
+	expect(d, "ERROR", "Framework has been removed");
+}
+
+Test(master_recovery, recovered_frameworks_have_no_failover_timer)
+{
+	driver_restart(d, "M2");
+	driver_pass(d, 10 * MINUTE - SECOND);
+	cr_expect(master_find_framework(d->m, "M-0000"));
+}
+
+Test(master_recovery, new_ids_have_the_new_masters_prefix)
+{
+	driver_restart(d, "M2");
+	driver_subscribe(d, NULL, NULL);
+	expect(d, "SUBSCRIBED", "M2-0000");
+	driver_agent(d, AGENT2);
+	expect(d, "SlaveRegisteredMessage", "M2-S0");
+}
+
+Test(master_recovery, a_task_whose_agent_went_with_the_crash_is_completed)
+{
+	struct stored_pair *pair;
+
+	HASH_FIND(hh, d->store, "agent/M-S0", strlen("agent/M-S0"), pair);
+	cr_assert(pair);
+	HASH_DEL(d->store, pair);
+	free(pair->key);
+	free(pair->value);
+	free(pair);
+	driver_restart(d, "M2");
+	cr_expect_eq(HASH_COUNT(master_find_framework(d->m, "M-0000")->tasks), 0);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 4);
+}
+
+Test(master_recovery, unreadable_records_are_errors)
+{
+	struct err err = {{0}};
+
+	cr_expect_eq(master_load(d->m, SLICE("task/a/b"), SLICE("\xff\xff"), &err), ERR_INVALID);
+	cr_expect(strstr(err.text, "'task/a/b' cannot be read"), "%s", err.text);
+	cr_expect_eq(master_load(d->m, SLICE("task/a"), SLICE(""), &err), ERR_INVALID);
+	cr_expect_eq(master_load(d->m, SLICE("of/later"), SLICE("x"), &err), 0);
+}
+
+Test(master_recovery, restarts_repeat)
+{
+	struct buf first = BUF_INIT, second = BUF_INIT;
+
+	driver_restart(d, "M2");
+	describe(&first);
+	driver_restart(d, "M3");
+	describe(&second);
+	cr_expect_str_eq(first.data, second.data);
+	buf_free(&first);
+	buf_free(&second);
+}

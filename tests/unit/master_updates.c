@@ -1,0 +1,240 @@
+/* Status updates, acknowledgements, reconciliation (spec/master.md 7). */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/master_driver.h"
+
+static struct driver *d;
+static struct framework *f;
+
+/* A framework with task "t" on M-S0. */
+static void begin(const char *members)
+{
+	d = driver_create();
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, members);
+	f = master_find_framework(d->m, "M-0000");
+	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "t", NULL);
+	driver_forget(d);
+}
+
+static void set_up(void)
+{
+	begin("\"failover_timeout\":60");
+}
+
+static void tear_down(void)
+{
+	driver_destroy(d);
+}
+
+TestSuite(master_updates, .init = set_up, .fini = tear_down);
+
+static void update(const char *state, int uuid)
+{
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", state, uuid);
+}
+
+static struct task *task(void)
+{
+	return framework_find_task(f, "t");
+}
+
+Test(master_updates, forwarded_with_uuid_and_recorded_without_data)
+{
+	update("TASK_RUNNING", 1);
+	expect(d, "event 1 UPDATE", "TASK_RUNNING", "\"uuid\":\"AQEBAQEBQAGAAQEBAQEBAQ", "\"data\":");
+	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_assert_eq(task()->info->n_statuses, 1);
+	cr_expect_not(task()->info->statuses[0]->has_data);
+	cr_expect_eq(task()->info->status_update_state, MESOS__TASK_STATE__TASK_RUNNING);
+	update("TASK_RUNNING", 2);
+	cr_expect_eq(task()->info->n_statuses, 1);
+}
+
+Test(master_updates, not_forwarded_to_the_disconnected)
+{
+	driver_close(d, 1);
+	update("TASK_RUNNING", 1);
+	refute(d, " UPDATE {");
+	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_not(task()->info->has_status_update_state);
+}
+
+Test(master_updates, strangers_change_nothing)
+{
+	driver_update(d, "x@127.0.0.1:1", "M-S0", "M-0000", "t", "TASK_FAILED", 1);
+	driver_update(d, AGENT1, "M-S9", "M-0000", "t", "TASK_FAILED", 1);
+	refute(d, " UPDATE {");
+	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_STAGING);
+	cr_expect_eq(d->m->counters.invalid_status_updates, 2);
+}
+
+Test(master_updates, unknown_tasks_are_forwarded_only)
+{
+	driver_update(d, AGENT1, "M-S0", "M-0000", "other", "TASK_LOST", 1);
+	expect(d, "UPDATE", "\"other\"", "TASK_LOST", "\"uuid\"");
+	cr_expect_not(framework_find_task(f, "other"));
+}
+
+Test(master_updates, terminal_states_stick_and_free_resources_at_once)
+{
+	struct agent *a = master_find_agent(d->m, "M-S0");
+
+	update("TASK_FINISHED", 1);
+	cr_expect_eq(resources_quantity(&a->used, "cpus"), 0);
+	cr_expect_eq(d->m->counters.tasks_finished, 1);
+	update("TASK_RUNNING", 2);
+	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_FINISHED);
+	cr_expect_eq(d->m->counters.tasks_finished, 1);
+}
+
+Test(master_updates, acknowledgements_are_routed)
+{
+	/* Nothing was sent yet. */
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
+	refute(d, "Acknowledgement");
+	update("TASK_RUNNING", 1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
+	expect(d, "master -> " AGENT1, "StatusUpdateAcknowledgementMessage", "AQEBAQEBQAGAAQEBAQEBAQ");
+	update("TASK_FINISHED", 2);
+	/* The wrong uuid is passed on, the task stays. */
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 3);
+	cr_expect(task());
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	cr_expect_not(task());
+	cr_expect_eq(f->completed_task_count, 1);
+	/* Unknown tasks: passed on, the agent may still know. */
+	driver_forget(d);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	expect(d, "StatusUpdateAcknowledgementMessage");
+	driver_forget(d);
+	driver_acknowledge(d, 1, "M-0000", "M-S7", "t", 2);
+	refute(d, "Acknowledgement");
+	driver_exited(d, AGENT1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	refute(d, "Acknowledgement");
+}
+
+Test(master_updates, completed_ids_are_free_again)
+{
+	update("TASK_FINISHED", 2);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	driver_pass(d, SECOND);
+	driver_launch(d, 1, "M-0000", d->m->offers->id, "M-S0", "t", NULL);
+	cr_expect(task());
+}
+
+Test(master_updates, completed_tasks_are_a_ring)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.max_completed_tasks_per_framework = 2;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, NULL);
+	for (int i = 0; i < 4; i++) {
+		char id[8] = {(char)('a' + i), 0};
+
+		driver_pass(d, SECOND);
+		driver_launch(d, 1, "M-0000", d->m->offers->id, "M-S0", id, NULL);
+		driver_update(d, AGENT1, "M-S0", "M-0000", id, "TASK_FINISHED", i);
+		driver_acknowledge(d, 1, "M-0000", "M-S0", id, i);
+	}
+	f = master_find_framework(d->m, "M-0000");
+	cr_expect_eq(f->completed_task_count, 2);
+	cr_expect_str_eq(list_first(&f->completed_tasks, struct completed_task, link)
+				 ->info->task_id->value,
+			 "c");
+}
+
+/* ---- reconciliation ------------------------------------------------------------------- */
+
+static void reconcile(const char *tasks)
+{
+	driver_forget(d);
+	driver_call(d, 1,
+		    "{\"type\":\"RECONCILE\",\"framework_id\":{\"value\":\"M-0000\"},"
+		    "\"reconcile\":{\"tasks\":[%s]}}",
+		    tasks);
+}
+
+#define ASK(task, agent) "{\"task_id\":{\"value\":\"" task "\"},\"agent_id\":{\"value\":\"" agent "\"}}"
+
+Test(master_updates, implicit_reconciliation_tells_what_was_sent_last)
+{
+	uint64_t again;
+
+	reconcile("");
+	expect(d, "UPDATE", "TASK_STAGING", "REASON_RECONCILIATION", "SOURCE_MASTER",
+	       "Reconciliation: Latest task state");
+	refute(d, "\"uuid\"");
+	update("TASK_RUNNING", 1);
+	driver_close(d, 1);
+	update("TASK_FINISHED", 2);
+	again = driver_subscribe(d, "M-0000", "\"failover_timeout\":60");
+	driver_forget(d);
+	driver_call(d, again, "{\"type\":\"RECONCILE\",\"framework_id\":{\"value\":\"M-0000\"},"
+			  "\"reconcile\":{}}");
+	expect(d, "UPDATE", "TASK_RUNNING");
+	refute(d, "UPDATE", "TASK_FINISHED");
+}
+
+/* Rows 1, 3-6 of the table; row 2 is in master_recovery.c. */
+static void check_table(bool aware)
+{
+	driver_agent(d, AGENT2);
+	driver_agent(d, "slave(1)@127.0.0.1:5003");
+	d->agent_silent = true;
+	for (int i = 0; i < 6; i++) {
+		driver_pass(d, 15 * SECOND);
+		driver_message(d, AGENT1, &mesos__internal__pong_slave_message__descriptor, "{}");
+		driver_message(d, "slave(1)@127.0.0.1:5003",
+			       &mesos__internal__pong_slave_message__descriptor, "{}");
+	}
+	cr_assert(master_find_departed(d->m->unreachable, "M-S1"));
+	d->agent_silent = false;
+	{
+		struct master_event gone = {.type = MASTER_OPERATOR,
+					    .operator_ = {.action = MASTER_OPERATOR_MARK_GONE,
+							  .agent_id = "M-S2"}};
+
+		driver_step(d, &gone);
+	}
+	reconcile(ASK("t", "wrong"));
+	expect(d, "UPDATE", "TASK_STAGING", "Reconciliation: Latest task state", "\"M-S0\"");
+	reconcile(ASK("x", "M-S0"));
+	expect(d, aware ? "TASK_GONE\"" : "TASK_LOST", "Reconciliation: Task is unknown to the agent");
+	reconcile(ASK("x", "M-S1"));
+	expect(d, aware ? "TASK_UNREACHABLE" : "TASK_LOST", "Reconciliation: Task is unreachable",
+	       "\"unreachable_time\":{\"nanoseconds\":");
+	reconcile(ASK("x", "M-S2"));
+	expect(d, aware ? "TASK_GONE_BY_OPERATOR" : "TASK_LOST", "Reconciliation: Task is gone");
+	reconcile(ASK("x", "none"));
+	expect(d, aware ? "TASK_UNKNOWN" : "TASK_LOST", "Reconciliation: Task is unknown\"");
+	reconcile("{\"task_id\":{\"value\":\"x\"}}");
+	expect(d, aware ? "TASK_UNKNOWN" : "TASK_LOST", "Reconciliation: Task is unknown\"");
+	refute(d, "agent_id");
+}
+
+Test(master_updates, explicit_reconciliation)
+{
+	check_table(false);
+}
+
+Test(master_updates, explicit_reconciliation_partition_aware)
+{
+	driver_destroy(d);
+	begin("\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
+	check_table(true);
+}
+
+Test(master_updates, operations_are_unknown)
+{
+	driver_call(d, 1, "{\"type\":\"RECONCILE_OPERATIONS\",\"framework_id\":{\"value\":\"M-0000\"},"
+			  "\"reconcile_operations\":{\"operations\":[{\"operation_id\":{\"value\":"
+			  "\"o\"}},{\"operation_id\":{\"value\":\"p\"},\"agent_id\":{\"value\":"
+			  "\"M-S0\"}}]}}");
+	expect(d, "OPERATION_UNKNOWN", "\"o\"", "no 'agent_id' was provided");
+	expect(d, "OPERATION_UNKNOWN", "\"p\"", "Reconciliation: Operation is unknown\"");
+}
