@@ -213,7 +213,6 @@ static void free_rest(struct master *m)
 		free(m->whitelist[i]);
 	free(m->whitelist);
 	buf_free(&m->warm_deletes);
-	timers_free(&m->timers);
 	free_options(m);
 	proto_free(m->info);
 	free(m->pid);
@@ -225,6 +224,7 @@ void master_destroy(struct master *m)
 
 	if (!m)
 		return;
+	timers_free(&m->timers); /* while their owners are there */
 	recover_free(m);
 	registry_free(m);
 	HASH_ITER (hh, m->offers, o, next)
