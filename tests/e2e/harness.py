@@ -194,7 +194,8 @@ class Cluster:
         text = ""
         for daemon in [self.master] + self.agents:
             if os.path.exists(daemon.log):
-                text += "---- %s\n%s\n" % (daemon.name, daemon.log_tail())
+                lines = daemon.log_tail().splitlines()[-25:]
+                text += "---- %s\n%s\n" % (daemon.name, "\n".join(lines))
         return text
 
     def stop(self, keep=False):

@@ -25,37 +25,49 @@ import processes  # noqa: E402
 
 
 class Reporter(unittest.TestResult):
+    """Reports a test when its cleanups are done too, so that their output comes before."""
+
     def __init__(self):
         super().__init__()
         self._begin = time.monotonic()
-        self._open = None
+        self._running = None
+        self._outcome = None
 
-    def _report(self, test, outcome, detail=""):
+    def startTest(self, test):
+        super().startTest(test)
+        self._begin, self._running, self._outcome = time.monotonic(), test, None
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self._running = None
+        self._report(test, *(self._outcome or ("fail", "no outcome")))
+
+    def _conclude(self, test, outcome, detail=""):
+        if self._running is None:       # a class as a whole
+            self._report(test, outcome, detail)
+        elif self._outcome is None or self._outcome[0] == "pass":
+            self._outcome = (outcome, detail)
+
+    def _report(self, test, outcome, detail):
         # A class that is skipped, or fails, as a whole reports as "setUpClass (module.Class)".
         name = ".".join(test.id().rstrip(")").split(".")[1:]) or str(test)
         print("\x1e" + json.dumps({"test": name, "outcome": outcome, "detail": detail,
                                    "seconds": round(time.monotonic() - self._begin, 2)}),
               flush=True)
-        self._open = None
-
-    def startTest(self, test):
-        super().startTest(test)
-        self._begin = time.monotonic()
-        self._open = test
 
     def addSuccess(self, test):
-        self._report(test, "pass")
+        self._conclude(test, "pass")
 
     def addSkip(self, test, reason):
-        self._report(test, "skip", reason)
+        self._conclude(test, "skip", reason)
 
     def addError(self, test, err):
         super().addError(test, err)
-        self._report(test, "fail", "".join(traceback.format_exception(*err)))
+        self._conclude(test, "fail", "".join(traceback.format_exception(*err)))
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self._report(test, "fail", "".join(traceback.format_exception(*err)))
+        self._conclude(test, "fail", "".join(traceback.format_exception(*err)))
 
 
 def chosen(suite, pattern):

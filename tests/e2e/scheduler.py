@@ -118,6 +118,8 @@ class Scheduler:
     def _take(self, event, generation):
         if event["type"] == "SUBSCRIBED":
             self.id = event["subscribed"]["framework_id"]["value"]
+        if event["type"] == "RESCIND":
+            self._forget(event["rescind"]["offer_id"])
         status = event["update"]["status"] if event["type"] == "UPDATE" else None
         with self._condition:
             if generation != self._generation:
@@ -133,6 +135,14 @@ class Scheduler:
                 self.ack(status)
             except (OSError, http.client.HTTPException):
                 pass
+
+    def _forget(self, offer_id):
+        """Drops an offer that nobody took before it was rescinded."""
+        with self._condition:
+            for event in self.events:
+                if event["type"] == "OFFERS":
+                    offers = event["offers"]["offers"]
+                    offers[:] = [offer for offer in offers if offer["id"] != offer_id]
 
     def close(self):
         with self._condition:

@@ -57,8 +57,8 @@ class AgentRestart(harness.TestCase):
         offer = scheduler.offer(cpus=0.1)
         more = task(offer, None, executor=executor, data=data("finish"))
         scheduler.launch(offer, [more])
-        self.assertEqual(scheduler.wait_terminal(more["task_id"]["value"])["state"],
-                         "TASK_FINISHED")
+        status = scheduler.wait_terminal(more["task_id"]["value"])
+        self.assertEqual(status["state"], "TASK_FINISHED", status)
         scheduler.kill(task_id)
         self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
 
