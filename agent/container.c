@@ -573,6 +573,14 @@ static void look_for(struct container *container)
 	}
 }
 
+static bool is_another(const struct container *container)
+{
+	struct process process;
+
+	return process_read(container->pid, &process) &&
+	       process.start_ticks != container->start_ticks;
+}
+
 void containers_reattach(struct containers *c, const char *id, int64_t pid, uint64_t start_ticks)
 {
 	struct container *container;
@@ -591,9 +599,12 @@ void containers_reattach(struct containers *c, const char *id, int64_t pid, uint
 	if (container->pid)
 		container->watch = process_watch_start(c->options.loop, container->pid,
 						       container->start_ticks, ended_cb, container);
-	if (!container->watch)
+	if (!container->watch) {
+		/* Whoever has the pid now is not to be taken for what was left. */
+		if (is_another(container))
+			container->pid = 0;
 		ended_cb(container);
-	else if (!pid)
+	} else if (!pid)
 		report_started(container);
 }
 

@@ -51,7 +51,7 @@ static const struct flag flag_table[] = {
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
 	INTEGER(port, "5051", "Port to listen on; 0 takes any free one."),
 	TEXT(advertise_ip, NULL, "IP address told to the master and executors, if not --ip."),
-	INTEGER(advertise_port, "0", "Port told to the master and executors, if not --port."),
+	INTEGER(advertise_port, NULL, "Port told to the master and executors, if not --port."),
 	TEXT(hostname, NULL, "Host name told to the master (default: looked up from the IP)."),
 	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
 	TEXT(resources, NULL,

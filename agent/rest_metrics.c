@@ -1,6 +1,7 @@
 /* /metrics/snapshot: what the core counts, what containers and garbage collection count,
  * and the machine; every name of spec/operator.md 4.3 that mesita has a meaning for from
  * the start, sorted. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -30,6 +31,21 @@ static void add(void *context, const char *name, double value)
 		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
 	}
 	list->items[list->count++] = (struct metric){arena_strdup(list->arena, name), value};
+}
+
+/* Nobody estimates what could be oversubscribed: there are no revocable resources. */
+static void add_revocable(struct metric_list *list)
+{
+	static const char *const names[] = {"cpus", "gpus", "mem", "disk"};
+	static const char *const parts[] = {"total", "used", "percent"};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (size_t j = 0; j < sizeof(parts) / sizeof(*parts); j++) {
+			snprintf(name, sizeof(name), "slave/%s_revocable_%s", names[i], parts[j]);
+			add(list, name, 0);
+		}
+	}
 }
 
 static void add_parts(const struct agent_shell *shell, struct metric_list *list)
@@ -83,6 +99,7 @@ void agent_rest_metrics(void *context, struct http_request *request)
 	agent_each_metric(shell->core, add, &list);
 	add(&list, "slave/registered", agent_registered(shell->core));
 	add(&list, "slave/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	add_revocable(&list);
 	add_parts(shell, &list);
 	add_system(&list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metric);

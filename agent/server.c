@@ -107,7 +107,6 @@ static void detected_cb(void *context, const char *pid)
 	struct agent_shell *shell = context;
 	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = pid}};
 
-	log_info("New master detected at %s", pid);
 	free(shell->master);
 	shell->master = xstrdup(pid);
 	agent_shell_step(shell, &event);

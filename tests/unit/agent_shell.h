@@ -1,0 +1,113 @@
+/* What the tests of the agent shell share: a temporary directory, and a loop that runs
+ * until something is so. */
+#ifndef TESTS_UNIT_AGENT_SHELL_H
+#define TESTS_UNIT_AGENT_SHELL_H
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "agent/sandbox.h"
+#include "base/arena.h"
+#include "base/buf.h"
+
+static char *test_directory;
+
+static inline void make_directory(void)
+{
+	char name[] = "/tmp/mesita-unit-XXXXXX", *made = mkdtemp(name);
+
+	cr_assert_not_null(made);
+	chmod(made, 0755);
+	test_directory = realpath(made, NULL);
+}
+
+static inline void remove_directory(void)
+{
+	struct err err;
+
+	sandbox_remove(test_directory, &err);
+	free(test_directory);
+}
+
+/* Path below the temporary directory; heap that nobody frees before the test ends. */
+static inline char *at(const char *name)
+{
+	return xprintf("%s/%s", test_directory, name);
+}
+
+static inline void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	cr_assert_not_null(file, "%s: %s", path, strerror(errno));
+	fputs(text, file);
+	fclose(file);
+}
+
+/* "" if it cannot be read. */
+static inline const char *read_text(const char *path)
+{
+	static char text[65536];
+	FILE *file = fopen(path, "re");
+	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	text[len] = '\0';
+	return text;
+}
+
+static inline bool exists(const char *path)
+{
+	struct stat info;
+
+	return !lstat(path, &info);
+}
+
+/* True while the process lives; a zombie does not. */
+static inline bool lives(pid_t pid)
+{
+	char *path = xprintf("/proc/%d/stat", (int)pid);
+	const char *rest = strrchr(read_text(path), ')');
+
+	free(path);
+	return rest && rest[2] != 'Z';
+}
+
+#define TICK_MS 5
+#define TICKS_MAX 4000
+
+static inline void count_tick(uv_timer_t *timer)
+{
+	size_t *ticks = timer->data;
+
+	cr_assert_lt(++*ticks, TICKS_MAX, "the condition did not come true in time");
+}
+
+static inline void free_timer(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+/* Runs the loop until the condition holds, looking again at least every tick. */
+static inline void run_until(uv_loop_t *loop, bool (*holds)(void))
+{
+	uv_timer_t *timer = xcalloc(1, sizeof(*timer));
+	size_t ticks = 0;
+
+	uv_timer_init(loop, timer);
+	timer->data = &ticks;
+	uv_timer_start(timer, count_tick, TICK_MS, TICK_MS);
+	while (!holds())
+		uv_run(loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)timer, free_timer);
+}
+
+#endif
