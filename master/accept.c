@@ -20,7 +20,7 @@
 struct accepting {
 	struct framework *f;
 	struct agent *a;
-	const char *role;           /* allocation role of the offers */
+	const char *role;	    /* allocation role of the offers */
 	struct resources remaining; /* of the offers, after the operations so far */
 };
 
@@ -62,17 +62,19 @@ static int check_alike(const struct framework *f, struct offer *const *offers, s
 	for (size_t i = 1; i < count; i++) {
 		/* The quotes are unbalanced in Mesos, too; clients may match the text. */
 		if (strcmp(offers[i]->role, offers[0]->role))
-			return err_set(err, ERR_INVALID,
-				       "Aggregated offers must be allocated to the same role. Offer "
-				       "%s uses role '%s but another is using role '%s",
-				       offers[i]->id, offers[i]->role, offers[0]->role);
+			return err_set(
+				err, ERR_INVALID,
+				"Aggregated offers must be allocated to the same role. Offer "
+				"%s uses role '%s but another is using role '%s",
+				offers[i]->id, offers[i]->role, offers[0]->role);
 	}
 	for (size_t i = 1; i < count; i++) {
 		if (offers[i]->agent != offers[0]->agent)
-			return err_set(err, ERR_INVALID,
-				       "Aggregated offers must belong to one single agent. Offer %s "
-				       "uses agent %s and agent %s",
-				       offers[i]->id, offers[i]->agent->id, offers[0]->agent->id);
+			return err_set(
+				err, ERR_INVALID,
+				"Aggregated offers must belong to one single agent. Offer %s "
+				"uses agent %s and agent %s",
+				offers[i]->id, offers[i]->agent->id, offers[0]->agent->id);
 	}
 	return 0;
 }
@@ -139,8 +141,7 @@ static void drop_operation(struct master *m, struct framework *f,
 }
 
 /* The tasks of LAUNCH and LAUNCH_GROUP; none for others. */
-static size_t operation_tasks(const Mesos__Offer__Operation *operation,
-			      Mesos__TaskInfo ***tasks)
+static size_t operation_tasks(const Mesos__Offer__Operation *operation, Mesos__TaskInfo ***tasks)
 {
 	if (operation->type == OPERATION(LAUNCH) && operation->launch) {
 		*tasks = operation->launch->task_infos;
@@ -163,8 +164,8 @@ static bool launches(const Mesos__Offer__Operation *operation)
 static void refuse_offers(struct master *m, struct framework *f,
 			  const Mesos__Scheduler__Call__Accept *accept, const char *why)
 {
-	Mesos__TaskState state = f->partition_aware ? MESOS__TASK_STATE__TASK_DROPPED
-						    : MESOS__TASK_STATE__TASK_LOST;
+	Mesos__TaskState state =
+		f->partition_aware ? MESOS__TASK_STATE__TASK_DROPPED : MESOS__TASK_STATE__TASK_LOST;
 	const char *tasks_say, *others_say;
 	Mesos__TaskInfo **tasks;
 
@@ -218,13 +219,18 @@ static int check_tasks(Mesos__TaskInfo *const *tasks, size_t count, struct err *
 static const struct shape {
 	Mesos__Offer__Operation__Type type;
 	const char *name, *field;
-	size_t offset;    /* of the sub-message in the operation */
-	ptrdiff_t list;   /* of its (count, list) of resources; -1 = none */
+	size_t offset;	  /* of the sub-message in the operation */
+	ptrdiff_t list;	  /* of its (count, list) of resources; -1 = none */
 	ptrdiff_t one[2]; /* of single resources; -1 = none */
 } shapes[] = {
 #define FIELD(member) offsetof(Mesos__Offer__Operation, member)
 	{OPERATION(LAUNCH), "LAUNCH", "launch", FIELD(launch), -1, {-1, -1}},
-	{OPERATION(LAUNCH_GROUP), "LAUNCH_GROUP", "launch_group", FIELD(launch_group), -1, {-1, -1}},
+	{OPERATION(LAUNCH_GROUP),
+	 "LAUNCH_GROUP",
+	 "launch_group",
+	 FIELD(launch_group),
+	 -1,
+	 {-1, -1}},
 	{OPERATION(RESERVE),
 	 "RESERVE",
 	 "reserve",
@@ -317,7 +323,8 @@ static int check_structure(const Mesos__Offer__Operation *operation, const struc
 		rv = check_list(r->list, r->count, err);
 	}
 	for (size_t i = 0; i < 2 && !rv && shape->one[i] >= 0; i++)
-		rv = resource_validate(*(const Mesos__Resource *const *)(body + shape->one[i]), err);
+		rv = resource_validate(*(const Mesos__Resource *const *)(body + shape->one[i]),
+				       err);
 	if (!rv && shape->type == OPERATION(RESERVE) && operation->reserve->n_source)
 		rv = err_set(err, ERR_INVALID,
 			     "Reservation updates are not yet implemented for the scheduler API.");
@@ -389,9 +396,8 @@ static void downgrade_task(struct master *m, Mesos__TaskInfo *task)
 static void send_task(struct master *m, struct framework *f, struct agent *a,
 		      const Mesos__TaskInfo *task, bool launch_executor)
 {
-	Mesos__Internal__RunTaskMessage *message =
-		STEP_NEW(m, Mesos__Internal__RunTaskMessage,
-			 mesos__internal__run_task_message__descriptor);
+	Mesos__Internal__RunTaskMessage *message = STEP_NEW(
+		m, Mesos__Internal__RunTaskMessage, mesos__internal__run_task_message__descriptor);
 
 	message->framework_id = master_framework_id(m, f->id);
 	message->framework = STEP_COPY(m, f->info);
@@ -437,8 +443,8 @@ static void launch(struct master *m, struct accepting *accepting,
 			task->executor->framework_id = master_framework_id(m, f->id);
 		normalise_health_check(task->health_check);
 		if (master_validate_task(m, f, accepting->a, task, &accepting->remaining, &err))
-			refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR,
-				    REASON(TASK_INVALID), err.text);
+			refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR, REASON(TASK_INVALID),
+				    err.text);
 		else
 			launch_task(m, accepting, task);
 	}

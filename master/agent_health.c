@@ -128,10 +128,10 @@ void master_reregister_expired(struct master *m, struct agent *a)
 	char timeout[DURATION_TEXT];
 
 	duration_format(m->options.agent_reregister_timeout, timeout);
-	master_schedule_removal(m, a,
-				arena_printf(&m->out->arena,
-					     "agent did not reregister within %s after disconnecting",
-					     timeout));
+	master_schedule_removal(
+		m, a,
+		arena_printf(&m->out->arena,
+			     "agent did not reregister within %s after disconnecting", timeout));
 }
 
 void master_recovery_expired(struct master *m)

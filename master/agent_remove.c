@@ -100,7 +100,7 @@ void master_reconnect_agent(struct master *m, struct agent *a)
 
 /* How an agent leaves, and what its tasks are told. */
 struct leaving {
-	const char *cause; /* message of the updates */
+	const char *cause;	       /* message of the updates */
 	Mesos__TaskState aware, plain; /* of PARTITION_AWARE frameworks, and of others */
 	Mesos__TaskStatus__Reason aware_reason;
 	bool park_aware, park_plain; /* to the unreachable tasks, else completed */
@@ -190,7 +190,8 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 	p->text = xstrdup(cause);
 }
 
-/* ---- removed ---------------------------------------------------------------------------------- */
+/* ---- removed ----------------------------------------------------------------------------------
+ */
 
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause,
 			     bool unregistered)
@@ -247,13 +248,13 @@ void master_unregister_agent(struct master *m, const char *from,
 		master_begin_remove_agent(m, a, "the agent unregistered", true);
 }
 
-/* ---- gone -------------------------------------------------------------------------------------- */
+/* ---- gone --------------------------------------------------------------------------------------
+ */
 
 static void send_gone(struct master *m, struct agent *a)
 {
-	Mesos__Internal__ShutdownMessage *message =
-		STEP_NEW(m, Mesos__Internal__ShutdownMessage,
-			 mesos__internal__shutdown_message__descriptor);
+	Mesos__Internal__ShutdownMessage *message = STEP_NEW(
+		m, Mesos__Internal__ShutdownMessage, mesos__internal__shutdown_message__descriptor);
 
 	message->message = master_text(m, "Agent has been marked gone");
 	master_send_agent(m, a, message);

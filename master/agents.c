@@ -159,8 +159,7 @@ static Mesos__Resource *stripped(struct master *m, const Mesos__Resource *r)
 	for (size_t i = 0; i < plain->n_reservations; i++) {
 		const Mesos__Resource__ReservationInfo *info = plain->reservations[i];
 
-		if (info->has_type &&
-		    info->type == MESOS__RESOURCE__RESERVATION_INFO__TYPE__STATIC)
+		if (info->has_type && info->type == MESOS__RESOURCE__RESERVATION_INFO__TYPE__STATIC)
 			plain->reservations[kept++] = plain->reservations[i];
 	}
 	plain->n_reservations = kept;
@@ -225,8 +224,7 @@ void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInf
 	a->resource_version = NULL;
 	a->resource_version_len = facts->resource_version_len;
 	if (facts->resource_version)
-		a->resource_version =
-			xmemdup(facts->resource_version, facts->resource_version_len);
+		a->resource_version = xmemdup(facts->resource_version, facts->resource_version_len);
 	learn_capabilities(a, facts);
 	learn_checkpointed(a, facts);
 	compute_total(m, a);
@@ -329,8 +327,8 @@ Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m)
 			 mesos__internal__master_slave_connection__descriptor);
 
 	connection->has_total_ping_timeout_seconds = true;
-	connection->total_ping_timeout_seconds = clock_seconds(
-		m->options.agent_ping_timeout * m->options.max_agent_ping_timeouts);
+	connection->total_ping_timeout_seconds =
+		clock_seconds(m->options.agent_ping_timeout * m->options.max_agent_ping_timeouts);
 	return connection;
 }
 
@@ -382,7 +380,8 @@ static void registered(struct master *m, struct pending *p)
 		return;
 	}
 	if (old)
-		master_remove_agent_now(m, old, "a new agent registered at the same address", false);
+		master_remove_agent_now(m, old, "a new agent registered at the same address",
+					false);
 	if (message->resource_version_uuid) {
 		facts.resource_version = message->resource_version_uuid->value.data;
 		facts.resource_version_len = message->resource_version_uuid->value.len;
@@ -403,9 +402,8 @@ static void admit(struct master *m, const char *from, struct agent *old,
 	struct registry_batch batch = {0};
 	struct pending *p;
 
-	copy->agent->id = master_agent_id(
-		m, arena_printf(&m->out->arena, "%s-S%llu", m->options.id,
-				(unsigned long long)m->next_agent++));
+	copy->agent->id = master_agent_id(m, arena_printf(&m->out->arena, "%s-S%llu", m->options.id,
+							  (unsigned long long)m->next_agent++));
 	upgrade_all(m, copy->agent->resources, copy->agent->n_resources);
 	upgrade_all(m, copy->checkpointed_resources, copy->n_checkpointed_resources);
 	if (old)
@@ -439,8 +437,8 @@ void master_register_agent(struct master *m, const char *from,
 		return;
 	}
 	if (old && registry_pending(m, old->id)) {
-		log_info("ignored the registration of an agent at %s: agent %s is being removed", from,
-			 old->id);
+		log_info("ignored the registration of an agent at %s: agent %s is being removed",
+			 from, old->id);
 		return;
 	}
 	admit(m, from, old, message);
@@ -516,5 +514,6 @@ void master_update_agent(struct master *m, struct agent *a,
 	if (oversubscribed_valid(message, &err))
 		update_oversubscribed(m, a, message);
 	else
-		log_warning("ignored the oversubscribed resources of agent %s: %s", a->id, err.text);
+		log_warning("ignored the oversubscribed resources of agent %s: %s", a->id,
+			    err.text);
 }

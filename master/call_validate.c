@@ -38,7 +38,10 @@ static const struct needed {
 	const char *name;
 	size_t offset; /* of the pointer in the call */
 } needed[] = {
-#define NEEDED(type, name) {CALL(type), #name, offsetof(Mesos__Scheduler__Call, name)}
+#define NEEDED(type, name)                                                                         \
+	{                                                                                          \
+		CALL(type), #name, offsetof(Mesos__Scheduler__Call, name)                          \
+	}
 	NEEDED(ACCEPT, accept),
 	NEEDED(DECLINE, decline),
 	NEEDED(ACCEPT_INVERSE_OFFERS, accept_inverse_offers),
@@ -85,8 +88,7 @@ static int validate_content(const Mesos__Scheduler__Call *call, struct err *err)
 	}
 }
 
-int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal,
-			 struct err *err)
+int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal, struct err *err)
 {
 	if (!call->has_type)
 		return err_set(err, ERR_INVALID, "Expecting 'type' to be present");

@@ -14,8 +14,8 @@
 
 /* ---- calls that need but a few lines ------------------------------------------- */
 
-void master_kill(struct master *m, struct framework *f, const char *task_id,
-		 const char *agent_id, const Mesos__KillPolicy *policy)
+void master_kill(struct master *m, struct framework *f, const char *task_id, const char *agent_id,
+		 const Mesos__KillPolicy *policy)
 {
 	struct task *t = framework_find_task(f, task_id);
 	Mesos__Internal__KillTaskMessage *message;
@@ -25,8 +25,9 @@ void master_kill(struct master *m, struct framework *f, const char *task_id,
 		return;
 	}
 	if (agent_id && strcmp(agent_id, t->agent_id)) {
-		log_warning("dropped the KILL of task %s of framework %s: it is on agent %s, not %s",
-			    task_id, f->id, t->agent_id, agent_id);
+		log_warning(
+			"dropped the KILL of task %s of framework %s: it is on agent %s, not %s",
+			task_id, f->id, t->agent_id, agent_id);
 		return;
 	}
 	t->kill_wanted = true;
@@ -279,9 +280,10 @@ static void carry_out(struct master *m, struct framework *f, const Mesos__Schedu
 	case CALL(ACKNOWLEDGE_OPERATION_STATUS):
 		m->counters.messages_operation_status_update_acknowledgement++;
 		m->counters.invalid_operation_status_update_acknowledgements++;
-		log_warning("dropped the acknowledgement of an operation that framework %s does not "
-			    "have",
-			    f->id);
+		log_warning(
+			"dropped the acknowledgement of an operation that framework %s does not "
+			"have",
+			f->id);
 		break;
 	default:
 		/* No inverse offer is ever outstanding: all ids are unknown, as after a
@@ -292,8 +294,7 @@ static void carry_out(struct master *m, struct framework *f, const Mesos__Schedu
 }
 
 /* Rows 15-20: whether the call may come from here. False: it was answered. */
-static bool check_caller(struct master *m, const struct master_event *event,
-			 struct framework *f)
+static bool check_caller(struct master *m, const struct master_event *event, struct framework *f)
 {
 	const char *principal = event->call.principal;
 	const char *stream_id = event->call.stream_id;
@@ -323,10 +324,11 @@ static bool check_caller(struct master *m, const struct master_event *event,
 		return false;
 	}
 	if (strcmp(stream_id, f->stream_id)) {
-		master_reply(m, 400,
-			     "The stream ID '%s' included in this request didn't match the stream ID "
-			     "currently associated with framework ID %s",
-			     stream_id, f->id);
+		master_reply(
+			m, 400,
+			"The stream ID '%s' included in this request didn't match the stream ID "
+			"currently associated with framework ID %s",
+			stream_id, f->id);
 		return false;
 	}
 	return true;

@@ -39,10 +39,11 @@ static void sum_framework(const struct framework *f, struct resources *used,
 }
 
 static bool same_sums(const struct resources *used, const struct resources *offered,
-		      const struct resources *counted_used,
-		      const struct resources *counted_offered, const char *what, struct err *why)
+		      const struct resources *counted_used, const struct resources *counted_offered,
+		      const char *what, struct err *why)
 {
-	bool same = resources_equal(used, counted_used) && resources_equal(offered, counted_offered);
+	bool same =
+		resources_equal(used, counted_used) && resources_equal(offered, counted_offered);
 	struct buf text = BUF_INIT;
 
 	if (same)
@@ -91,7 +92,8 @@ static bool check_offers(const struct master *m, struct err *why)
 
 	HASH_ITER (hh, m->offers, o, next) {
 		if (!framework_connected(o->framework) || !o->framework->active)
-			return !err_set(why, ERR_STATE, "offer %s: its framework is not active", o->id);
+			return !err_set(why, ERR_STATE, "offer %s: its framework is not active",
+					o->id);
 		if (o->agent->state != AGENT_REGISTERED || !o->agent->active)
 			return !err_set(why, ERR_STATE, "offer %s: its agent is not active", o->id);
 	}
@@ -117,12 +119,12 @@ static bool check_tasks(const struct master *m, struct err *why)
 		HASH_ITER (hh, f->unreachable, t, next) {
 			states[t->info->state]++;
 			if (t->holds || t->agent || !t->unreachable)
-				return !err_set(why, ERR_STATE, "task %s: is not really unreachable",
-						t->id);
+				return !err_set(why, ERR_STATE,
+						"task %s: is not really unreachable", t->id);
 		}
 		if (f->unreachable_count != HASH_COUNT(f->unreachable))
-			return !err_set(why, ERR_STATE, "framework %s: unreachable tasks are miscounted",
-					f->id);
+			return !err_set(why, ERR_STATE,
+					"framework %s: unreachable tasks are miscounted", f->id);
 	}
 	if (memcmp(states, m->task_states, sizeof(states)))
 		return !err_set(why, ERR_STATE, "task states are miscounted");
@@ -136,7 +138,8 @@ static bool check_counts(const struct master *m, struct err *why)
 
 	HASH_ITER (hh, m->agents, a, next) {
 		recovered += a->state == AGENT_RECOVERED;
-		if (master_find_departed(m->unreachable, a->id) || master_find_departed(m->gone, a->id))
+		if (master_find_departed(m->unreachable, a->id) ||
+		    master_find_departed(m->gone, a->id))
 			return !err_set(why, ERR_STATE, "agent %s: is here and departed", a->id);
 		if (a->active && !a->connected)
 			return !err_set(why, ERR_STATE, "agent %s: active, not connected", a->id);

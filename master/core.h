@@ -23,78 +23,78 @@
 #include "master/master.h"
 #include "proto/resources.h"
 
-#define MASTER_HEARTBEAT 15             /* s; a constant in Mesos too, not a flag */
-#define MASTER_REMOVED_AGENTS 100000    /* ids remembered as removed (spec/master.md 8.9) */
-#define MASTER_TASK_STATES 14           /* TASK_STARTING 0 .. TASK_UNKNOWN 13 */
-#define MASTER_CALL_TYPES 32            /* scheduler call types fit in */
+#define MASTER_HEARTBEAT 15	     /* s; a constant in Mesos too, not a flag */
+#define MASTER_REMOVED_AGENTS 100000 /* ids remembered as removed (spec/master.md 8.9) */
+#define MASTER_TASK_STATES 14	     /* TASK_STARTING 0 .. TASK_UNKNOWN 13 */
+#define MASTER_CALL_TYPES 32	     /* scheduler call types fit in */
 #define MASTER_EVENT_TYPES 16
 #define MASTER_OPERATION_TYPES 20
-#define MASTER_EMPTY_PID "@0.0.0.0:0"   /* how Mesos prints a UPID that is not set */
+#define MASTER_EMPTY_PID "@0.0.0.0:0" /* how Mesos prints a UPID that is not set */
 
 /* ---- counters (operator.md 4.1) ------------------------------------------ */
 
 /* X(field, metric name) of every counter of the master. */
-#define MASTER_COUNTERS(X) \
-	X(tasks_finished, "master/tasks_finished") \
-	X(tasks_failed, "master/tasks_failed") \
-	X(tasks_killed, "master/tasks_killed") \
-	X(tasks_lost, "master/tasks_lost") \
-	X(tasks_error, "master/tasks_error") \
-	X(tasks_dropped, "master/tasks_dropped") \
-	X(tasks_gone, "master/tasks_gone") \
-	X(tasks_gone_by_operator, "master/tasks_gone_by_operator") \
-	X(dropped_messages, "master/dropped_messages") \
-	X(messages_register_framework, "master/messages_register_framework") \
-	X(messages_reregister_framework, "master/messages_reregister_framework") \
-	X(messages_unregister_framework, "master/messages_unregister_framework") \
-	X(messages_deactivate_framework, "master/messages_deactivate_framework") \
-	X(messages_kill_task, "master/messages_kill_task") \
+#define MASTER_COUNTERS(X)                                                                         \
+	X(tasks_finished, "master/tasks_finished")                                                 \
+	X(tasks_failed, "master/tasks_failed")                                                     \
+	X(tasks_killed, "master/tasks_killed")                                                     \
+	X(tasks_lost, "master/tasks_lost")                                                         \
+	X(tasks_error, "master/tasks_error")                                                       \
+	X(tasks_dropped, "master/tasks_dropped")                                                   \
+	X(tasks_gone, "master/tasks_gone")                                                         \
+	X(tasks_gone_by_operator, "master/tasks_gone_by_operator")                                 \
+	X(dropped_messages, "master/dropped_messages")                                             \
+	X(messages_register_framework, "master/messages_register_framework")                       \
+	X(messages_reregister_framework, "master/messages_reregister_framework")                   \
+	X(messages_unregister_framework, "master/messages_unregister_framework")                   \
+	X(messages_deactivate_framework, "master/messages_deactivate_framework")                   \
+	X(messages_kill_task, "master/messages_kill_task")                                         \
 	X(messages_status_update_acknowledgement, "master/messages_status_update_acknowledgement") \
-	X(messages_operation_status_update_acknowledgement, \
-	  "master/messages_operation_status_update_acknowledgement") \
-	X(messages_resource_request, "master/messages_resource_request") \
-	X(messages_launch_tasks, "master/messages_launch_tasks") \
-	X(messages_decline_offers, "master/messages_decline_offers") \
-	X(messages_revive_offers, "master/messages_revive_offers") \
-	X(messages_suppress_offers, "master/messages_suppress_offers") \
-	X(messages_reconcile_tasks, "master/messages_reconcile_tasks") \
-	X(messages_reconcile_operations, "master/messages_reconcile_operations") \
-	X(messages_framework_to_executor, "master/messages_framework_to_executor") \
-	X(messages_executor_to_framework, "master/messages_executor_to_framework") \
-	X(messages_register_slave, "master/messages_register_slave") \
-	X(messages_reregister_slave, "master/messages_reregister_slave") \
-	X(messages_unregister_slave, "master/messages_unregister_slave") \
-	X(messages_status_update, "master/messages_status_update") \
-	X(messages_operation_status_update, "master/messages_operation_status_update") \
-	X(messages_exited_executor, "master/messages_exited_executor") \
-	X(messages_update_slave, "master/messages_update_slave") \
-	X(messages_authenticate, "master/messages_authenticate") \
-	X(valid_framework_to_executor_messages, "master/valid_framework_to_executor_messages") \
+	X(messages_operation_status_update_acknowledgement,                                        \
+	  "master/messages_operation_status_update_acknowledgement")                               \
+	X(messages_resource_request, "master/messages_resource_request")                           \
+	X(messages_launch_tasks, "master/messages_launch_tasks")                                   \
+	X(messages_decline_offers, "master/messages_decline_offers")                               \
+	X(messages_revive_offers, "master/messages_revive_offers")                                 \
+	X(messages_suppress_offers, "master/messages_suppress_offers")                             \
+	X(messages_reconcile_tasks, "master/messages_reconcile_tasks")                             \
+	X(messages_reconcile_operations, "master/messages_reconcile_operations")                   \
+	X(messages_framework_to_executor, "master/messages_framework_to_executor")                 \
+	X(messages_executor_to_framework, "master/messages_executor_to_framework")                 \
+	X(messages_register_slave, "master/messages_register_slave")                               \
+	X(messages_reregister_slave, "master/messages_reregister_slave")                           \
+	X(messages_unregister_slave, "master/messages_unregister_slave")                           \
+	X(messages_status_update, "master/messages_status_update")                                 \
+	X(messages_operation_status_update, "master/messages_operation_status_update")             \
+	X(messages_exited_executor, "master/messages_exited_executor")                             \
+	X(messages_update_slave, "master/messages_update_slave")                                   \
+	X(messages_authenticate, "master/messages_authenticate")                                   \
+	X(valid_framework_to_executor_messages, "master/valid_framework_to_executor_messages")     \
 	X(invalid_framework_to_executor_messages, "master/invalid_framework_to_executor_messages") \
-	X(valid_executor_to_framework_messages, "master/valid_executor_to_framework_messages") \
+	X(valid_executor_to_framework_messages, "master/valid_executor_to_framework_messages")     \
 	X(invalid_executor_to_framework_messages, "master/invalid_executor_to_framework_messages") \
-	X(valid_status_updates, "master/valid_status_updates") \
-	X(invalid_status_updates, "master/invalid_status_updates") \
-	X(valid_status_update_acknowledgements, "master/valid_status_update_acknowledgements") \
+	X(valid_status_updates, "master/valid_status_updates")                                     \
+	X(invalid_status_updates, "master/invalid_status_updates")                                 \
+	X(valid_status_update_acknowledgements, "master/valid_status_update_acknowledgements")     \
 	X(invalid_status_update_acknowledgements, "master/invalid_status_update_acknowledgements") \
-	X(valid_operation_status_updates, "master/valid_operation_status_updates") \
-	X(invalid_operation_status_updates, "master/invalid_operation_status_updates") \
-	X(valid_operation_status_update_acknowledgements, \
-	  "master/valid_operation_status_update_acknowledgements") \
-	X(invalid_operation_status_update_acknowledgements, \
-	  "master/invalid_operation_status_update_acknowledgements") \
-	X(recovery_slave_removals, "master/recovery_slave_removals") \
-	X(slave_registrations, "master/slave_registrations") \
-	X(slave_reregistrations, "master/slave_reregistrations") \
-	X(slave_removals, "master/slave_removals") \
-	X(slave_removals_unhealthy, "master/slave_removals/reason_unhealthy") \
-	X(slave_removals_unregistered, "master/slave_removals/reason_unregistered") \
-	X(slave_removals_registered, "master/slave_removals/reason_registered") \
-	X(slave_shutdowns_scheduled, "master/slave_shutdowns_scheduled") \
-	X(slave_shutdowns_completed, "master/slave_shutdowns_completed") \
-	X(slave_shutdowns_canceled, "master/slave_shutdowns_canceled") \
-	X(slave_unreachable_scheduled, "master/slave_unreachable_scheduled") \
-	X(slave_unreachable_completed, "master/slave_unreachable_completed") \
+	X(valid_operation_status_updates, "master/valid_operation_status_updates")                 \
+	X(invalid_operation_status_updates, "master/invalid_operation_status_updates")             \
+	X(valid_operation_status_update_acknowledgements,                                          \
+	  "master/valid_operation_status_update_acknowledgements")                                 \
+	X(invalid_operation_status_update_acknowledgements,                                        \
+	  "master/invalid_operation_status_update_acknowledgements")                               \
+	X(recovery_slave_removals, "master/recovery_slave_removals")                               \
+	X(slave_registrations, "master/slave_registrations")                                       \
+	X(slave_reregistrations, "master/slave_reregistrations")                                   \
+	X(slave_removals, "master/slave_removals")                                                 \
+	X(slave_removals_unhealthy, "master/slave_removals/reason_unhealthy")                      \
+	X(slave_removals_unregistered, "master/slave_removals/reason_unregistered")                \
+	X(slave_removals_registered, "master/slave_removals/reason_registered")                    \
+	X(slave_shutdowns_scheduled, "master/slave_shutdowns_scheduled")                           \
+	X(slave_shutdowns_completed, "master/slave_shutdowns_completed")                           \
+	X(slave_shutdowns_canceled, "master/slave_shutdowns_canceled")                             \
+	X(slave_unreachable_scheduled, "master/slave_unreachable_scheduled")                       \
+	X(slave_unreachable_completed, "master/slave_unreachable_completed")                       \
 	X(slave_unreachable_canceled, "master/slave_unreachable_canceled")
 
 struct master_counters {
@@ -111,8 +111,8 @@ struct reason_counter {
 };
 
 struct framework_counters {
-	uint64_t calls[MASTER_CALL_TYPES];   /* by Mesos.scheduler.Call.Type */
-	uint64_t events[MASTER_EVENT_TYPES]; /* by Mesos.scheduler.Event.Type */
+	uint64_t calls[MASTER_CALL_TYPES];	     /* by Mesos.scheduler.Call.Type */
+	uint64_t events[MASTER_EVENT_TYPES];	     /* by Mesos.scheduler.Event.Type */
 	uint64_t operations[MASTER_OPERATION_TYPES]; /* by Mesos.Offer.Operation.Type */
 	uint64_t offers_sent, offers_accepted, offers_declined, offers_rescinded;
 	uint64_t terminal[MASTER_TASK_STATES]; /* by Mesos.TaskState */
@@ -127,29 +127,29 @@ struct offer {
 	char *id;
 	struct framework *framework;
 	struct agent *agent;
-	char *role;                  /* allocation role */
-	struct resources resources;  /* carry the allocation role */
-	struct timer expiry;         /* --offer_timeout */
-	struct list by_framework;    /* framework.offers */
-	struct list by_agent;        /* agent.offers */
-	UT_hash_handle hh;           /* master.offers, by id */
+	char *role;		    /* allocation role */
+	struct resources resources; /* carry the allocation role */
+	struct timer expiry;	    /* --offer_timeout */
+	struct list by_framework;   /* framework.offers */
+	struct list by_agent;	    /* agent.offers */
+	UT_hash_handle hh;	    /* master.offers, by id */
 };
 
 struct task {
 	char *id;
 	struct framework *framework;
 	char *agent_id;
-	struct agent *agent;        /* NULL when unreachable */
-	Mesos__Task *info;          /* the whole record: state, statuses, status_update_* ... */
+	struct agent *agent;	    /* NULL when unreachable */
+	Mesos__Task *info;	    /* the whole record: state, statuses, status_update_* ... */
 	struct resources resources; /* carry the allocation role */
-	bool holds;                 /* resources are accounted (not terminal, not unreachable) */
-	bool kill_wanted;           /* a KILL came; repeated when the agent reregisters */
-	bool unreachable;           /* in framework.unreachable, not in framework.tasks */
-	struct list by_agent;       /* agent.tasks, or departed.tasks when unreachable */
-	struct list order;          /* framework.unreachable_order when unreachable */
-	struct list dirty;          /* master.dirty_tasks: to be written behind */
-	uint64_t seen;              /* mark of a reregistration that reported it */
-	UT_hash_handle hh;          /* framework.tasks or framework.unreachable, by id */
+	bool holds;		    /* resources are accounted (not terminal, not unreachable) */
+	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
+	bool unreachable;	    /* in framework.unreachable, not in framework.tasks */
+	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
+	struct list order;	    /* framework.unreachable_order when unreachable */
+	struct list dirty;	    /* master.dirty_tasks: to be written behind */
+	uint64_t seen;		    /* mark of a reregistration that reported it */
+	UT_hash_handle hh;	    /* framework.tasks or framework.unreachable, by id */
 };
 
 /* A task that is over: kept for display alone. */
@@ -174,24 +174,24 @@ struct executor {
 };
 
 enum framework_state {
-	FRAMEWORK_RECOVERED,    /* known from agents or the store only */
+	FRAMEWORK_RECOVERED, /* known from agents or the store only */
 	FRAMEWORK_CONNECTED,
 	FRAMEWORK_DISCONNECTED, /* failover timer runs */
-	FRAMEWORK_COMPLETED,    /* in master.completed */
+	FRAMEWORK_COMPLETED,	/* in master.completed */
 };
 
 struct framework {
 	char *id;
 	Mesos__FrameworkInfo *info; /* id set */
 	enum framework_state state;
-	bool active;         /* gets offers */
-	bool http;           /* connected by a stream, not by a pid */
-	uint64_t stream;     /* the shell's number; valid while connected and http */
-	char *stream_id;     /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
-	char *pid;           /* driver's pid; NULL for HTTP frameworks */
-	char **roles;        /* subscribed */
+	bool active;	 /* gets offers */
+	bool http;	 /* connected by a stream, not by a pid */
+	uint64_t stream; /* the shell's number; valid while connected and http */
+	char *stream_id; /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
+	char *pid;	 /* driver's pid; NULL for HTTP frameworks */
+	char **roles;	 /* subscribed */
 	size_t role_count;
-	char **suppressed;   /* subset of roles */
+	char **suppressed; /* subset of roles */
 	size_t suppressed_count;
 	bool partition_aware, multi_role, reservation_refinement, gpu_resources;
 	bool revocable_resources, shared_resources, region_aware;
@@ -199,22 +199,22 @@ struct framework {
 	int64_t reregistered_time; /* ns; 0 = unset */
 	int64_t unregistered_time; /* ns; 0 = not yet */
 	struct timer failover;
-	struct timer heartbeat;   /* runs while connected by HTTP */
-	struct task *tasks;       /* table by task id: live, or terminal and unacknowledged */
-	struct task *unreachable; /* table by task id */
+	struct timer heartbeat;	       /* runs while connected by HTTP */
+	struct task *tasks;	       /* table by task id: live, or terminal and unacknowledged */
+	struct task *unreachable;      /* table by task id */
 	struct list unreachable_order; /* oldest first */
 	size_t unreachable_count;
-	struct list completed_tasks;   /* struct completed_task.link, oldest first */
+	struct list completed_tasks; /* struct completed_task.link, oldest first */
 	size_t completed_task_count;
 	uint64_t next_completed;
 	struct list executors; /* struct executor.by_framework */
 	struct list offers;    /* struct offer.by_framework */
-	struct resources used;    /* tasks and executors */
+	struct resources used; /* tasks and executors */
 	struct resources offered;
 	struct framework_counters counters;
 	Mesos__Scheduler__Event *offers_event; /* being built during an allocation, else NULL */
 	struct list dirty;
-	UT_hash_handle hh;        /* master.frameworks or master.completed, by id */
+	UT_hash_handle hh;	  /* master.frameworks or master.completed, by id */
 	UT_hash_handle hh_stream; /* master.streams, by stream; connected HTTP ones */
 };
 
@@ -227,9 +227,9 @@ struct agent {
 	char *id;
 	Mesos__AgentInfo *info; /* id set; resources in the new format */
 	enum agent_state state;
-	char *pid;        /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
+	char *pid; /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
 	bool connected;
-	bool active;      /* connected and not deactivated */
+	bool active;	  /* connected and not deactivated */
 	bool deactivated; /* by an operator */
 	char *version;
 	Mesos__AgentInfo__Capability **capabilities; /* heap copies */
@@ -239,23 +239,23 @@ struct agent {
 	size_t resource_version_len;
 	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
 	size_t checkpointed_count;
-	struct resources total;   /* no allocation roles */
-	struct resources used;    /* with allocation roles */
+	struct resources total;	  /* no allocation roles */
+	struct resources used;	  /* with allocation roles */
 	struct resources offered; /* with allocation roles */
 	int64_t registered_time;
-	int64_t reregistered_time;    /* 0 = never */
-	struct list tasks;            /* struct task.by_agent */
-	struct executor *executors;   /* table by key */
-	struct list offers;           /* struct offer.by_agent */
+	int64_t reregistered_time;  /* 0 = never */
+	struct list tasks;	    /* struct task.by_agent */
+	struct executor *executors; /* table by key */
+	struct list offers;	    /* struct offer.by_agent */
 	/* health (agent_health.c) */
-	uint64_t observer;            /* N of slave-observer(N) */
-	char *observer_name;          /* "slave-observer(N)" */
+	uint64_t observer;   /* N of slave-observer(N) */
+	char *observer_name; /* "slave-observer(N)" */
 	struct timer ping;
 	int missed_pings;
-	bool pinged;                  /* and not answered yet */
-	struct timer reregister;      /* runs while disconnected */
-	struct list removal;          /* master.removals: waits for the rate limiter */
-	char *removal_cause;          /* why it waits there */
+	bool pinged;		 /* and not answered yet */
+	struct timer reregister; /* runs while disconnected */
+	struct list removal;	 /* master.removals: waits for the rate limiter */
+	char *removal_cause;	 /* why it waits there */
 	struct list dirty;
 	UT_hash_handle hh;     /* master.agents, by id */
 	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */
@@ -264,13 +264,13 @@ struct agent {
 /* An agent that is not here any more: unreachable, gone or removed. */
 struct departed {
 	char *id;
-	int64_t time;      /* ns: when */
+	int64_t time;	   /* ns: when */
 	struct list tasks; /* struct task.by_agent: in frameworks' unreachable tasks */
 	UT_hash_handle hh;
 };
 
 struct pending; /* a follow-up of a registry write (registry.c) */
-struct loaded;  /* recover.c */
+struct loaded;	/* recover.c */
 
 enum master_timer {
 	TIMER_ALLOCATION,
@@ -279,16 +279,18 @@ enum master_timer {
 	TIMER_FAILOVER,
 	TIMER_PING,
 	TIMER_REREGISTER,
-	TIMER_RECOVERY,  /* agents of the store that did not come back */
-	TIMER_REMOVAL,   /* the rate limiter lets the next one go */
+	TIMER_RECOVERY, /* agents of the store that did not come back */
+	TIMER_REMOVAL,	/* the rate limiter lets the next one go */
+	TIMER_PRUNE,	/* departed agents of long ago are forgotten */
 };
 
 struct master {
 	struct master_options options; /* strings are heap copies */
-	Mesos__MasterInfo *info;       /* id, ip, port, pid, hostname, version, address, domain, capabilities */
-	char *pid;                     /* "master@ip:port" */
-	int64_t elected_time;          /* ns; when the identity became durable; 0 = not yet */
-	bool recovered;                /* serves calls */
+	Mesos__MasterInfo
+		*info; /* id, ip, port, pid, hostname, version, address, domain, capabilities */
+	char *pid;     /* "master@ip:port" */
+	int64_t elected_time; /* ns; when the identity became durable; 0 = not yet */
+	bool recovered;	      /* serves calls */
 	struct resource_shapes *shapes;
 	struct allocator *allocator;
 	struct timers timers;
@@ -298,25 +300,25 @@ struct master {
 	struct framework *frameworks; /* all but completed ones, by id */
 	struct framework *completed;  /* by id, oldest first */
 	struct framework *streams;    /* connected by HTTP, by stream number */
-	struct agent *agents;         /* RECOVERED and REGISTERED, by id */
+	struct agent *agents;	      /* RECOVERED and REGISTERED, by id */
 	struct agent *agents_by_pid;  /* REGISTERED, by pid */
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
-	struct offer *offers;         /* by id */
+	struct offer *offers;	      /* by id */
 	struct departed *unreachable; /* by agent id, oldest first */
-	struct departed *gone;        /* by agent id, oldest first */
+	struct departed *gone;	      /* by agent id, oldest first */
 	struct departed *removed;     /* ids whose messages are ignored, oldest first */
 
 	uint64_t next_framework, next_agent, next_offer, next_observer;
-	uint64_t store_ticket;   /* of the last store action */
-	struct list pending;     /* struct pending in ticket order */
+	uint64_t store_ticket;	      /* of the last store action */
+	struct list pending;	      /* struct pending in ticket order */
 	struct pending *pending_keys; /* the latest for an agent id or a registering pid */
-	struct list removals;    /* agents waiting for the rate limiter */
-	int64_t next_removal;    /* ns: earliest */
-	struct timer allocation, recovery, removal;
-	uint64_t mark;           /* source of the `seen` marks */
+	struct list removals;	      /* agents waiting for the rate limiter */
+	int64_t next_removal;	      /* ns: earliest */
+	struct timer allocation, recovery, removal, prune;
+	uint64_t mark; /* source of the `seen` marks */
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
-	struct buf warm_deletes; /* NUL-ended keys, one after the other */
+	struct buf warm_deletes;     /* NUL-ended keys, one after the other */
 	struct list dirty_completed; /* struct completed_task.dirty */
 
 	struct master_counters counters;

@@ -98,8 +98,8 @@ int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *su
 			       struct err *err);
 /* UpdateFrameworkMessage. */
 void *master_update_framework_message(struct master *m, const struct framework *f);
-void master_kill(struct master *m, struct framework *f, const char *task_id,
-		 const char *agent_id, const Mesos__KillPolicy *policy);
+void master_kill(struct master *m, struct framework *f, const char *task_id, const char *agent_id,
+		 const Mesos__KillPolicy *policy);
 
 /* ---- offers.c --------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ void master_drop_completed_task(struct master *m, struct framework *f, struct co
 /* What a master-made status says. */
 struct master_status {
 	const char *task_id;
-	const char *agent_id;    /* or NULL */
+	const char *agent_id;	 /* or NULL */
 	const char *executor_id; /* or NULL */
 	Mesos__TaskState state;
 	Mesos__TaskStatus__Reason reason;
@@ -202,8 +202,7 @@ struct master_status {
 };
 Mesos__TaskStatus *master_make_status(struct master *m, const struct master_status *status);
 /* Counts a terminal state in the metrics. */
-void master_count_terminal(struct master *m, struct framework *f,
-			   const Mesos__TaskStatus *status);
+void master_count_terminal(struct master *m, struct framework *f, const Mesos__TaskStatus *status);
 
 /* ---- updates.c, reconcile.c ---------------------------------------------------- */
 
@@ -303,11 +302,11 @@ struct pending {
 	uint64_t ticket;
 	enum pending_kind kind;
 	void (*follow)(struct master *m, struct pending *p); /* once durable */
-	char *key;      /* agent id, or "@" pid of a registration; NULL = none */
-	bool latest;    /* is what master.pending_keys holds under the key */
-	void *message;  /* heap; what is being worked on */
+	char *key;     /* agent id, or "@" pid of a registration; NULL = none */
+	bool latest;   /* is what master.pending_keys holds under the key */
+	void *message; /* heap; what is being worked on */
 	char *pid;
-	char *text;     /* cause */
+	char *text; /* cause */
 	uint64_t request;
 	int64_t time;
 	bool flag;
@@ -317,8 +316,8 @@ struct pending {
 
 /* A batch under construction, in the step's arena. */
 struct registry_batch {
-	struct store_op ops[4];
-	size_t count;
+	struct store_op *ops;
+	size_t count, cap;
 };
 void registry_put(struct master *m, struct registry_batch *batch, const char *key,
 		  const void *message);
@@ -332,6 +331,8 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 			       void (*follow)(struct master *m, struct pending *p));
 struct pending *registry_pending(const struct master *m, const char *key);
 void registry_stored(struct master *m, uint64_t ticket);
+/* Forgets departed agents that are too old or too many (8.7), and arms the next time. */
+void registry_prune(struct master *m);
 void registry_free(struct master *m);
 char *registry_key(struct master *m, const char *kind, const char *id);
 

@@ -151,8 +151,7 @@ Mesos__TaskID *master_task_id(struct master *m, const char *id)
 
 Mesos__ExecutorID *master_executor_id(struct master *m, const char *id)
 {
-	Mesos__ExecutorID *message =
-		STEP_NEW(m, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	Mesos__ExecutorID *message = STEP_NEW(m, Mesos__ExecutorID, mesos__executor_id__descriptor);
 
 	message->value = master_text(m, id);
 	return message;

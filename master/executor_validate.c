@@ -195,8 +195,9 @@ static int validate_gpus(Mesos__Resource *const *list, size_t count, struct err 
 			gpus += list[i]->scalar->value;
 	}
 	if ((long long)(gpus * 1000.0) % 1000)
-		return err_set(err, ERR_INVALID, "Invalid 'gpus' resource: The 'gpus' resource must "
-						 "be an unsigned integer");
+		return err_set(err, ERR_INVALID,
+			       "Invalid 'gpus' resource: The 'gpus' resource must "
+			       "be an unsigned integer");
 	return 0;
 }
 
@@ -252,7 +253,8 @@ int master_validate_persistence(const struct resources *r, struct err *err)
 		for (uint32_t k = 0; id && k < i; k++) {
 			const struct resource_shape *b = r->pieces[k].shape;
 
-			if (resource_shape_persistence(b) && !strcmp(id, resource_shape_persistence(b)) &&
+			if (resource_shape_persistence(b) &&
+			    !strcmp(id, resource_shape_persistence(b)) &&
 			    !strcmp(resource_shape_role(a), resource_shape_role(b)))
 				FAIL("Persistence ID '%s' is not unique", id);
 		}
@@ -269,7 +271,8 @@ int master_validate_single_role(const struct resources *r, struct err *err)
 		if (!other)
 			FAIL("The resources are not allocated to a role");
 		if (role && strcmp(role, other))
-			FAIL("The resources have multiple allocation roles ('%s' and '%s') but only "
+			FAIL("The resources have multiple allocation roles ('%s' and '%s') but "
+			     "only "
 			     "one allocation role is allowed",
 			     other, role);
 		role = other;
@@ -413,9 +416,8 @@ bool master_same_executor(struct master *m, const Mesos__ExecutorInfo *a,
 	       same_message(a->discovery, b->discovery) && same_resources(m, a, b);
 }
 
-static int validate_compatible(struct master *m, const struct framework *f,
-			       const struct agent *a, const Mesos__ExecutorInfo *executor,
-			       struct err *err)
+static int validate_compatible(struct master *m, const struct framework *f, const struct agent *a,
+			       const Mesos__ExecutorInfo *executor, struct err *err)
 {
 	static const char line[] = "------------------------------------------------------------";
 	struct executor *known = agent_find_executor(a, f->id, executor->executor_id->value);

@@ -111,6 +111,7 @@ static void init_lists(struct master *m)
 	m->allocation.kind = TIMER_ALLOCATION;
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
+	m->prune.kind = TIMER_PRUNE;
 }
 
 static const char *domain_region(const Mesos__DomainInfo *domain)
@@ -274,6 +275,9 @@ static void timer_due(struct master *m, struct timer *timer)
 	case TIMER_REMOVAL:
 		master_removal_due(m);
 		break;
+	case TIMER_PRUNE:
+		registry_prune(m);
+		break;
 	}
 }
 
@@ -287,7 +291,8 @@ bool master_ready(const struct master *m)
 	return m->recovered;
 }
 
-/* ---- the step ----------------------------------------------------------------------------------- */
+/* ---- the step -----------------------------------------------------------------------------------
+ */
 
 static void stream_closed(struct master *m, uint64_t stream)
 {

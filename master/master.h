@@ -47,6 +47,9 @@ struct master_options {
 	int max_completed_frameworks;           /* 50 */
 	int max_completed_tasks_per_framework;  /* 1000 */
 	int max_unreachable_tasks_per_framework;/* 1000 */
+	int64_t registry_gc_interval;     /* ns; 0 = Mesos' default, 15 min */
+	int64_t registry_max_agent_age;   /* ns; 0 = 2 weeks; of unreachable and gone agents */
+	int registry_max_agent_count;     /* 0 = 102400; of each of both */
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */
 	Mesos__DomainInfo *domain;        /* or NULL; not owned */
 };

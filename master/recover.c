@@ -42,9 +42,9 @@ static const struct kind {
 
 struct record {
 	enum record_kind kind;
-	char *key;      /* heap; cut into its parts */
+	char *key; /* heap; cut into its parts */
 	char *parts[3];
-	void *message;  /* heap */
+	void *message; /* heap */
 };
 
 struct loaded {
@@ -104,7 +104,8 @@ static const struct kind *kind_of(struct slice key)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t len = strlen(kinds[i].prefix);
 
-		if (key.len > len && key.data[len] == '/' && !memcmp(key.data, kinds[i].prefix, len))
+		if (key.len > len && key.data[len] == '/' &&
+		    !memcmp(key.data, kinds[i].prefix, len))
 			return &kinds[i];
 	}
 	return NULL;
@@ -271,28 +272,36 @@ static void restore_completed(struct master *m, struct record *r)
 		list_remove(&c->dirty);
 }
 
-/* Completed frameworks are kept in the order of their ends. */
+static bool is_departed(const struct record *r)
+{
+	return r->kind == RECORD_UNREACHABLE || r->kind == RECORD_GONE;
+}
+
+/* The order in which it came to be, where that matters. */
+static int64_t record_time(const struct record *r)
+{
+	if (r->kind == RECORD_FRAMEWORK)
+		return ((const Mesita__StoredFramework *)r->message)->unregistered_time;
+	return is_departed(r) ? ((const Mesita__StoredDeparted *)r->message)->time : 0;
+}
+
+/* Completed frameworks and departed agents are kept in the order of their ends. */
 static int compare_records(const void *x, const void *y)
 {
 	const struct record *a = x, *b = y;
-	int64_t first, second;
+	int64_t first = record_time(a), second = record_time(b);
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	if (a->kind != RECORD_FRAMEWORK) {
-		for (int i = 0; i < 3 && a->parts[i]; i++) {
-			int order = strcmp(a->parts[i], b->parts[i]);
-
-			if (order)
-				return order;
-		}
-		return 0;
-	}
-	first = ((const Mesita__StoredFramework *)a->message)->unregistered_time;
-	second = ((const Mesita__StoredFramework *)b->message)->unregistered_time;
 	if (first != second)
 		return first < second ? -1 : 1;
-	return strcmp(a->parts[0], b->parts[0]);
+	for (int i = 0; i < 3 && a->parts[i]; i++) {
+		int order = strcmp(a->parts[i], b->parts[i]);
+
+		if (order)
+			return order;
+	}
+	return 0;
 }
 
 static void restore(struct master *m, struct record *r)
@@ -350,6 +359,7 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 	}
 	registry_put(m, &batch, "master", m->info);
 	registry_write(m, &batch, NULL, elected);
+	registry_prune(m);
 	timers_start(&m->timers, &m->allocation, now + m->options.allocation_interval);
 	if (m->recovered_agents)
 		timers_start(&m->timers, &m->recovery, now + m->options.agent_reregister_timeout);

@@ -30,8 +30,18 @@ char *registry_key(struct master *m, const char *kind, const char *id)
 
 static struct store_op *batch_op(struct master *m, struct registry_batch *batch, const char *key)
 {
-	struct store_op *op = &batch->ops[batch->count++];
+	struct store_op *op;
 
+	if (batch->count == batch->cap) {
+		size_t cap = batch->cap ? batch->cap * 2 : 4;
+		struct store_op *ops = arena_alloc(&m->out->arena, cap * sizeof(*ops));
+
+		if (batch->count)
+			memcpy(ops, batch->ops, batch->count * sizeof(*ops));
+		batch->ops = ops;
+		batch->cap = cap;
+	}
+	op = &batch->ops[batch->count++];
 	*op = (struct store_op){.key = slice_of(master_text(m, key))};
 	return op;
 }
@@ -84,10 +94,7 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 
 	p->follow = follow;
 	p->time = m->now;
-	p->ticket = master_emit_store(
-		m, STORE_REGISTRY,
-		arena_memdup(&m->out->arena, batch->ops, sizeof(batch->ops[0]) * batch->count),
-		batch->count);
+	p->ticket = master_emit_store(m, STORE_REGISTRY, batch->ops, batch->count);
 	list_append(&m->pending, &p->link);
 	if (!key)
 		return p;
@@ -139,4 +146,52 @@ void registry_free(struct master *m)
 	HASH_CLEAR(hh, m->pending_keys);
 	while ((p = list_first(&m->pending, struct pending, link)))
 		free_pending(p);
+}
+
+/* ---- departed agents of long ago ------------------------------------------------- */
+
+#define PRUNE_INTERVAL (15 * MINUTE)
+#define PRUNE_AGE (2 * WEEK)
+#define PRUNE_COUNT 102400
+
+/* Oldest first; what is pruned leaves memory at once: it only makes an answer vaguer. */
+static void prune_table(struct master *m, struct departed **table, const char *kind,
+			struct registry_batch *batch)
+{
+	const struct master_options *o = &m->options;
+	int64_t age = o->registry_max_agent_age ? o->registry_max_agent_age : PRUNE_AGE;
+	unsigned most =
+		o->registry_max_agent_count ? (unsigned)o->registry_max_agent_count : PRUNE_COUNT;
+	struct departed *d, *next;
+
+	HASH_ITER (hh, *table, d, next) {
+		bool old = m->now - d->time > age;
+
+		if (!old && HASH_COUNT(*table) <= most)
+			continue;
+		if (registry_pending(m, d->id))
+			continue;
+		registry_delete(m, batch, registry_key(m, kind, d->id));
+		while (!list_empty(&d->tasks))
+			master_forget_task(m, list_first(&d->tasks, struct task, by_agent));
+		master_remove_departed(table, d->id);
+	}
+}
+
+static void pruned(struct master *m, struct pending *p)
+{
+	(void)m;
+	(void)p;
+}
+
+void registry_prune(struct master *m)
+{
+	int64_t interval = m->options.registry_gc_interval;
+	struct registry_batch batch = {0};
+
+	prune_table(m, &m->unreachable, "unreachable", &batch);
+	prune_table(m, &m->gone, "gone", &batch);
+	if (batch.count)
+		registry_write(m, &batch, NULL, pruned);
+	timers_start(&m->timers, &m->prune, m->now + (interval ? interval : PRUNE_INTERVAL));
 }

@@ -65,7 +65,8 @@ static int check_frameworks(struct payload *p, struct err *err)
 		if (!info->id)
 			return err_set(err, ERR_INVALID, "Framework '%s' has no id", info->name);
 		if (names_have(p->frameworks, info->id->value))
-			return err_set(err, ERR_INVALID, "Framework has a duplicate FrameworkID: '%s'",
+			return err_set(err, ERR_INVALID,
+				       "Framework has a duplicate FrameworkID: '%s'",
 				       info->id->value);
 		names_add(&p->frameworks, xstrdup(info->id->value));
 	}
@@ -207,8 +208,9 @@ normalised(struct master *m, const Mesos__Internal__ReregisterSlaveMessage *mess
 		normalise(m, copy->tasks[i]->resources, copy->tasks[i]->n_resources, copy,
 			  copy->tasks[i]->framework_id->value);
 	for (size_t i = 0; i < copy->n_executor_infos; i++)
-		normalise(m, copy->executor_infos[i]->resources, copy->executor_infos[i]->n_resources,
-			  copy, copy->executor_infos[i]->framework_id->value);
+		normalise(m, copy->executor_infos[i]->resources,
+			  copy->executor_infos[i]->n_resources, copy,
+			  copy->executor_infos[i]->framework_id->value);
 	return copy;
 }
 
@@ -219,8 +221,8 @@ struct rejoin {
 	struct master *m;
 	struct agent *a;
 	const Mesos__Internal__ReregisterSlaveMessage *message;
-	bool is_new;     /* unreachable or unknown before: frameworks hear of their tasks */
-	bool registered; /* the allocator knows the agent */
+	bool is_new;	   /* unreachable or unknown before: frameworks hear of their tasks */
+	bool registered;   /* the allocator knows the agent */
 	const char *cause; /* is_new: why they hear */
 	uint64_t mark;
 };
@@ -353,7 +355,8 @@ static void take_in_completed(struct rejoin *r)
 	}
 }
 
-/* ---- answers ----------------------------------------------------------------------------------- */
+/* ---- answers -----------------------------------------------------------------------------------
+ */
 
 static Mesos__TaskStatus *asked_status(struct rejoin *r, const struct task *t)
 {
@@ -474,7 +477,8 @@ static void answer_checkpoints(struct rejoin *r)
 	master_send_agent(r->m, a, message);
 }
 
-/* ---- the three ways back ----------------------------------------------------------------------- */
+/* ---- the three ways back -----------------------------------------------------------------------
+ */
 
 static Mesos__Resource **remembered_checkpoints(struct rejoin *r)
 {
@@ -612,13 +616,13 @@ static void reregistration_stored(struct master *m, struct pending *p)
 	reregistered(m, p->pid, message);
 }
 
-/* ---- the message ---------------------------------------------------------------------------------- */
+/* ---- the message
+ * ---------------------------------------------------------------------------------- */
 
 static void shut_down(struct master *m, const char *to, const char *why)
 {
-	Mesos__Internal__ShutdownMessage *message =
-		STEP_NEW(m, Mesos__Internal__ShutdownMessage,
-			 mesos__internal__shutdown_message__descriptor);
+	Mesos__Internal__ShutdownMessage *message = STEP_NEW(
+		m, Mesos__Internal__ShutdownMessage, mesos__internal__shutdown_message__descriptor);
 
 	message->message = master_text(m, why);
 	master_emit_message(m, "master", to, message);
@@ -659,7 +663,8 @@ void master_reregister_agent(struct master *m, const char *from,
 
 	m->counters.messages_reregister_slave++;
 	if (registry_pending(m, id)) {
-		log_info("ignored the reregistration of agent %s at %s: a change of it is in progress",
+		log_info("ignored the reregistration of agent %s at %s: a change of it is in "
+			 "progress",
 			 id, from);
 		return;
 	}
@@ -668,7 +673,8 @@ void master_reregister_agent(struct master *m, const char *from,
 		return;
 	}
 	if (check_payload(m, from, raw, &err)) {
-		log_warning("ignored the reregistration of agent '%s' at %s: %s", id, from, err.text);
+		log_warning("ignored the reregistration of agent '%s' at %s: %s", id, from,
+			    err.text);
 		return;
 	}
 	if (a && a->state == AGENT_REGISTERED && moved_host(a, from, raw->agent)) {

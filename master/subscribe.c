@@ -82,18 +82,20 @@ static int check_roles(const Mesos__FrameworkInfo *info, struct err *err)
 
 	if (!framework_info_has(info, MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE)) {
 		if (info->n_roles)
-			return err_set(err, ERR_INVALID,
-				       "'FrameworkInfo.roles' must not be set when the framework is "
-				       "not MULTI_ROLE capable");
+			return err_set(
+				err, ERR_INVALID,
+				"'FrameworkInfo.roles' must not be set when the framework is "
+				"not MULTI_ROLE capable");
 		if (!role_valid(info->role ? info->role : "*", err))
 			return err_wrap(err, ERR_INVALID,
 					"'FrameworkInfo.role' is not a valid role");
 		return 0;
 	}
 	if (has_role_field(info))
-		return err_set(err, ERR_INVALID,
-			       "'FrameworkInfo.role' must not be set when the framework is MULTI_ROLE "
-			       "capable");
+		return err_set(
+			err, ERR_INVALID,
+			"'FrameworkInfo.role' must not be set when the framework is MULTI_ROLE "
+			"capable");
 	rv = check_duplicates(info, err);
 	if (rv)
 		return rv;
@@ -156,7 +158,8 @@ static int check_offer_filters(const Mesos__FrameworkInfo *info, struct err *err
 		if (!filters || !filters->min_allocatable_resources)
 			continue;
 		for (size_t k = 0; k < filters->min_allocatable_resources->n_quantities && !rv; k++)
-			rv = check_quantities(filters->min_allocatable_resources->quantities[k], err);
+			rv = check_quantities(filters->min_allocatable_resources->quantities[k],
+					      err);
 	}
 	return rv;
 }
@@ -254,7 +257,8 @@ int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *su
 
 	if (list_unknown(suppressed, count, roles, role_count, &text))
 		rv = err_set(err, ERR_INVALID,
-			     "Suppressed roles %s are not contained in the set of roles", text.data);
+			     "Suppressed roles %s are not contained in the set of roles",
+			     text.data);
 	if (!rv)
 		rv = check_constraints(constraints, roles, role_count, err);
 	buf_free(&text);
@@ -314,9 +318,8 @@ static void subscribe_new(struct master *m, Mesos__FrameworkInfo *info,
 	struct framework *f;
 
 	m->counters.messages_register_framework++;
-	info->id = master_framework_id(
-		m, arena_printf(&m->out->arena, "%s-%04llu", m->options.id,
-				(unsigned long long)m->next_framework++));
+	info->id = master_framework_id(m, arena_printf(&m->out->arena, "%s-%04llu", m->options.id,
+						       (unsigned long long)m->next_framework++));
 	f = master_add_framework(m, info);
 	framework_set_suppressed(f, subscribe->suppressed_roles, subscribe->n_suppressed_roles);
 	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
@@ -327,8 +330,7 @@ static void subscribe_new(struct master *m, Mesos__FrameworkInfo *info,
 	welcome(m, f);
 }
 
-static void subscribe_known(struct master *m, struct framework *f,
-			    const Mesos__FrameworkInfo *info,
+static void subscribe_known(struct master *m, struct framework *f, const Mesos__FrameworkInfo *info,
 			    const Mesos__Scheduler__Call__Subscribe *subscribe,
 			    const struct master_event *event)
 {

@@ -13,7 +13,7 @@
 #define EXECUTOR_CPUS_MIN 0.01 /* what Mesos demands of executors */
 #define EXECUTOR_MEM_MIN 32    /* MB */
 
-#define GROUP_TASKS_MAX 1000   /* more is a mistake; each is compared with the others */
+#define GROUP_TASKS_MAX 1000 /* more is a mistake; each is compared with the others */
 
 #define FAIL(...) return err_set(err, ERR_INVALID, __VA_ARGS__)
 
@@ -65,7 +65,8 @@ static int validate_check(const Mesos__CheckInfo *check, struct err *err)
 	case MESOS__CHECK_INFO__TYPE__COMMAND:
 		if (!check->command)
 			FAIL("Expecting 'command' to be set for COMMAND check");
-		rv = validate_check_command(check->command->command, "Command check", "Check's", err);
+		rv = validate_check_command(check->command->command, "Command check", "Check's",
+					    err);
 		break;
 	case MESOS__CHECK_INFO__TYPE__HTTP:
 		if (!check->http)
@@ -110,8 +111,8 @@ static int validate_health(const Mesos__HealthCheck *check, struct err *err)
 	case MESOS__HEALTH_CHECK__TYPE__COMMAND:
 		if (!check->command)
 			FAIL("Expecting 'command' to be set for COMMAND health check");
-		rv = validate_check_command(check->command, "Command health check", "Health check's",
-					    err);
+		rv = validate_check_command(check->command, "Command health check",
+					    "Health check's", err);
 		break;
 	case MESOS__HEALTH_CHECK__TYPE__HTTP:
 		rv = validate_http_health(check->http, err);
@@ -283,8 +284,8 @@ static int rule_limits(const struct subject *s, struct err *err)
 typedef int (*rule)(const struct subject *s, struct err *err);
 
 static const rule alone[] = {
-	rule_id,	rule_unique,	   rule_agent,	   rule_kill_policy, rule_completion_time,
-	rule_check,	rule_health_check, rule_resources, rule_command,     rule_container,
+	rule_id,     rule_unique,	rule_agent,	rule_kill_policy, rule_completion_time,
+	rule_check,  rule_health_check, rule_resources, rule_command,	  rule_container,
 	rule_limits,
 };
 
@@ -352,10 +353,11 @@ static int validate_together(const struct subject *s, const struct resources *ta
 	if (s->task->executor && master_resources_overlap(task, executor)) {
 		mine = resources_text(task);
 		theirs = resources_text(executor);
-		rv = err_set(err, ERR_INVALID,
-			     "There are overlapping resources in the task resources %s and executor "
-			     "resources %s",
-			     mine, theirs);
+		rv = err_set(
+			err, ERR_INVALID,
+			"There are overlapping resources in the task resources %s and executor "
+			"resources %s",
+			mine, theirs);
 		free(mine);
 		free(theirs);
 	}
@@ -364,7 +366,8 @@ static int validate_together(const struct subject *s, const struct resources *ta
 	if (!rv && (rv = master_validate_persistence(&total, err)))
 		err_wrap(err, rv, "Task and its executor use duplicate persistence ID");
 	if (!rv && (rv = master_validate_revocable(&total, err)))
-		err_wrap(err, rv, "Task and its executor mix revocable and non-revocable resources");
+		err_wrap(err, rv,
+			 "Task and its executor mix revocable and non-revocable resources");
 	resources_free(&total);
 	return rv;
 }
@@ -433,7 +436,8 @@ int master_validate_task(struct master *m, const struct framework *f, const stru
 	return rv;
 }
 
-/* ---- groups (6.4) ------------------------------------------------------------------------------ */
+/* ---- groups (6.4) ------------------------------------------------------------------------------
+ */
 
 static int validate_group_task(const struct subject *s, struct err *err)
 {
@@ -458,8 +462,7 @@ static int validate_group_task(const struct subject *s, struct err *err)
 }
 
 static int validate_group_tasks(const struct subject *s,
-				const Mesos__Offer__Operation__LaunchGroup *group,
-				struct err *err)
+				const Mesos__Offer__Operation__LaunchGroup *group, struct err *err)
 {
 	const Mesos__TaskGroupInfo *tasks = group->task_group;
 	struct subject one = *s;
@@ -548,8 +551,7 @@ static int add_group_resources(const struct subject *s,
 }
 
 static int validate_group_total(const struct subject *s,
-				const Mesos__Offer__Operation__LaunchGroup *group,
-				struct err *err)
+				const Mesos__Offer__Operation__LaunchGroup *group, struct err *err)
 {
 	const Mesos__ExecutorInfo *info = group->executor;
 	struct resources total = RESOURCES_INIT, executor = RESOURCES_INIT;

@@ -172,7 +172,8 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
 				const Mesos__TaskInfo *info)
 {
 	Mesos__Task *t = STEP_NEW(m, Mesos__Task, mesos__task__descriptor);
-	const Mesos__CommandInfo *command = info->executor ? info->executor->command : info->command;
+	const Mesos__CommandInfo *command =
+		info->executor ? info->executor->command : info->command;
 
 	t->name = info->name;
 	t->task_id = info->task_id;
@@ -193,8 +194,8 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
 	else if (command && command->user)
 		t->user = command->user;
 	for (size_t i = 0; i < info->n_limits; i++) {
-		Mesos__Task__LimitsEntry *limit =
-			STEP_NEW(m, Mesos__Task__LimitsEntry, mesos__task__limits_entry__descriptor);
+		Mesos__Task__LimitsEntry *limit = STEP_NEW(m, Mesos__Task__LimitsEntry,
+							   mesos__task__limits_entry__descriptor);
 
 		limit->key = info->limits[i]->key;
 		limit->value = info->limits[i]->value;
@@ -262,8 +263,8 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 	resources_subtract(&t->agent->used, &t->resources);
 	resources_subtract(&t->framework->used, &t->resources);
 	if (give_back)
-		allocator_recover(m->allocator, m->now, t->framework->id, t->agent_id, &t->resources,
-				  NULL);
+		allocator_recover(m->allocator, m->now, t->framework->id, t->agent_id,
+				  &t->resources, NULL);
 }
 
 void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state)

@@ -93,8 +93,8 @@ void master_status_update(struct master *m, const char *from,
 	else
 		m->counters.valid_status_updates++;
 	if (!t) {
-		log_warning("status update for task %s of framework %s, which is not known", task_id,
-			    update->framework_id->value);
+		log_warning("status update for task %s of framework %s, which is not known",
+			    task_id, update->framework_id->value);
 		return;
 	}
 	if (forwarded)
@@ -137,9 +137,10 @@ void master_acknowledge(struct master *m, struct framework *f,
 
 	m->counters.messages_status_update_acknowledgement++;
 	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
-		log_warning("dropped an acknowledgement for task %s of framework %s: agent %s is not "
-			    "connected",
-			    call->task_id->value, f->id, call->agent_id->value);
+		log_warning(
+			"dropped an acknowledgement for task %s of framework %s: agent %s is not "
+			"connected",
+			call->task_id->value, f->id, call->agent_id->value);
 		m->counters.invalid_status_update_acknowledgements++;
 		return;
 	}

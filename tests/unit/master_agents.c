@@ -20,10 +20,12 @@ TestSuite(master_agents, .init = set_up, .fini = tear_down);
 
 #define FID "\"framework_id\":{\"value\":\"M-0000\"}"
 #define AWARE "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}],\"checkpoint\":true"
-#define REPORT(state) \
-	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"}," AWARE "}]," \
-	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"}," FID "," \
-	"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"" state "\",\"resources\":" RESOURCES(1, 32) "}]"
+#define REPORT(state)                                                                              \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"}," AWARE      \
+	"}],"                                                                                      \
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"}," FID ","                        \
+	"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"" state                                     \
+	"\",\"resources\":" RESOURCES(1, 32) "}]"
 
 /* An agent with task "t" of a framework with these members, running. */
 static void run(const char *members)
@@ -45,10 +47,9 @@ static void silence(void)
 
 static int mark_gone(const char *id)
 {
-	struct master_event event = {.type = MASTER_OPERATOR,
-				     .operator_ = {.action = MASTER_OPERATOR_MARK_GONE,
-						   .agent_id = id,
-						   .request = 7}};
+	struct master_event event = {
+		.type = MASTER_OPERATOR,
+		.operator_ = {.action = MASTER_OPERATOR_MARK_GONE, .agent_id = id, .request = 7}};
 
 	driver_step(d, &event);
 	return d->out.reply.status;
@@ -90,8 +91,8 @@ static const char *const bad_agents[] = {
 Test(master_agents, bad_registrations_are_ignored)
 {
 	for (size_t i = 0; i < sizeof(bad_agents) / sizeof(bad_agents[0]); i++)
-		driver_message(d, AGENT1, &mesos__internal__register_slave_message__descriptor, "%s",
-			       bad_agents[i]);
+		driver_message(d, AGENT1, &mesos__internal__register_slave_message__descriptor,
+			       "%s", bad_agents[i]);
 	driver_agent(d, "@0.0.0.0:0");
 	cr_expect_eq(HASH_COUNT(d->m->agents), 0);
 	cr_expect_eq(d->trace.len, 0, "%s", d->trace.data);
@@ -184,18 +185,24 @@ static const char *const contradictions[] = {
 	 * task without its executor, an executor of no framework */
 	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}},"
 	"{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}]",
-	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":"
+	"\"F\"},"
 	"\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
 	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
-	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":"
+	"\"F\"},"
 	"\"agent_id\":{\"value\":\"Y\"},\"state\":\"TASK_RUNNING\"}]",
 	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
-	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"a/b\"},\"framework_id\":{\"value\":\"F\"},"
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"a/"
+	"b\"},\"framework_id\":{\"value\":\"F\"},"
 	"\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
 	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
-	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"F\"},"
-	"\"executor_id\":{\"value\":\"e\"},\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_RUNNING\"}]",
-	"\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"},\"framework_id\":{\"value\":\"F\"}}]",
+	"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":"
+	"\"F\"},"
+	"\"executor_id\":{\"value\":\"e\"},\"agent_id\":{\"value\":\"X\"},\"state\":\"TASK_"
+	"RUNNING\"}]",
+	"\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"},\"framework_id\":{\"value\":\"F\"}}"
+	"]",
 };
 
 Test(master_agents, payloads_that_contradict_themselves_are_ignored)
@@ -304,11 +311,12 @@ Test(master_agents, unreachable_tasks_keep_their_id)
 
 Test(master_agents, unknown_agents_are_let_in)
 {
-	driver_reregister(d, AGENT1, "old-S3",
-			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
-			  "\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":"
-			  "{\"value\":\"F\"},\"agent_id\":{\"value\":\"old-S3\"},\"state\":"
-			  "\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
+	driver_reregister(
+		d, AGENT1, "old-S3",
+		"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+		"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},\"framework_id\":"
+		"{\"value\":\"F\"},\"agent_id\":{\"value\":\"old-S3\"},\"state\":"
+		"\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
 	expect(d, "SlaveReregisteredMessage", "old-S3");
 	cr_assert(master_find_framework(d->m, "F"));
 	cr_expect_eq(master_find_framework(d->m, "F")->state, FRAMEWORK_RECOVERED);
@@ -404,4 +412,20 @@ Test(master_agents, an_operator_tears_down_and_kills)
 	expect(d, "end 1");
 	driver_step(d, &event);
 	cr_expect_eq(d->out.reply.status, 400);
+}
+
+Test(master_agents, unreachable_agents_of_long_ago_are_forgotten)
+{
+	struct stored_pair *pair;
+
+	run(AWARE);
+	silence();
+	cr_assert(d->m->unreachable);
+	driver_pass(d, 13 * DAY);
+	cr_assert(d->m->unreachable);
+	driver_pass(d, 2 * DAY);
+	cr_expect_not(d->m->unreachable);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+	HASH_FIND(hh, d->store, "unreachable/M-S0", strlen("unreachable/M-S0"), pair);
+	cr_expect_not(pair);
 }

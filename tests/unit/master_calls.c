@@ -86,8 +86,9 @@ Test(master_calls, caller_is_checked)
 					    "framework ID M-0000"));
 	cr_expect_eq(driver_call(d, 1, "{\"type\":\"UNKNOWN\"," FID "}"), 501);
 	cr_expect_eq(driver_call(d, 1, "{\"type\":\"REQUEST\"," FID ",\"request\":{}}"), 202);
-	cr_expect_eq(driver_call(d, 1, "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
-				       "\"user\":\"u\",\"name\":\"n\"}}}"),
+	cr_expect_eq(driver_call(d, 1,
+				 "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
+				 "\"user\":\"u\",\"name\":\"n\"}}}"),
 		     400);
 	cr_expect_str_eq(d->out.reply.text,
 			 "Subscribe calls should not include the 'Mesos-Stream-Id' header");
@@ -116,15 +117,18 @@ Test(master_calls, kill_goes_to_the_agent_that_has_the_task)
 	driver_subscribe(d, NULL, NULL);
 	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "t", NULL);
 	driver_forget(d);
-	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
-			  "\"agent_id\":{\"value\":\"other\"}}}");
+	driver_call(d, 1,
+		    "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
+		    "\"agent_id\":{\"value\":\"other\"}}}");
 	refute(d, "KillTaskMessage");
 	refute(d, " UPDATE {");
-	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
-			  "\"kill_policy\":{\"grace_period\":{\"nanoseconds\":5}}}}");
+	driver_call(d, 1,
+		    "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"t\"},"
+		    "\"kill_policy\":{\"grace_period\":{\"nanoseconds\":5}}}}");
 	expect(d, "KillTaskMessage", "\"nanoseconds\":5", "\"task_id\":{\"value\":\"t\"}");
 	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"x\"}}}");
-	expect(d, "UPDATE", "TASK_LOST", "REASON_RECONCILIATION", "Reconciliation: Task is unknown");
+	expect(d, "UPDATE", "TASK_LOST", "REASON_RECONCILIATION",
+	       "Reconciliation: Task is unknown");
 }
 
 Test(master_calls, shutdown_and_message_reach_the_agent)
@@ -132,11 +136,14 @@ Test(master_calls, shutdown_and_message_reach_the_agent)
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL, NULL);
 	driver_forget(d);
-	driver_call(d, 1, "{\"type\":\"SHUTDOWN\"," FID ",\"shutdown\":{\"executor_id\":"
-			  "{\"value\":\"e\"},\"agent_id\":{\"value\":\"M-S0\"}}}");
-	expect(d, "master -> " AGENT1, "ShutdownExecutorMessage", "\"executor_id\":{\"value\":\"e\"}");
-	driver_call(d, 1, "{\"type\":\"MESSAGE\"," FID ",\"message\":{\"executor_id\":"
-			  "{\"value\":\"e\"},\"agent_id\":{\"value\":\"M-S0\"},\"data\":\"aGk=\"}}");
+	driver_call(d, 1,
+		    "{\"type\":\"SHUTDOWN\"," FID ",\"shutdown\":{\"executor_id\":"
+		    "{\"value\":\"e\"},\"agent_id\":{\"value\":\"M-S0\"}}}");
+	expect(d, "master -> " AGENT1, "ShutdownExecutorMessage",
+	       "\"executor_id\":{\"value\":\"e\"}");
+	driver_call(d, 1,
+		    "{\"type\":\"MESSAGE\"," FID ",\"message\":{\"executor_id\":"
+		    "{\"value\":\"e\"},\"agent_id\":{\"value\":\"M-S0\"},\"data\":\"aGk=\"}}");
 	expect(d, "FrameworkToExecutorMessage", "\"data\":\"aGk=\"");
 	driver_message(d, AGENT1, &mesos__internal__executor_to_framework_message__descriptor,
 		       "{\"agent_id\":{\"value\":\"M-S0\"}," FID ",\"executor_id\":"

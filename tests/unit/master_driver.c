@@ -45,9 +45,9 @@ static void trace_event(struct driver *d, const struct master_action *a)
 {
 	const Mesos__Scheduler__Event *event = a->send_event.event;
 
-	buf_printf(&d->trace, "event %llu %s ", (unsigned long long)a->send_event.stream,
-		   proto_enum_name(&mesos__scheduler__event__type__descriptor, event->type,
-				   SPELL_V1));
+	buf_printf(
+		&d->trace, "event %llu %s ", (unsigned long long)a->send_event.stream,
+		proto_enum_name(&mesos__scheduler__event__type__descriptor, event->type, SPELL_V1));
 	proto_to_json(event, SPELL_V1, &d->trace);
 	buf_putc(&d->trace, '\n');
 }
@@ -55,10 +55,15 @@ static void trace_event(struct driver *d, const struct master_action *a)
 static void trace_message(struct driver *d, const struct master_action *a)
 {
 	const char *name = strrchr(a->send_message.message->descriptor->name, '.') + 1;
+	struct buf bytes = BUF_INIT;
 
 	buf_printf(&d->trace, "%s -> %s %s ", a->send_message.from, a->send_message.to, name);
 	proto_to_json(a->send_message.message, SPELL_V1, &d->trace);
 	buf_putc(&d->trace, '\n');
+	buf_printf(&d->wire, "\n%s ", name);
+	proto_pack(a->send_message.message, &bytes);
+	base64_encode(&d->wire, bytes.data ? bytes.data : "", bytes.len);
+	buf_free(&bytes);
 }
 
 static void store_op(struct driver *d, const struct store_op *op)
@@ -229,6 +234,8 @@ void driver_destroy(struct driver *d)
 	master_destroy(d->m);
 	master_actions_free(&d->out);
 	buf_free(&d->trace);
+	buf_free(&d->wire);
+	free(d->last_bytes);
 	HASH_ITER (hh, d->store, pair, next) {
 		HASH_DEL(d->store, pair);
 		free(pair->key);
@@ -344,6 +351,40 @@ void driver_message(struct driver *d, const char *from, const ProtobufCMessageDe
 	free(text);
 }
 
+void driver_bytes(struct driver *d, const char *from, const ProtobufCMessageDescriptor *type,
+		  const char *base64)
+{
+	struct master_event event = {.type = MASTER_MESSAGE};
+	size_t len = strlen(base64);
+	char *bytes = xmalloc(len / 4 * 3 + 3);
+	struct err err = {{0}};
+	struct arena arena;
+	long size = base64_decode(base64, len, bytes);
+
+	cr_assert(size >= 0);
+	arena_init(&arena);
+	event.message.from = from;
+	event.message.message = proto_unpack(type, &arena, bytes, (size_t)size, &err);
+	cr_assert(event.message.message, "%s", err.text);
+	driver_step(d, &event);
+	arena_free(&arena);
+	free(bytes);
+}
+
+const char *driver_last_bytes(struct driver *d, const char *name)
+{
+	char *start = xprintf("\n%s ", name), *found = NULL, *at = d->wire.data;
+
+	while (at && (at = strstr(at, start))) {
+		at += strlen(start);
+		found = at;
+	}
+	free(start);
+	free(d->last_bytes);
+	d->last_bytes = found ? xstrndup(found, strcspn(found, "\n")) : NULL;
+	return d->last_bytes;
+}
+
 void driver_close(struct driver *d, uint64_t stream)
 {
 	struct master_event event = {.type = MASTER_STREAM_CLOSED,
@@ -359,11 +400,12 @@ void driver_exited(struct driver *d, const char *pid)
 	driver_step(d, &event);
 }
 
-/* ---- usual things ------------------------------------------------------------------------------ */
+/* ---- usual things ------------------------------------------------------------------------------
+ */
 
-#define CAPABILITIES \
-	"[{\"type\":\"MULTI_ROLE\"},{\"type\":\"HIERARCHICAL_ROLE\"}," \
-	"{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"}," \
+#define CAPABILITIES                                                                               \
+	"[{\"type\":\"MULTI_ROLE\"},{\"type\":\"HIERARCHICAL_ROLE\"},"                             \
+	"{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"},"                  \
 	"{\"type\":\"TASK_RESOURCE_LIMITS\"}]"
 
 void driver_agent(struct driver *d, const char *pid)
@@ -394,8 +436,9 @@ void driver_launch(struct driver *d, uint64_t stream, const char *framework, con
 		"\"operations\":[{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":[{"
 		"\"name\":\"t\",\"task_id\":{\"value\":\"%s\"},\"agent_id\":{\"value\":\"%s\"},"
 		"\"resources\":%s%s%s}]}}]}}",
-		framework, offer, task, agent, RESOURCES(1, 32), more && more[0] == '!' ? "," :
-		",\"command\":{\"value\":\"true\"}", more ? (more[0] == '!' ? more + 1 : more) : "");
+		framework, offer, task, agent, RESOURCES(1, 32),
+		more && more[0] == '!' ? "," : ",\"command\":{\"value\":\"true\"}",
+		more ? (more[0] == '!' ? more + 1 : more) : "");
 
 	cr_expect_eq(status, 202, "%d %s", status, d->out.reply.text);
 }
@@ -429,20 +472,22 @@ void driver_update(struct driver *d, const char *pid, const char *agent, const c
 		       pid, framework, agent, uuid, state, task, state, uuid);
 }
 
-void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework,
-			const char *agent, const char *task, int byte)
+void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework, const char *agent,
+			const char *task, int byte)
 {
 	char uuid[32];
 
 	make_uuid(byte, uuid);
-	driver_call(d, stream,
-		    "{\"type\":\"ACKNOWLEDGE\",\"framework_id\":{\"value\":\"%s\"},"
-		    "\"acknowledge\":{\"agent_id\":{\"value\":\"%s\"},\"task_id\":{\"value\":\"%s\"},"
-		    "\"uuid\":\"%s\"}}",
-		    framework, agent, task, uuid);
+	driver_call(
+		d, stream,
+		"{\"type\":\"ACKNOWLEDGE\",\"framework_id\":{\"value\":\"%s\"},"
+		"\"acknowledge\":{\"agent_id\":{\"value\":\"%s\"},\"task_id\":{\"value\":\"%s\"},"
+		"\"uuid\":\"%s\"}}",
+		framework, agent, task, uuid);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/* ---- looking
+ * ------------------------------------------------------------------------------------- */
 
 void driver_forget(struct driver *d)
 {

@@ -26,13 +26,15 @@ struct driver {
 	struct master_options options;
 	struct rng rng;
 	struct master_actions out;
-	struct buf trace;          /* since driver_forget */
+	struct buf trace; /* since driver_forget */
+	struct buf wire;  /* messages sent: "Name base64" a line */
+	char *last_bytes;
 	struct stored_pair *store;
 	int64_t now;
 	uint64_t next_stream;
-	uint64_t ticket;           /* of the last store action */
-	bool hold_store;           /* registry writes wait for driver_store() */
-	bool agent_silent;         /* agents do not answer pings */
+	uint64_t ticket;		/* of the last store action */
+	bool hold_store;		/* registry writes wait for driver_store() */
+	bool agent_silent;		/* agents do not answer pings */
 	char stream_ids[64][UUID_TEXT]; /* of subscriptions, by stream number */
 };
 
@@ -58,6 +60,11 @@ int driver_call(struct driver *d, uint64_t stream, const char *format, ...)
 uint64_t driver_subscribe(struct driver *d, const char *id, const char *members);
 void driver_message(struct driver *d, const char *from, const ProtobufCMessageDescriptor *type,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A message by its bytes; and the bytes of the last message of that name that the
+ * master sent, NULL if none. Both in base64. */
+void driver_bytes(struct driver *d, const char *from, const ProtobufCMessageDescriptor *type,
+		  const char *base64);
+const char *driver_last_bytes(struct driver *d, const char *name);
 void driver_close(struct driver *d, uint64_t stream);
 void driver_exited(struct driver *d, const char *pid);
 
@@ -65,8 +72,8 @@ void driver_exited(struct driver *d, const char *pid);
 
 #define AGENT1 "slave(1)@127.0.0.1:5001"
 #define AGENT2 "slave(1)@127.0.0.1:5002"
-#define RESOURCES(cpus, mem) \
-	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #cpus "}}," \
+#define RESOURCES(cpus, mem)                                                                       \
+	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #cpus "}},"               \
 	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #mem "}}]"
 /* Registers an agent with cpus:4;mem:4096. */
 void driver_agent(struct driver *d, const char *pid);
@@ -79,8 +86,8 @@ void driver_launch(struct driver *d, uint64_t stream, const char *framework, con
 /* A status update from the agent with a uuid of 16 times `uuid`. */
 void driver_update(struct driver *d, const char *pid, const char *agent, const char *framework,
 		   const char *task, const char *state, int uuid);
-void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework,
-			const char *agent, const char *task, int uuid);
+void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework, const char *agent,
+			const char *task, int uuid);
 
 /* ---- looking ---------------------------------------------------------------------- */
 
@@ -89,11 +96,11 @@ void driver_forget(struct driver *d); /* empties the trace */
 bool driver_saw(struct driver *d, ...) __attribute__((sentinel));
 /* How many lines hold the text. */
 int driver_count(struct driver *d, const char *text);
-#define expect(d, ...) \
-	cr_expect(driver_saw((d), __VA_ARGS__, NULL), "not in the trace: %s\n%s", #__VA_ARGS__, \
+#define expect(d, ...)                                                                             \
+	cr_expect(driver_saw((d), __VA_ARGS__, NULL), "not in the trace: %s\n%s", #__VA_ARGS__,    \
 		  (d)->trace.data ? (d)->trace.data : "")
-#define refute(d, ...) \
-	cr_expect(!driver_saw((d), __VA_ARGS__, NULL), "in the trace: %s\n%s", #__VA_ARGS__, \
+#define refute(d, ...)                                                                             \
+	cr_expect(!driver_saw((d), __VA_ARGS__, NULL), "in the trace: %s\n%s", #__VA_ARGS__,       \
 		  (d)->trace.data ? (d)->trace.data : "")
 
 #endif

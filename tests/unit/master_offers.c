@@ -60,15 +60,17 @@ Test(master_offers, declined_offers_come_back_after_the_filter)
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL, NULL);
 	driver_forget(d);
-	driver_call(d, 1, "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":"
-			  "\"M-O0\"},{\"value\":\"none\"}]}}");
+	driver_call(d, 1,
+		    "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":"
+		    "\"M-O0\"},{\"value\":\"none\"}]}}");
 	driver_pass(d, 4 * SECOND);
 	refute(d, "OFFERS");
 	driver_pass(d, 3 * SECOND);
 	expect(d, "OFFERS", "M-O1");
 	driver_forget(d);
-	driver_call(d, 1, "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":"
-			  "\"M-O1\"}],\"filters\":{\"refuse_seconds\":3600}}}");
+	driver_call(d, 1,
+		    "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":"
+		    "\"M-O1\"}],\"filters\":{\"refuse_seconds\":3600}}}");
 	driver_pass(d, 10 * SECOND);
 	refute(d, "OFFERS");
 	driver_call(d, 1, "{\"type\":\"REVIVE\"," FID "}");
@@ -110,8 +112,9 @@ Test(master_offers, a_lost_link_rescinds_and_a_decline_by_another_discards)
 	driver_subscribe(d, NULL, NULL);
 	driver_subscribe(d, NULL, NULL);
 	driver_forget(d);
-	driver_call(d, 2, "{\"type\":\"DECLINE\",\"framework_id\":{\"value\":\"M-0001\"},\"decline\":{"
-			  "\"offer_ids\":[{\"value\":\"M-O0\"}],\"filters\":{\"refuse_seconds\":0}}}");
+	driver_call(d, 2,
+		    "{\"type\":\"DECLINE\",\"framework_id\":{\"value\":\"M-0001\"},\"decline\":{"
+		    "\"offer_ids\":[{\"value\":\"M-O0\"}],\"filters\":{\"refuse_seconds\":0}}}");
 	cr_expect_not(master_find_offer(d->m, "M-O0"));
 	refute(d, "RESCIND");
 	driver_pass(d, SECOND);
@@ -126,8 +129,9 @@ Test(master_offers, accept_without_operations_declines)
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL, NULL);
 	driver_forget(d);
-	driver_call(d, 1, "{\"type\":\"ACCEPT\"," FID ",\"accept\":{\"offer_ids\":[{\"value\":"
-			  "\"M-O0\"}],\"filters\":{\"refuse_seconds\":2}}}");
+	driver_call(d, 1,
+		    "{\"type\":\"ACCEPT\"," FID ",\"accept\":{\"offer_ids\":[{\"value\":"
+		    "\"M-O0\"}],\"filters\":{\"refuse_seconds\":2}}}");
 	driver_pass(d, SECOND);
 	refute(d, "OFFERS");
 	driver_pass(d, 3 * SECOND);
@@ -137,12 +141,14 @@ Test(master_offers, accept_without_operations_declines)
 Test(master_offers, least_amounts_of_a_framework)
 {
 	driver_agent(d, AGENT1);
-	driver_subscribe(d, NULL, "\"offer_filters\":{\"*\":{\"min_allocatable_resources\":{"
-				  "\"quantities\":[{\"quantities\":{\"cpus\":{\"value\":100}}}]}}}");
+	driver_subscribe(d, NULL,
+			 "\"offer_filters\":{\"*\":{\"min_allocatable_resources\":{"
+			 "\"quantities\":[{\"quantities\":{\"cpus\":{\"value\":100}}}]}}}");
 	driver_pass(d, 2 * SECOND);
 	refute(d, "event 1 OFFERS");
-	driver_subscribe(d, NULL, "\"offer_filters\":{\"*\":{\"min_allocatable_resources\":{"
-				  "\"quantities\":[{\"quantities\":{\"cpus\":{\"value\":1}}}]}}}");
+	driver_subscribe(d, NULL,
+			 "\"offer_filters\":{\"*\":{\"min_allocatable_resources\":{"
+			 "\"quantities\":[{\"quantities\":{\"cpus\":{\"value\":1}}}]}}}");
 	expect(d, "event 2 OFFERS");
 }
 
@@ -151,14 +157,16 @@ Test(master_offers, oversubscribed_resources_change_what_is_offered)
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL, "\"capabilities\":[{\"type\":\"REVOCABLE_RESOURCES\"}]");
 	driver_forget(d);
-	driver_message(d, AGENT1, &mesos__internal__update_slave_message__descriptor,
-		       "{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":true,"
-		       "\"oversubscribed_resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
-		       "\"scalar\":{\"value\":2},\"revocable\":{}}]}");
+	driver_message(
+		d, AGENT1, &mesos__internal__update_slave_message__descriptor,
+		"{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":true,"
+		"\"oversubscribed_resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+		"\"scalar\":{\"value\":2},\"revocable\":{}}]}");
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "\"revocable\"", "\"value\":2.0");
-	driver_message(d, AGENT1, &mesos__internal__update_slave_message__descriptor,
-		       "{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":true}");
+	driver_message(
+		d, AGENT1, &mesos__internal__update_slave_message__descriptor,
+		"{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":true}");
 	expect(d, "RESCIND", "M-O1");
 	refute(d, "RESCIND", "M-O0");
 }

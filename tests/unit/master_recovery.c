@@ -7,8 +7,8 @@
 static struct driver *d;
 
 #define FID "\"framework_id\":{\"value\":\"M-0000\"}"
-#define EXECUTOR \
-	"!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{\"value\":\"x\"}," \
+#define EXECUTOR                                                                                   \
+	"!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{\"value\":\"x\"},"          \
 	"\"resources\":" RESOURCES(0.5, 32) "}"
 
 /* Two frameworks: one with a command task, a task with an executor, a completed one
@@ -19,12 +19,14 @@ static void set_up(void)
 	d = driver_create();
 	driver_agent(d, AGENT1);
 	driver_agent(d, AGENT2);
-	driver_subscribe(d, NULL, "\"failover_timeout\":60,\"checkpoint\":true,"
-				  "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
+	driver_subscribe(d, NULL,
+			 "\"failover_timeout\":60,\"checkpoint\":true,"
+			 "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
 	driver_launch(d, 1, "M-0000", "M-O1", "M-S1", "far", NULL);
 	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "run", NULL);
 	driver_update(d, AGENT1, "M-S0", "M-0000", "run", "TASK_RUNNING", 1);
-	for (const char *const *id = (const char *const[]){"old", "done", "exec", NULL}; *id; id++) {
+	for (const char *const *id = (const char *const[]){"old", "done", "exec", NULL}; *id;
+	     id++) {
 		struct offer *o;
 
 		driver_pass(d, SECOND);
@@ -132,15 +134,20 @@ Test(master_recovery, nothing_is_written_again_for_nothing)
 	cr_expect_eq(d->ticket, 1);
 }
 
-#define REPORT \
-	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},\"checkpoint\":" \
-	"true,\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]}],\"executor_infos\":[{" \
-	"\"executor_id\":{\"value\":\"e\"}," FID ",\"command\":{\"value\":\"x\"}," \
-	"\"resources\":" RESOURCES(0.5, 32) "}],\"tasks\":[{\"name\":\"t\",\"task_id\":" \
-	"{\"value\":\"run\"}," FID ",\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_KILLING\"," \
-	"\"resources\":" RESOURCES(1, 32) "},{\"name\":\"t\",\"task_id\":{\"value\":\"new\"}," FID "," \
-	"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) \
-	"}]"
+#define REPORT                                                                                     \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"            \
+	"\"checkpoint\":"                                                                          \
+	"true,\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]}],\"executor_infos\":[{"           \
+	"\"executor_id\":{\"value\":\"e\"}," FID ",\"command\":{\"value\":\"x\"},"                 \
+	"\"resources\":" RESOURCES(                                                                \
+		0.5, 32) "}],\"tasks\":[{\"name\":\"t\",\"task_id\":"                              \
+			 "{\"value\":\"run\"}," FID                                                \
+			 ",\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_KILLING\","          \
+			 "\"resources\":" RESOURCES(                                               \
+				 1, 32) "},{\"name\":\"t\",\"task_id\":{\"value\":\"new\"}," FID   \
+					","                                                        \
+					"\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_"      \
+					"RUNNING\",\"resources\":" RESOURCES(1, 32) "}]"
 
 Test(master_recovery, the_agent_corrects_what_is_remembered)
 {
@@ -173,15 +180,17 @@ Test(master_recovery, a_framework_resubscribes_before_its_agents)
 	driver_restart(d, "M2");
 	s = driver_subscribe(d, "M-0000", "\"failover_timeout\":60,\"checkpoint\":true");
 	expect(d, "SUBSCRIBED", "M-0000", "\"id\":\"M2\"");
-	driver_call(d, s, "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
-			  "{\"value\":\"run\"}},{\"task_id\":{\"value\":\"lost\"}},{\"task_id\":"
-			  "{\"value\":\"lost\"},\"agent_id\":{\"value\":\"M-S0\"}}]}}");
+	driver_call(d, s,
+		    "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
+		    "{\"value\":\"run\"}},{\"task_id\":{\"value\":\"lost\"}},{\"task_id\":"
+		    "{\"value\":\"lost\"},\"agent_id\":{\"value\":\"M-S0\"}}]}}");
 	expect(d, "UPDATE", "\"run\"", "TASK_RUNNING");
 	/* Row 2: not answered while agents are to come back. */
 	refute(d, "\"lost\"");
 	driver_reregister(d, AGENT1, "M-S0", REPORT);
-	driver_call(d, s, "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
-			  "{\"value\":\"lost\"}}]}}");
+	driver_call(d, s,
+		    "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
+		    "{\"value\":\"lost\"}}]}}");
 	expect(d, "UPDATE", "\"lost\"", "TASK_LOST");
 	/* The terminal state that was not acknowledged is still known. */
 	driver_forget(d);
@@ -194,8 +203,9 @@ Test(master_recovery, a_framework_resubscribes_before_its_agents)
 Test(master_recovery, agents_that_do_not_come_back_are_unreachable)
 {
 	driver_restart(d, "M2");
-	driver_subscribe(d, "M-0000", "\"checkpoint\":true,\"capabilities\":[{\"type\":"
-				      "\"PARTITION_AWARE\"}]");
+	driver_subscribe(d, "M-0000",
+			 "\"checkpoint\":true,\"capabilities\":[{\"type\":"
+			 "\"PARTITION_AWARE\"}]");
 	driver_pass(d, 9 * MINUTE);
 	refute(d, " UPDATE {");
 	driver_pass(d, 2 * MINUTE);
@@ -209,14 +219,16 @@ Test(master_recovery, agents_that_do_not_come_back_are_unreachable)
 Test(master_recovery, an_unreachable_agent_comes_back_to_the_new_master)
 {
 	driver_restart(d, "M2");
-	driver_subscribe(d, "M-0000", "\"checkpoint\":true,\"capabilities\":[{\"type\":"
-				      "\"PARTITION_AWARE\"}]");
+	driver_subscribe(d, "M-0000",
+			 "\"checkpoint\":true,\"capabilities\":[{\"type\":"
+			 "\"PARTITION_AWARE\"}]");
 	driver_forget(d);
-	driver_reregister(d, AGENT2, "M-S1",
-			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"
-			  "\"checkpoint\":true}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":"
-			  "\"far\"}," FID ",\"agent_id\":{\"value\":\"M-S1\"},\"state\":"
-			  "\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
+	driver_reregister(
+		d, AGENT2, "M-S1",
+		"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"
+		"\"checkpoint\":true}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":"
+		"\"far\"}," FID ",\"agent_id\":{\"value\":\"M-S1\"},\"state\":"
+		"\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
 	expect(d, "UPDATE", "\"far\"", "TASK_RUNNING", "REASON_AGENT_REREGISTERED");
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
 }

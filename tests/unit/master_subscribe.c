@@ -180,8 +180,9 @@ Test(master_subscribe, teardown_ends_stream_and_tasks)
 	driver_subscribe(d, NULL, NULL);
 	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "t", NULL);
 	driver_forget(d);
-	cr_expect_eq(driver_call(d, 1, "{\"type\":\"TEARDOWN\",\"framework_id\":"
-				       "{\"value\":\"M-0000\"}}"),
+	cr_expect_eq(driver_call(d, 1,
+				 "{\"type\":\"TEARDOWN\",\"framework_id\":"
+				 "{\"value\":\"M-0000\"}}"),
 		     202);
 	expect(d, "end 1");
 	expect(d, "ShutdownFrameworkMessage");
@@ -204,17 +205,19 @@ Test(master_subscribe, whitelist_and_root)
 	driver_subscribe(d, NULL, "\"role\":\"c\"");
 	expect(d, "ERROR", "Roles { c } are not present in the master's --roles");
 	driver_subscribe(d, NULL, "\"role\":\"b\",\"user\":\"root\"");
-	expect(d, "ERROR", "User 'root' is not allowed to run frameworks without "
-			   "--root_submissions set");
+	expect(d, "ERROR",
+	       "User 'root' is not allowed to run frameworks without "
+	       "--root_submissions set");
 	driver_subscribe(d, NULL, "\"role\":\"b\"");
 	expect(d, "SUBSCRIBED");
 }
 
 Test(master_subscribe, suppressed_roles_must_be_subscribed)
 {
-	cr_expect_eq(driver_call(d, 0, "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
-				       "\"user\":\"u\",\"name\":\"n\",\"role\":\"a\"},"
-				       "\"suppressed_roles\":[\"b\"]}}"),
+	cr_expect_eq(driver_call(d, 0,
+				 "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
+				 "\"user\":\"u\",\"name\":\"n\",\"role\":\"a\"},"
+				 "\"suppressed_roles\":[\"b\"]}}"),
 		     200);
 	expect(d, "ERROR", "Suppressed roles { b } are not contained in the set of roles");
 }

@@ -43,7 +43,8 @@ static struct task *task(void)
 Test(master_updates, forwarded_with_uuid_and_recorded_without_data)
 {
 	update("TASK_RUNNING", 1);
-	expect(d, "event 1 UPDATE", "TASK_RUNNING", "\"uuid\":\"AQEBAQEBQAGAAQEBAQEBAQ", "\"data\":");
+	expect(d, "event 1 UPDATE", "TASK_RUNNING", "\"uuid\":\"AQEBAQEBQAGAAQEBAQEBAQ",
+	       "\"data\":");
 	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_RUNNING);
 	cr_assert_eq(task()->info->n_statuses, 1);
 	cr_expect_not(task()->info->statuses[0]->has_data);
@@ -96,7 +97,8 @@ Test(master_updates, acknowledgements_are_routed)
 	refute(d, "Acknowledgement");
 	update("TASK_RUNNING", 1);
 	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
-	expect(d, "master -> " AGENT1, "StatusUpdateAcknowledgementMessage", "AQEBAQEBQAGAAQEBAQEBAQ");
+	expect(d, "master -> " AGENT1, "StatusUpdateAcknowledgementMessage",
+	       "AQEBAQEBQAGAAQEBAQEBAQ");
 	update("TASK_FINISHED", 2);
 	/* The wrong uuid is passed on, the task stays. */
 	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 3);
@@ -143,9 +145,9 @@ Test(master_updates, completed_tasks_are_a_ring)
 	}
 	f = master_find_framework(d->m, "M-0000");
 	cr_expect_eq(f->completed_task_count, 2);
-	cr_expect_str_eq(list_first(&f->completed_tasks, struct completed_task, link)
-				 ->info->task_id->value,
-			 "c");
+	cr_expect_str_eq(
+		list_first(&f->completed_tasks, struct completed_task, link)->info->task_id->value,
+		"c");
 }
 
 /* ---- reconciliation ------------------------------------------------------------------- */
@@ -159,7 +161,8 @@ static void reconcile(const char *tasks)
 		    tasks);
 }
 
-#define ASK(task, agent) "{\"task_id\":{\"value\":\"" task "\"},\"agent_id\":{\"value\":\"" agent "\"}}"
+#define ASK(task, agent)                                                                           \
+	"{\"task_id\":{\"value\":\"" task "\"},\"agent_id\":{\"value\":\"" agent "\"}}"
 
 Test(master_updates, implicit_reconciliation_tells_what_was_sent_last)
 {
@@ -174,8 +177,9 @@ Test(master_updates, implicit_reconciliation_tells_what_was_sent_last)
 	update("TASK_FINISHED", 2);
 	again = driver_subscribe(d, "M-0000", "\"failover_timeout\":60");
 	driver_forget(d);
-	driver_call(d, again, "{\"type\":\"RECONCILE\",\"framework_id\":{\"value\":\"M-0000\"},"
-			  "\"reconcile\":{}}");
+	driver_call(d, again,
+		    "{\"type\":\"RECONCILE\",\"framework_id\":{\"value\":\"M-0000\"},"
+		    "\"reconcile\":{}}");
 	expect(d, "UPDATE", "TASK_RUNNING");
 	refute(d, "UPDATE", "TASK_FINISHED");
 }
@@ -195,16 +199,17 @@ static void check_table(bool aware)
 	cr_assert(master_find_departed(d->m->unreachable, "M-S1"));
 	d->agent_silent = false;
 	{
-		struct master_event gone = {.type = MASTER_OPERATOR,
-					    .operator_ = {.action = MASTER_OPERATOR_MARK_GONE,
-							  .agent_id = "M-S2"}};
+		struct master_event gone = {
+			.type = MASTER_OPERATOR,
+			.operator_ = {.action = MASTER_OPERATOR_MARK_GONE, .agent_id = "M-S2"}};
 
 		driver_step(d, &gone);
 	}
 	reconcile(ASK("t", "wrong"));
 	expect(d, "UPDATE", "TASK_STAGING", "Reconciliation: Latest task state", "\"M-S0\"");
 	reconcile(ASK("x", "M-S0"));
-	expect(d, aware ? "TASK_GONE\"" : "TASK_LOST", "Reconciliation: Task is unknown to the agent");
+	expect(d, aware ? "TASK_GONE\"" : "TASK_LOST",
+	       "Reconciliation: Task is unknown to the agent");
 	reconcile(ASK("x", "M-S1"));
 	expect(d, aware ? "TASK_UNREACHABLE" : "TASK_LOST", "Reconciliation: Task is unreachable",
 	       "\"unreachable_time\":{\"nanoseconds\":");
@@ -231,10 +236,11 @@ Test(master_updates, explicit_reconciliation_partition_aware)
 
 Test(master_updates, operations_are_unknown)
 {
-	driver_call(d, 1, "{\"type\":\"RECONCILE_OPERATIONS\",\"framework_id\":{\"value\":\"M-0000\"},"
-			  "\"reconcile_operations\":{\"operations\":[{\"operation_id\":{\"value\":"
-			  "\"o\"}},{\"operation_id\":{\"value\":\"p\"},\"agent_id\":{\"value\":"
-			  "\"M-S0\"}}]}}");
+	driver_call(d, 1,
+		    "{\"type\":\"RECONCILE_OPERATIONS\",\"framework_id\":{\"value\":\"M-0000\"},"
+		    "\"reconcile_operations\":{\"operations\":[{\"operation_id\":{\"value\":"
+		    "\"o\"}},{\"operation_id\":{\"value\":\"p\"},\"agent_id\":{\"value\":"
+		    "\"M-S0\"}}]}}");
 	expect(d, "OPERATION_UNKNOWN", "\"o\"", "no 'agent_id' was provided");
 	expect(d, "OPERATION_UNKNOWN", "\"p\"", "Reconciliation: Operation is unknown\"");
 }

@@ -48,9 +48,10 @@ static void accept_offer(const char *operations)
 
 static void launch(const char *members)
 {
-	char *operation = xprintf("{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\","
-				  "%s}]}}",
-				  members);
+	char *operation =
+		xprintf("{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\","
+			"%s}]}}",
+			members);
 
 	accept_offer(operation);
 	free(operation);
@@ -86,7 +87,8 @@ static const struct {
 	 "Task uses invalid health check: HealthCheck must specify 'type'"},
 	{TASK ",\"health_check\":{\"http\":{\"port\":1,\"scheme\":\"ftp\"}}",
 	 "Task uses invalid health check: Unsupported HTTP health check scheme: 'ftp'"},
-	{TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"grace_period_seconds\":-1}",
+	{TASK
+	 ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"grace_period_seconds\":-1}",
 	 "Task uses invalid health check: Expecting 'grace_period_seconds' to be non-negative"},
 	{IDS "," TRUE_COMMAND, "Task uses no resources"},
 	{IDS ",\"resources\":[{\"name\":\"gpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":0.5}}]",
@@ -100,7 +102,7 @@ static const struct {
 	 "Invalid task resources: The resources have multiple allocation roles ('*' and 'a') but "
 	 "only one allocation role is allowed"},
 	{IDS ",\"resources\":[" CPUS(1) ",{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":"
-	     "{\"value\":1},\"revocable\":{}}]," TRUE_COMMAND,
+					"{\"value\":1},\"revocable\":{}}]," TRUE_COMMAND,
 	 "Task mixes revocable and non-revocable resources: Cannot use both revocable and "
 	 "non-revocable 'cpus' at the same time"},
 	{GOOD ",\"command\":{\"value\":\"x\",\"environment\":{\"variables\":[{\"name\":\"A\"}]}}",
@@ -119,7 +121,8 @@ static const struct {
 	 "The cpu limit must be greater than or equal to the cpu request"},
 	{TASK ",\"limits\":{\"mem\":{\"value\":1}}",
 	 "When a memory limit is specified, a memory request must also be specified"},
-	{GOOD, "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present"},
+	{GOOD,
+	 "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present"},
 	{TASK "," EXECUTOR "}",
 	 "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present"},
 	{GOOD "," EXECUTOR ",\"type\":\"CUSTOM\"}",
@@ -140,7 +143,8 @@ static const struct {
 	{IDS ",\"resources\":[" CPUS(4.5) "]," TRUE_COMMAND,
 	 "Total resources cpus(allocated: *):4.5 required by task and its executor is more than "
 	 "available cpus(allocated: *):4; mem(allocated: *):4096"},
-	{IDS ",\"resources\":[" CPUS(3) "]," EXECUTOR "," TRUE_COMMAND ",\"resources\":[" CPUS(2) "]}",
+	{IDS ",\"resources\":[" CPUS(3) "]," EXECUTOR "," TRUE_COMMAND
+					",\"resources\":[" CPUS(2) "]}",
 	 "required by task and its executor is more than available"},
 	{TASK ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{\"share_cgroups\":false}}",
 	 "Only tasks in a task group may have 'share_cgroups' set to 'false'"},
@@ -153,8 +157,8 @@ Test(master_validation, each_rule_refuses_the_task_alone)
 
 		driver_forget(d);
 		launch(rules[i].members);
-		cr_expect(driver_saw(d, "UPDATE", "TASK_ERROR", "REASON_TASK_INVALID", "SOURCE_MASTER",
-				     json, NULL),
+		cr_expect(driver_saw(d, "UPDATE", "TASK_ERROR", "REASON_TASK_INVALID",
+				     "SOURCE_MASTER", json, NULL),
 			  "%s: %s", rules[i].members, d->trace.data);
 		refute(d, "RunTaskMessage");
 		refute(d, "\"uuid\"");
@@ -165,24 +169,31 @@ Test(master_validation, each_rule_refuses_the_task_alone)
 
 Test(master_validation, a_malformed_resource_fails_the_whole_launch)
 {
-	accept_offer("{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":["
-		     "{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		     "\"resources\":[" CPUS(1) "]," TRUE_COMMAND "},"
-		     "{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		     "\"resources\":[" CPUS(-1) "]," TRUE_COMMAND "}]}}");
+	accept_offer(
+		"{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":["
+		"{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
+		"\"resources\":[" CPUS(1) "]," TRUE_COMMAND "},"
+					  "{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_"
+					  "id\":{\"value\":\"M-S0\"},"
+					  "\"resources\":[" CPUS(-1) "]," TRUE_COMMAND "}]}}");
 	cr_expect_eq(driver_count(d, "TASK_ERROR"), 2);
 	refute(d, "RunTaskMessage");
 }
 
 Test(master_validation, a_bad_task_leaves_its_siblings_alone)
 {
-	accept_offer("{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":["
-		     "{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		     "\"resources\":[" CPUS(3) "]," TRUE_COMMAND "},"
-		     "{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		     "\"resources\":[" CPUS(3) "]," TRUE_COMMAND "},"
-		     "{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		     "\"resources\":[" CPUS(1) "]," TRUE_COMMAND "}]}}");
+	accept_offer(
+		"{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":["
+		"{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
+		"\"resources\":[" CPUS(3) "]," TRUE_COMMAND "},"
+					  "{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_"
+					  "id\":{\"value\":\"M-S0\"},"
+					  "\"resources\":[" CPUS(
+						  3) "]," TRUE_COMMAND "},"
+						     "{\"name\":\"a\",\"task_id\":{\"value\":\"a\"}"
+						     ",\"agent_id\":{\"value\":\"M-S0\"},"
+						     "\"resources\":[" CPUS(1) "]," TRUE_COMMAND
+									       "}]}}");
 	expect(d, "RunTaskMessage", "\"value\":\"a\"", "\"pid\":\"@0.0.0.0:0\"",
 	       "\"launch_executor\":true", "\"allocation_info\":{\"role\":\"*\"}");
 	expect(d, "TASK_ERROR", "\"value\":\"b\"", "more than available");
@@ -202,8 +213,8 @@ Test(master_validation, executors_are_counted_once_and_must_stay_the_same)
 	driver_forget(d);
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "\"executor_ids\":[{\"value\":\"e\"}]");
-	launch("\"task_id\":{\"value\":\"t2\"},\"agent_id\":{\"value\":\"M-S0\"},\"resources\":["
-	       CPUS(2) "]," EXECUTOR "," TRUE_COMMAND ",\"resources\":[" CPUS(1) "]}");
+	launch("\"task_id\":{\"value\":\"t2\"},\"agent_id\":{\"value\":\"M-S0\"},\"resources\":"
+	       "[" CPUS(2) "]," EXECUTOR "," TRUE_COMMAND ",\"resources\":[" CPUS(1) "]}");
 	expect(d, "RunTaskMessage", "\"t2\"", "\"launch_executor\":false");
 	cr_expect_eq(resources_quantity(&a->used, "cpus"), 4000);
 	driver_message(d, AGENT1, &mesos__internal__exited_executor_message__descriptor,
@@ -216,8 +227,8 @@ Test(master_validation, executors_are_counted_once_and_must_stay_the_same)
 Test(master_validation, another_info_under_a_known_executor_id)
 {
 	launch(GOOD "," EXECUTOR "," TRUE_COMMAND "}");
-	launch("\"task_id\":{\"value\":\"t2\"},\"agent_id\":{\"value\":\"M-S0\"},\"resources\":["
-	       CPUS(1) "]," EXECUTOR ",\"name\":\"another\"," TRUE_COMMAND "}");
+	launch("\"task_id\":{\"value\":\"t2\"},\"agent_id\":{\"value\":\"M-S0\"},\"resources\":"
+	       "[" CPUS(1) "]," EXECUTOR ",\"name\":\"another\"," TRUE_COMMAND "}");
 	expect(d, "TASK_ERROR",
 	       "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.");
 }
@@ -235,14 +246,16 @@ Test(master_validation, a_launch_without_its_field)
 {
 	accept_offer("{\"type\":\"LAUNCH\"},{\"type\":\"RESERVE\",\"id\":{\"value\":\"o\"}}");
 	refute(d, "TASK_ERROR");
-	expect(d, "UPDATE_OPERATION_STATUS", "OPERATION_ERROR", "\"operation_id\":{\"value\":\"o\"}",
+	expect(d, "UPDATE_OPERATION_STATUS", "OPERATION_ERROR",
+	       "\"operation_id\":{\"value\":\"o\"}",
 	       "A RESERVE offer operation must have the Offer.Operation.reserve field set.");
 }
 
 Test(master_validation, conversions_are_dropped)
 {
-	accept_offer("{\"type\":\"RESERVE\",\"id\":{\"value\":\"o\"},\"reserve\":{\"resources\":["
-		     CPUS(1) "]}},{\"type\":\"DESTROY\",\"destroy\":{\"volumes\":[]}}");
+	accept_offer(
+		"{\"type\":\"RESERVE\",\"id\":{\"value\":\"o\"},\"reserve\":{\"resources\":[" CPUS(
+			1) "]}},{\"type\":\"DESTROY\",\"destroy\":{\"volumes\":[]}}");
 	cr_expect_eq(driver_count(d, "UPDATE_OPERATION_STATUS"), 1);
 	expect(d, "OPERATION_ERROR", "\"value\":\"o\"", "RESERVE is not supported");
 	driver_forget(d);
@@ -250,8 +263,8 @@ Test(master_validation, conversions_are_dropped)
 	expect(d, "OFFERS", "\"value\":4.0");
 }
 
-#define GROUP(executor, tasks) \
-	"{\"type\":\"LAUNCH_GROUP\",\"launch_group\":{\"executor\":{\"executor_id\":" \
+#define GROUP(executor, tasks)                                                                     \
+	"{\"type\":\"LAUNCH_GROUP\",\"launch_group\":{\"executor\":{\"executor_id\":"              \
 	"{\"value\":\"g\"}," executor "},\"task_group\":{\"tasks\":[" tasks "]}}}"
 #define GROUP_ID "\"framework_id\":{\"value\":\"M-0000\"}"
 #define GROUP_TASK "{\"name\":\"t\"," TASK "}"
@@ -263,9 +276,11 @@ static const struct {
 	{GROUP(GROUP_ID, GROUP_TASK), "'ExecutorInfo.type' must be set"},
 	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\"", GROUP_TASK),
 	 "Executor 'g' uses less CPUs (None) than the minimum required (0.01)"},
-	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\",\"resources\":[" CPUS(0.1) "," MEM(16) "]", GROUP_TASK),
+	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\",\"resources\":[" CPUS(0.1) "," MEM(16) "]",
+	       GROUP_TASK),
 	 "Executor 'g' uses less memory (16MB) than the minimum required (32MB)"},
-	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\",\"resources\":[" CPUS(0.1) "," MEM(32) "]", GROUP_TASK),
+	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\",\"resources\":[" CPUS(0.1) "," MEM(32) "]",
+	       GROUP_TASK),
 	 "Executor 'g' uses no disk"},
 	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\"", GROUP_TASK "," GROUP_TASK),
 	 "Task 't' is invalid: Task has duplicate ID: t"},
@@ -282,8 +297,8 @@ Test(master_validation, groups_are_refused_as_a_whole)
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		driver_forget(d);
 		accept_offer(groups[i].operation);
-		cr_expect(driver_saw(d, "TASK_ERROR", "REASON_TASK_GROUP_INVALID", groups[i].message,
-				     NULL),
+		cr_expect(driver_saw(d, "TASK_ERROR", "REASON_TASK_GROUP_INVALID",
+				     groups[i].message, NULL),
 			  "%s: %s", groups[i].operation, d->trace.data);
 		refute(d, "RunTask");
 	}
@@ -335,8 +350,9 @@ Test(master_validation, offers_of_different_roles)
 	struct offer *o;
 
 	driver_close(d, 1);
-	driver_subscribe(d, "F", "\"roles\":[\"q\",\"r\"],\"capabilities\":[{\"type\":\"MULTI_ROLE\"},"
-				 "{\"type\":\"PARTITION_AWARE\"}]");
+	driver_subscribe(d, "F",
+			 "\"roles\":[\"q\",\"r\"],\"capabilities\":[{\"type\":\"MULTI_ROLE\"},"
+			 "{\"type\":\"PARTITION_AWARE\"}]");
 	driver_launch(d, 2, "F", offer(), "M-S0", "t", NULL);
 	/* The rest goes to the other role, and what the task held to its own again. */
 	driver_pass(d, SECOND);
@@ -346,11 +362,12 @@ Test(master_validation, offers_of_different_roles)
 	o = d->m->offers;
 	cr_assert(strcmp(o->role, ((struct offer *)o->hh.next)->role));
 	driver_forget(d);
-	driver_call(d, 2,
-		    "{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"F\"},\"accept\":{"
-		    "\"offer_ids\":[{\"value\":\"%s\"},{\"value\":\"%s\"}],\"operations\":[{\"type\":"
-		    "\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\"," TASK "}]}}]}}",
-		    o->id, ((struct offer *)o->hh.next)->id);
+	driver_call(
+		d, 2,
+		"{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"F\"},\"accept\":{"
+		"\"offer_ids\":[{\"value\":\"%s\"},{\"value\":\"%s\"}],\"operations\":[{\"type\":"
+		"\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\"," TASK "}]}}]}}",
+		o->id, ((struct offer *)o->hh.next)->id);
 	expect(d, "TASK_DROPPED", "REASON_INVALID_OFFERS",
 	       "Aggregated offers must be allocated to the same role. Offer ");
 }
