@@ -15,6 +15,7 @@
 /* Each takes the arguments behind its name and returns the exit status. */
 int cmd_local(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_execute(int argc, char **argv); /* mesos-execute */
 int cmd_ps(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_kill(int argc, char **argv);
@@ -27,9 +28,12 @@ int executor_main(int argc, char **argv);
 int cli_flags(struct flags *flags, const struct flag *table, size_t count, void *target,
 	      const char *usage, int argc, char **argv, int *status);
 void cli_flags_free(struct flags *flags);
+/* Complains about arguments that are no flags; 0 if there are none. */
+int cli_no_arguments(const struct flags *flags, const char *command);
 
-/* One HTTP exchange, blocking. `address` is "host:port". Returns the status, or a
- * negative code with `err` set when there is no answer. `body` is the answer's. */
+/* One HTTP exchange, blocking; a GET follows redirects to the leading master. `address`
+ * is "host:port". Returns the status, or a negative code with `err` set when there is no
+ * answer. `body` is the answer's. */
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err);
 /* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,
@@ -48,10 +52,12 @@ struct cli_table {
 	size_t columns;
 	size_t count;
 	size_t cap;
+	size_t width_max; /* of a line, 0 = any; the last column is cut to it */
 };
 
 void cli_table_init(struct cli_table *table, size_t columns);
-void cli_table_add(struct cli_table *table, const char *cell); /* copied, control bytes shown as '?' */
+void cli_table_add(struct cli_table *table,
+		   const char *cell);	       /* copied, control bytes shown as '?' */
 void cli_table_print(struct cli_table *table); /* to standard output; frees */
 
 #endif

@@ -61,7 +61,8 @@ static const char *framework_of(struct arena *arena, const struct kill_flags *fl
 	}
 	if (!found)
 		err_set(err, ERR_NOT_FOUND,
-			"no running task and no framework has the id '%s' (see `mesita ps`)", task_id);
+			"no running task and no framework has the id '%s' (see `mesita ps`)",
+			task_id);
 	return found;
 }
 
@@ -104,16 +105,21 @@ static int kill_one(struct arena *arena, const struct kill_flags *flags, const c
 		    struct err *err)
 {
 	const char *framework;
+	int rv;
 
 	if (!flags->framework && is_framework(arena, flags->master, id)) {
-		printf("tearing framework %s down\n", id);
-		return post(flags->master, "/teardown", id, NULL, err);
+		rv = post(flags->master, "/teardown", id, NULL, err);
+		if (rv >= 0)
+			printf("framework %s is torn down\n", id);
+		return rv;
 	}
 	framework = framework_of(arena, flags, id, err);
 	if (!framework)
 		return ERR_NOT_FOUND;
-	printf("killing task %s of framework %s\n", id, framework);
-	return post(flags->master, "/kill-task", framework, id, err);
+	rv = post(flags->master, "/kill-task", framework, id, err);
+	if (rv >= 0)
+		printf("task %s of framework %s is being killed\n", id, framework);
+	return rv;
 }
 
 int cmd_kill(int argc, char **argv)
@@ -128,7 +134,8 @@ int cmd_kill(int argc, char **argv)
 		      &status))
 		return status;
 	if (flags.positional_count == 0) {
-		fprintf(stderr, "mesita kill: name the task or framework to kill (see `mesita ps`)\n");
+		fprintf(stderr,
+			"mesita kill: name the task or framework to kill (see `mesita ps`)\n");
 		status = 1;
 	}
 	arena_init(&arena);

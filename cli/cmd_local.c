@@ -2,21 +2,19 @@
  *
  * Three kinds of processes: the supervisor (this command), one guardian, and below
  * the guardian the daemons with their executors and tasks. The guardian is a child
- * subreaper in a session of its own, holds the reading end of a pipe whose writing end
- * the supervisor keeps, and kills everything below it when that pipe closes. So
- * Ctrl-C, SIGTERM and even kill -9 of the supervisor leave no process behind: whatever
- * a task detached is still a descendant of the guardian.
+ * subreaper in a session of its own, holds one end of a channel whose other end only the
+ * supervisor has, and kills everything below it when that closes. So Ctrl-C, SIGTERM
+ * and even kill -9 of the supervisor leave no process behind: whatever a task detached
+ * is still a descendant of the guardian.
  *
- * The address is printed only when all agents are registered.
+ * The address is printed only when all agents are registered. A daemon that ends takes
+ * the cluster down; its log is kept then.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,17 +44,18 @@ struct local_flags {
 static const struct flag local_table[] = {
 	{"agents", "num_slaves", FLAG_INT, AT(agents), "3", "Number of agents.", NULL, NULL},
 	{"ip", NULL, FLAG_STRING, AT(ip), "127.0.0.1", "Address to listen on.", NULL, NULL},
-	{"port", NULL, FLAG_INT, AT(port), "5050", "Port of the master; 0 takes any free one.", NULL,
-	 NULL},
+	{"port", NULL, FLAG_INT, AT(port), "5050", "Port of the master; 0 takes any free one.",
+	 NULL, NULL},
 	{"resources", NULL, FLAG_STRING, AT(resources),
 	 "cpus:4;mem:4096;disk:4096;ports:[31000-32000]", "Resources of each agent.", NULL, NULL},
 	{"work_dir", NULL, FLAG_PATH, AT(work_dir), NULL,
-	 "Where to keep state and sandboxes (default: a new directory in /tmp, removed at the end).",
+	 "Where to keep state and sandboxes (default: a new directory in /tmp, removed at the "
+	 "end).",
 	 NULL, NULL},
 	{"allocation_interval", NULL, FLAG_STRING, AT(allocation_interval), "100ms",
 	 "Time between two allocations.", NULL, NULL},
-	{"json", NULL, FLAG_BOOL, AT(json), "false", "Say where the cluster is as one line of JSON.",
-	 NULL, NULL},
+	{"json", NULL, FLAG_BOOL, AT(json), "false",
+	 "Say where the cluster is as one line of JSON.", NULL, NULL},
 	{"verbose", NULL, FLAG_BOOL, AT(verbose), "false", "Show the daemons' logs here.", NULL,
 	 NULL},
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
@@ -68,8 +67,10 @@ struct cluster {
 	bool own_dir; /* made by us: removed at the end */
 	char *program;
 	char *master; /* "ip:port" */
-	int alive;    /* writing end of the guardian's pipe */
+	int alive;    /* our end of the guardian's channel */
 	pid_t guardian;
+	sigset_t signals; /* those that end us, and SIGCHLD: blocked, waited for */
+	bool interrupted;
 };
 
 /* ---- starting ------------------------------------------------------------ */
@@ -89,7 +90,9 @@ static int make_work_dir(struct cluster *c, struct err *err)
 		return err_set(err, ERR_IO, "cannot make a directory in /tmp: %s", strerror(errno));
 	c->work_dir = xstrdup(template);
 	c->own_dir = true;
-	return chmod(c->work_dir, 0755) < 0 ? err_set(err, ERR_IO, "chmod: %s", strerror(errno)) : 0;
+	/* Tasks may run as other users. */
+	return chmod(c->work_dir, 0755) < 0 ? err_set(err, ERR_IO, "chmod: %s", strerror(errno))
+					    : 0;
 }
 
 static char *log_path(const struct cluster *c, const char *name)
@@ -148,32 +151,42 @@ static int start_agent(struct cluster *c, int number, struct err *err)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void pause_briefly(void)
-{
-	const struct timespec pause = {0, READY_POLL_MS * 1000000L};
-
-	nanosleep(&pause, NULL);
-}
-
 static bool guardian_alive(const struct cluster *c)
 {
 	return waitpid(c->guardian, NULL, WNOHANG) == 0;
 }
 
-/* The tail of a daemon's log, to say why it did not start. */
-static void append_log_tail(const struct cluster *c, const char *name, struct err *err)
+/* Waits a little; false: no use to wait on, a daemon ended or we were asked to end. */
+static bool wait_more(struct cluster *c, int64_t deadline)
+{
+	const struct timespec pause = {0, READY_POLL_MS * 1000000L};
+	int signal = sigtimedwait(&c->signals, NULL, &pause);
+
+	c->interrupted |= signal > 0 && signal != SIGCHLD;
+	return !c->interrupted && guardian_alive(c) && clock_now() < deadline;
+}
+
+/* Explains by the last line of a daemon's log why it did not start. */
+static int not_started(const struct cluster *c, const char *what, const char *name, struct err *err)
 {
 	char *path = xprintf("%s/%s.log", c->work_dir, name);
-	FILE *file = fopen(path, "r");
+	FILE *file = c->flags->verbose ? NULL : fopen(path, "r");
 	char line[512], last[512] = "";
 
 	while (file && fgets(line, sizeof(line), file))
-		snprintf(last, sizeof(last), "%s", line);
+		if (*line != '\n')
+			snprintf(last, sizeof(last), "%s", line);
 	if (file)
 		fclose(file);
-	if (*last)
-		err_set(err, ERR_STATE, "the %s does not start: %s", name, last);
+	last[strcspn(last, "\n")] = 0;
+	if (c->flags->verbose)
+		err_set(err, ERR_STATE, "%s; its log is above", what);
+	else if (*last)
+		err_set(err, ERR_STATE, "%s: %s\nIts log: %s", what, last, path);
+	else
+		err_set(err, ERR_STATE, "%s; its log: %s", what, path);
 	free(path);
+	return ERR_STATE;
 }
 
 /* The master writes its port into a file once it listens. */
@@ -183,43 +196,36 @@ static int wait_for_master(struct cluster *c, struct err *err)
 	char *path = xprintf("%s/master.port", c->work_dir);
 	int port = 0;
 
-	while (port == 0 && clock_now() < deadline && guardian_alive(c)) {
+	do {
 		FILE *file = fopen(path, "r");
 
-		if (file) {
-			if (fscanf(file, "%d\n", &port) != 1)
-				port = 0;
+		if (file && fscanf(file, "%d\n", &port) != 1)
+			port = 0;
+		if (file)
 			fclose(file);
-		}
-		if (port == 0)
-			pause_briefly();
-	}
+	} while (port == 0 && wait_more(c, deadline));
 	free(path);
-	if (port == 0) {
-		err_set(err, ERR_STATE, "the master did not start");
-		append_log_tail(c, "master", err);
-		return ERR_STATE;
-	}
+	if (port == 0)
+		return not_started(c, "the master did not start", "master", err);
 	c->master = xprintf("%s:%d", c->flags->ip, port);
 	return 0;
 }
 
-/* The registered agents, once there are enough; NULL in time. */
+/* The registered agents, once there are enough; NULL if that does not come true. */
 static const struct json *wait_for_agents(struct cluster *c, struct arena *arena, struct err *err)
 {
 	int64_t deadline = clock_now() + READY_TIMEOUT;
 
-	while (clock_now() < deadline && guardian_alive(c)) {
-		const struct json *slaves = cli_get_json(arena, c->master, "/slaves", err);
+	do {
+		const struct json *slaves;
 
+		arena_free(arena);
+		slaves = cli_get_json(arena, c->master, "/slaves", err);
 		slaves = slaves ? json_get(slaves, "slaves") : NULL;
 		if (slaves && slaves->count >= (size_t)c->flags->agents)
 			return slaves;
-		arena_free(arena);
-		pause_briefly();
-	}
-	err_set(err, ERR_STATE, "not all agents registered");
-	append_log_tail(c, "agent-1", err);
+	} while (wait_more(c, deadline));
+	not_started(c, "not all agents registered", "agent-1", err);
 	return NULL;
 }
 
@@ -246,8 +252,7 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 	jw_begin_array(&w);
 	for (size_t i = 0; i < slaves->count; i++) {
 		jw_begin_object(&w);
-		jw_kv_string(&w, "address",
-			     pid_address(json_get_string(&slaves->items[i], "pid")));
+		jw_kv_string(&w, "address", pid_address(json_get_string(&slaves->items[i], "pid")));
 		jw_kv_string(&w, "id", json_get_string(&slaves->items[i], "id"));
 		jw_end_object(&w);
 	}
@@ -257,35 +262,61 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 	buf_free(&line);
 }
 
+/* What to add to the other commands so that they find this cluster. */
+static char *master_flag(const struct cluster *c)
+{
+	return strcmp(c->master, CLI_DEFAULT_MASTER) ? xprintf(" --master=%s", c->master)
+						     : xstrdup("");
+}
+
+static void say_text(const struct cluster *c, const struct json *slaves)
+{
+	char *flag = master_flag(c);
+
+	printf("A cluster of %zu agent%s is up, its master is at %s.\n", slaves->count,
+	       slaves->count == 1 ? "" : "s", c->master);
+	printf("Logs and sandboxes: %s%s\n\n", c->work_dir,
+	       c->own_dir ? " (removed at the end)" : "");
+	printf("In another terminal:\n");
+	printf("  mesita run%s --command='echo hello' --instances=6\n", flag);
+	printf("  mesita ps%s --all\n", flag);
+	printf("\nCtrl-C ends the cluster and everything in it.\n");
+	free(flag);
+}
+
 static void say(const struct cluster *c, const struct json *slaves)
 {
-	if (c->flags->json) {
+	if (c->flags->json)
 		say_json(c, slaves);
-	} else {
-		printf("The cluster is up: master %s, %zu agents, logs in %s\n", c->master,
-		       slaves->count, c->work_dir);
-		printf("Try:   mesita run --master=%s --command='echo hello'\n", c->master);
-		printf("       mesita ps --master=%s --all\n", c->master);
-		printf("Press Ctrl-C to end it.\n");
-	}
+	else
+		say_text(c, slaves);
 	fflush(stdout);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
+static void block_signals(struct cluster *c)
+{
+	sigemptyset(&c->signals);
+	sigaddset(&c->signals, SIGTERM);
+	sigaddset(&c->signals, SIGINT);
+	sigaddset(&c->signals, SIGHUP);
+	sigaddset(&c->signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &c->signals, NULL);
+}
+
 /* Returns when a signal asked to end, or the guardian did. */
-static int wait_for_end(const struct cluster *c, const sigset_t *signals, struct err *err)
+static int wait_for_end(const struct cluster *c, struct err *err)
 {
 	for (;;) {
-		siginfo_t info;
-		int signal = sigwaitinfo(signals, &info);
+		int signal = sigwaitinfo(&c->signals, NULL);
 
-		if (signal == SIGCHLD && !guardian_alive(c))
-			return err_set(err, ERR_STATE, "a daemon of the cluster ended; its log in %s "
-						       "says why",
-				       c->work_dir);
-		if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
+		if (signal > 0 && signal != SIGCHLD)
 			return 0;
+		if (!guardian_alive(c))
+			return err_set(err, ERR_STATE,
+				       "a daemon of the cluster ended; the logs in %s say why",
+				       c->work_dir);
 	}
 }
 
@@ -295,7 +326,7 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 	int rv = make_work_dir(c, err);
 
 	if (rv == 0)
-		rv = guardian_fork(&c->guardian, &c->alive, err);
+		rv = guardian_fork(c->own_dir ? c->work_dir : NULL, &c->guardian, &c->alive, err);
 	if (rv == 0)
 		rv = start_master(c, err);
 	if (rv == 0)
@@ -311,52 +342,62 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 	return 0;
 }
 
-static void end_all(struct cluster *c, bool keep)
+static void end_all(struct cluster *c, bool keep_logs)
 {
 	if (c->guardian > 0) {
+		if (keep_logs)
+			guardian_keep(c->alive);
 		close(c->alive);
 		waitpid(c->guardian, NULL, 0);
 	}
-	if (c->own_dir && !keep)
-		guardian_remove_tree(c->work_dir);
 	free(c->work_dir);
-	free(c->program);
 	free(c->master);
+}
+
+static int check(const struct local_flags *flags, struct err *err)
+{
+	if (flags->agents < 0 || flags->agents > AGENTS_MAX)
+		return err_set(err, ERR_INVALID, "--agents must be between 0 and %d", AGENTS_MAX);
+	if (flags->port < 0 || flags->port > 65535)
+		return err_set(err, ERR_INVALID, "--port must be between 0 and 65535");
+	return 0;
+}
+
+static int run(const struct local_flags *flags)
+{
+	struct cluster cluster = {.flags = flags, .program = cli_self_path(), .alive = -1};
+	struct arena arena;
+	struct err err = {{0}};
+	int rv = check(flags, &err);
+
+	block_signals(&cluster);
+	arena_init(&arena);
+	if (rv == 0)
+		rv = start_all(&cluster, &arena, &err);
+	if (rv == 0)
+		rv = wait_for_end(&cluster, &err);
+	if (rv < 0 && !cluster.interrupted)
+		fprintf(stderr, "mesita local: %s\n", err.text);
+	end_all(&cluster, rv < 0 && !cluster.interrupted);
+	arena_free(&arena);
+	free(cluster.program);
+	return rv == 0 ? 0 : cluster.interrupted ? 130 : 1;
 }
 
 int cmd_local(int argc, char **argv)
 {
 	struct local_flags target = {0};
 	struct flags flags;
-	struct cluster cluster = {.flags = &target, .program = cli_self_path(), .alive = -1};
-	struct arena arena;
-	struct err err = {{0}};
-	sigset_t signals;
-	int status = 0, rv;
+	int status = 0;
 
 	if (cli_flags(&flags, local_table, sizeof(local_table) / sizeof(*local_table), &target,
 		      "Usage: mesita local [--agents=N] [--port=PORT] [--resources=...] [--json]",
-		      argc, argv, &status)) {
-		free(cluster.program);
+		      argc, argv, &status))
 		return status;
-	}
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	arena_init(&arena);
-	if (target.agents < 0 || target.agents > AGENTS_MAX)
-		rv = err_set(&err, ERR_INVALID, "--agents must be between 0 and %d", AGENTS_MAX);
+	if (cli_no_arguments(&flags, "local") == 0)
+		status = run(&target);
 	else
-		rv = start_all(&cluster, &arena, &err);
-	if (rv == 0)
-		rv = wait_for_end(&cluster, &signals, &err);
-	if (rv < 0)
-		fprintf(stderr, "mesita local: %s\n", err.text);
-	end_all(&cluster, rv < 0);
-	arena_free(&arena);
+		status = 1;
 	cli_flags_free(&flags);
-	return rv < 0 ? 1 : 0;
+	return status;
 }

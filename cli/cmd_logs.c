@@ -26,7 +26,8 @@ static const struct flag logs_table[] = {
 	{"file", NULL, FLAG_STRING, AT(file), "stdout", "File of the sandbox to show.", NULL, NULL},
 	{"stderr", NULL, FLAG_BOOL, AT(standard_error), "false", "The same as --file=stderr.", NULL,
 	 NULL},
-	{"follow", NULL, FLAG_BOOL, AT(follow), "false", "Go on until the task is over.", NULL, NULL},
+	{"follow", NULL, FLAG_BOOL, AT(follow), "false", "Go on until the task is over.", NULL,
+	 NULL},
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -81,7 +82,8 @@ static const char *agent_address(struct arena *arena, const struct logs_flags *f
 	return at ? at + 1 : NULL;
 }
 
-/* Prints what is new since `offset`; returns how much, or a negative code. */
+/* Prints what is new since `offset`; returns how much, or a negative code: ERR_NOT_FOUND
+ * when there is no such file (yet). */
 static long print_more(const struct place *place, const char *file, size_t offset, struct err *err)
 {
 	struct buf path = BUF_INIT, body = BUF_INIT, data = BUF_INIT;
@@ -90,12 +92,15 @@ static long print_more(const struct place *place, const char *file, size_t offse
 
 	sandbox_file_path(&path, place->framework, place->executor, file, offset);
 	status = cli_http(place->agent, "GET", path.data, NULL, &body, err);
-	count = status;
 	if (status == 200)
-		count = sandbox_file_data(body.data, body.len, &data, err);
+		count = sandbox_file_data(body.data ? body.data : "", body.len, &data, err);
 	else if (status > 0)
-		count = err_set(err, ERR_NOT_FOUND, "the agent has no file '%s' of that task (%d)",
-				file, status);
+		count = err_set(err, status == 404 ? ERR_NOT_FOUND : ERR_STATE,
+				"the agent %s has no file '%s' of that task (%d): its sandbox may "
+				"be gone, or it did not start",
+				place->agent, file, status);
+	else
+		count = err_wrap(err, ERR_IO, "cannot reach the task's agent");
 	if (count == 0) {
 		fwrite(data.data, 1, data.len, stdout);
 		fflush(stdout);
@@ -107,21 +112,29 @@ static long print_more(const struct place *place, const char *file, size_t offse
 	return count;
 }
 
-static bool is_over(const struct logs_flags *flags, const char *id)
+static bool is_live(const char *state)
+{
+	static const char *const live[] = {"TASK_STAGING", "TASK_STARTING", "TASK_RUNNING",
+					   "TASK_KILLING"};
+
+	for (size_t i = 0; i < sizeof(live) / sizeof(*live); i++)
+		if (!strcmp(state, live[i]))
+			return true;
+	return false;
+}
+
+/* 1: the task lives, 0: it is over; or a negative code. */
+static int ask_if_live(const struct logs_flags *flags, const char *id, struct err *err)
 {
 	struct arena arena;
-	struct err err;
 	const struct json *task;
-	const char *state;
-	bool over;
+	int rv;
 
 	arena_init(&arena);
-	task = find_task(&arena, flags, id, &err);
-	state = task ? json_get_string(task, "state") : "";
-	over = strcmp(state, "TASK_STAGING") && strcmp(state, "TASK_STARTING") &&
-	       strcmp(state, "TASK_RUNNING") && strcmp(state, "TASK_KILLING");
+	task = find_task(&arena, flags, id, err);
+	rv = task ? is_live(json_get_string(task, "state")) : ERR_NOT_FOUND;
 	arena_free(&arena);
-	return over;
+	return rv;
 }
 
 static int show(const struct logs_flags *flags, const struct place *place, const char *id,
@@ -130,21 +143,24 @@ static int show(const struct logs_flags *flags, const struct place *place, const
 	const struct timespec pause = {0, FOLLOW_PAUSE_MS * 1000000L};
 	const char *file = flags->standard_error ? "stderr" : flags->file;
 	size_t offset = 0;
-	bool over = false;
+	int live = flags->follow;
 
 	for (;;) {
 		long count = print_more(place, file, offset, err);
 
-		if (count < 0)
+		/* --follow waits for a task that has not started yet. */
+		if (count < 0 && !(count == ERR_NOT_FOUND && live))
 			return (int)count;
-		offset += (size_t)count;
+		offset += count > 0 ? (size_t)count : 0;
 		if (count > 0)
 			continue;
-		if (!flags->follow || over)
+		if (!live)
 			return 0;
 		nanosleep(&pause, NULL);
 		/* One more look after the end: the last bytes came before it. */
-		over = is_over(flags, id);
+		live = ask_if_live(flags, id, err);
+		if (live < 0)
+			return live;
 	}
 }
 

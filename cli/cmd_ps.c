@@ -28,8 +28,8 @@ static const struct flag ps_table[] = {
 
 static bool is_over(const char *state)
 {
-	static const char *const over[] = {"TASK_FINISHED", "TASK_FAILED",  "TASK_KILLED",
-					   "TASK_LOST",	    "TASK_ERROR",   "TASK_DROPPED",
+	static const char *const over[] = {"TASK_FINISHED", "TASK_FAILED",	    "TASK_KILLED",
+					   "TASK_LOST",	    "TASK_ERROR",	    "TASK_DROPPED",
 					   "TASK_GONE",	    "TASK_GONE_BY_OPERATOR"};
 
 	for (size_t i = 0; i < sizeof(over) / sizeof(*over); i++)
@@ -93,7 +93,7 @@ static void add_row(struct cli_table *table, struct arena *arena, const struct j
 
 static void add_header(struct cli_table *table)
 {
-	static const char *const names[] = {"TASK", "NAME", "STATE", "AGENT",
+	static const char *const names[] = {"TASK", "NAME", "STATE",	"AGENT",
 					    "CPUS", "MEM",  "FRAMEWORK"};
 
 	cli_table_init(table, sizeof(names) / sizeof(*names));
@@ -101,8 +101,8 @@ static void add_header(struct cli_table *table)
 		cli_table_add(table, names[i]);
 }
 
-static void print_tasks(const struct ps_flags *flags, struct arena *arena,
-			const struct json *tasks, const struct json *slaves)
+static void print_tasks(const struct ps_flags *flags, struct arena *arena, const struct json *tasks,
+			const struct json *slaves)
 {
 	struct cli_table table;
 	size_t shown = 0;
@@ -139,8 +139,13 @@ int cmd_ps(int argc, char **argv)
 	int status = 0;
 
 	if (cli_flags(&flags, ps_table, sizeof(ps_table) / sizeof(*ps_table), &target,
-		      "Usage: mesita ps [--master=HOST:PORT] [--all] [--json]", argc, argv, &status))
+		      "Usage: mesita ps [--master=HOST:PORT] [--all] [--json]", argc, argv,
+		      &status))
 		return status;
+	if (cli_no_arguments(&flags, "ps") < 0) {
+		cli_flags_free(&flags);
+		return 1;
+	}
 	arena_init(&arena);
 	buf_puts(&path, "/tasks?order=asc&limit=" PS_LIMIT);
 	if (target.framework) {

@@ -11,6 +11,7 @@
 #include "proto/resources.h"
 
 #define INSTANCES_MAX 100000
+#define PATIENCE "10secs"
 
 struct run_flags {
 	const char *master;
@@ -33,14 +34,24 @@ struct run_flags {
 	bool follow;
 	bool json;
 	int64_t kill_after;
+	int64_t patience;
 	const char *containers[8]; /* flags that need container images */
 };
 
 #define AT(member) offsetof(struct run_flags, member)
-#define ROW(name, type, preset, help) {#name, NULL, type, AT(name), preset, help, NULL, NULL}
-#define CONTAINER(name, n) \
-	{#name, NULL, FLAG_STRING, AT(containers[n]), NULL, "Needs container images.", NULL, NULL}
-#define UNUSED(name) {#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL}
+#define ROW(name, type, preset, help)                                                              \
+	{                                                                                          \
+#name, NULL, type, AT(name), preset, help, NULL, NULL                              \
+	}
+#define CONTAINER(name, n)                                                                         \
+	{                                                                                          \
+#name, NULL, FLAG_STRING, AT(containers[n]), NULL, "Needs container images.",      \
+			NULL, NULL                                                                 \
+	}
+#define UNUSED(name)                                                                               \
+	{                                                                                          \
+#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
+	}
 
 static const struct flag run_table[] = {
 	ROW(master, FLAG_STRING, CLI_DEFAULT_MASTER, "Address of the master, host:port."),
@@ -59,10 +70,12 @@ static const struct flag run_table[] = {
 	ROW(user, FLAG_STRING, NULL, "User to run as (default: who calls)."),
 	ROW(follow, FLAG_BOOL, "false", "Show what the tasks write as they write it."),
 	ROW(json, FLAG_BOOL, "false", "One JSON object a task instead of tables."),
-	ROW(shell, FLAG_BOOL, "true", "Whether --command is for /bin/sh; otherwise it is a program."),
+	ROW(shell, FLAG_BOOL, "true",
+	    "Whether --command is for /bin/sh; otherwise it is a program."),
 	ROW(checkpoint, FLAG_BOOL, "false", "Tasks outlive a restart of their agent."),
 	ROW(partition_aware, FLAG_BOOL, "true", "Tasks on lost agents are unreachable, not lost."),
 	ROW(kill_after, FLAG_DURATION, "0ns", "Kill each task after this time."),
+	ROW(patience, FLAG_DURATION, PATIENCE, "How long to try to reach a master."),
 	ROW(principal, FLAG_STRING, NULL, "Principal of the framework."),
 	ROW(task, FLAG_STRING, NULL, "A whole TaskInfo as JSON (file:///path reads a file)."),
 	CONTAINER(docker_image, 0),
@@ -76,6 +89,9 @@ static const struct flag run_table[] = {
 	UNUSED(containerizer),
 	UNUSED(content_type),
 	UNUSED(framework_capabilities),
+	UNUSED(hadoop),
+	UNUSED(hdfs),
+	UNUSED(package),
 	UNUSED(overwrite),
 	UNUSED(secret),
 	UNUSED(tty),
@@ -144,9 +160,16 @@ static int add_json_environment(struct arena *arena, Mesos__CommandInfo *command
 		return err_wrap(err, ERR_INVALID, "--env is no JSON");
 	if (json->type != JSON_OBJECT)
 		return err_set(err, ERR_INVALID, "--env must be a JSON object");
-	for (size_t i = 0; i < json->count; i++)
-		add_variable(arena, command, json->keys[i].data,
-			     json->items[i].text.data ? json->items[i].text.data : "");
+	for (size_t i = 0; i < json->count; i++) {
+		const struct json *value = &json->items[i];
+
+		if (json->keys[i].len == 0 ||
+		    (value->type != JSON_STRING && value->type != JSON_NUMBER))
+			return err_set(err, ERR_INVALID,
+				       "--env: the value of '%s' must be a string",
+				       json->keys[i].data);
+		add_variable(arena, command, json->keys[i].data, value->text.data);
+	}
 	return 0;
 }
 
@@ -164,7 +187,10 @@ static int add_environment(struct arena *arena, Mesos__CommandInfo *command, con
 		char *equals = strchr(pair, '=');
 
 		if (!equals || equals == pair)
-			return err_set(err, ERR_INVALID, "--env: '%s' is no NAME=VALUE", pair);
+			return err_set(err, ERR_INVALID,
+				       "--env: '%s' is no NAME=VALUE (values with commas: "
+				       "give a JSON object)",
+				       pair);
 		*equals = 0;
 		add_variable(arena, command, pair, equals + 1);
 	}
@@ -184,51 +210,110 @@ static void add_uris(struct arena *arena, Mesos__CommandInfo *command, const cha
 	}
 }
 
-/* --task: what the master fills in may be missing. */
-static Mesos__TaskInfo *task_from_json(struct arena *arena, const char *text, struct err *err)
+static struct json *new_json(struct arena *arena, enum json_type type, const char *text)
+{
+	struct json *json = arena_alloc(arena, sizeof(*json));
+
+	json->type = type;
+	json->text = slice_of(arena_strdup(arena, text));
+	return json;
+}
+
+/* Adds a member to an object that lacks it. */
+static void add_member(struct arena *arena, struct json *object, const char *key,
+		       const struct json *value)
+{
+	struct json *items = arena_alloc(arena, (object->count + 1) * sizeof(*items));
+	struct slice *keys = arena_alloc(arena, (object->count + 1) * sizeof(*keys));
+
+	if (json_get(object, key))
+		return;
+	if (object->count) {
+		memcpy(items, object->items, object->count * sizeof(*items));
+		memcpy(keys, object->keys, object->count * sizeof(*keys));
+	}
+	items[object->count] = *value;
+	keys[object->count] = slice_of(arena_strdup(arena, key));
+	object->items = items;
+	object->keys = keys;
+	object->count++;
+}
+
+static const struct json *id_json(struct arena *arena, const char *value)
+{
+	struct json *object = new_json(arena, JSON_OBJECT, "");
+
+	add_member(arena, object, "value", new_json(arena, JSON_STRING, value));
+	return object;
+}
+
+/* --task: required fields that a user need not know may be missing. */
+static Mesos__TaskInfo *task_from_json(struct arena *arena, const struct run_flags *flags,
+				       struct err *err)
 {
 	struct json *json;
 	Mesos__TaskInfo *task = NULL;
 
-	if (json_parse(arena, text, strlen(text), &json, err) == 0)
+	if (json_parse(arena, flags->task, strlen(flags->task), &json, err) == 0) {
+		if (json->type == JSON_OBJECT) {
+			add_member(arena, json, "name", new_json(arena, JSON_STRING, flags->name));
+			add_member(arena, json, "task_id", id_json(arena, flags->name));
+			add_member(arena, json, "agent_id", id_json(arena, ""));
+		}
 		task = json_to_proto(&mesos__task_info__descriptor, json, SPELL_V1, arena, err);
+	}
 	if (!task)
 		err_wrap(err, ERR_INVALID, "--task is no TaskInfo");
 	return task;
 }
 
-static Mesos__TaskInfo *make_task(struct arena *arena, const struct run_flags *flags,
-				  struct err *err)
+/* The command of the flags: --command, or the arguments behind the flags as a program
+ * with its arguments; both together: a program (--no-shell) and its arguments. */
+static int add_command(struct arena *arena, Mesos__CommandInfo *command,
+		       const struct run_flags *flags, const char *const *arguments, size_t count,
+		       struct err *err)
 {
-	Mesos__TaskInfo *task;
-	Mesos__CommandInfo *command;
+	const char *program = flags->command ? flags->command : count ? arguments[0] : NULL;
+	size_t first = flags->command ? 0 : 1;
 
-	if (flags->task)
-		return task_from_json(arena, flags->task, err);
-	if (!flags->command) {
-		err_set(err, ERR_INVALID, "say what to run: --command='echo hello'");
-		return NULL;
-	}
-	task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
-	command = PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+	if (!program)
+		return err_set(err, ERR_INVALID, "say what to run: --command='echo hello'");
+	if (flags->command && flags->shell && count)
+		return err_set(err, ERR_INVALID,
+			       "what is '%s'? Put quotes around the whole command: "
+			       "--command='echo hello'",
+			       arguments[0]);
 	command->has_shell = 1;
-	command->shell = flags->shell;
-	command->value = (char *)flags->command;
-	if (!flags->shell) {
-		command->arguments = arena_alloc(arena, sizeof(*command->arguments));
-		command->arguments[command->n_arguments++] = (char *)flags->command;
-	}
-	if (add_environment(arena, command, flags->env, err) < 0 ||
+	command->shell = flags->command && flags->shell;
+	command->value = (char *)program;
+	if (command->shell)
+		return 0;
+	command->arguments = arena_alloc(arena, (count + 1) * sizeof(*command->arguments));
+	command->arguments[command->n_arguments++] = (char *)program;
+	for (size_t i = first; i < count; i++)
+		command->arguments[command->n_arguments++] = (char *)arguments[i];
+	return 0;
+}
+
+static Mesos__TaskInfo *make_task(struct arena *arena, const struct run_flags *flags,
+				  const char *const *arguments, size_t count, struct err *err)
+{
+	Mesos__TaskInfo *task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
+	Mesos__CommandInfo *command =
+		PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+
+	if (add_command(arena, command, flags, arguments, count, err) < 0 ||
+	    add_environment(arena, command, flags->env, err) < 0 ||
 	    add_resources(arena, task, flags, err) < 0)
 		return NULL;
 	add_uris(arena, command, flags->uris);
-	/* job.c fills these in for each instance; a copy needs them set. */
+	task->command = command;
 	task->name = (char *)flags->name;
+	/* Those of an instance are filled in at its launch; a copy needs them set. */
 	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
 	task->task_id->value = (char *)flags->name;
 	task->agent_id = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
 	task->agent_id->value = (char *)"";
-	task->command = command;
 	return task;
 }
 
@@ -236,21 +321,32 @@ static Mesos__TaskInfo *make_task(struct arena *arena, const struct run_flags *f
 
 static int check(const struct run_flags *flags, struct err *err)
 {
-	static const char *const names[] = {"docker_image", "appc_image", "networks", "volumes",
-					    "task_group", "effective_capabilities",
-					    "bounding_capabilities", "rlimits"};
+	static const struct {
+		const char *flag;
+		const char *needs;
+	} unsupported[] = {
+		{"docker_image", "container images"},
+		{"appc_image", "container images"},
+		{"networks", "container networks"},
+		{"volumes", "containers with volumes"},
+		{"task_group", "task groups"},
+		{"effective_capabilities", "an isolator of capabilities"},
+		{"bounding_capabilities", "an isolator of capabilities"},
+		{"rlimits", "an isolator of limits"},
+	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(unsupported) / sizeof(*unsupported); i++)
 		if (flags->containers[i])
 			return err_set(err, ERR_INVALID,
-				       "--%s needs a containerizer with images, which mesita does not "
-				       "have",
-				       names[i]);
+				       "--%s needs %s, which mesita does not have",
+				       unsupported[i].flag, unsupported[i].needs);
 	if (flags->instances < 1 || flags->instances > INSTANCES_MAX)
 		return err_set(err, ERR_INVALID, "--instances must be between 1 and %d",
 			       INSTANCES_MAX);
-	if (flags->task && flags->instances != 1)
-		return err_set(err, ERR_INVALID, "--task and --instances do not go together");
+	if (!*flags->name)
+		return err_set(err, ERR_INVALID, "--name must not be empty");
+	if (flags->task && flags->command)
+		return err_set(err, ERR_INVALID, "--task and --command do not go together");
 	return 0;
 }
 
@@ -261,11 +357,11 @@ static const char *current_user(void)
 	return entry ? entry->pw_name : "root";
 }
 
-static int run(const struct run_flags *flags, struct err *err)
+static struct job_options options_of(const struct run_flags *flags, bool execute)
 {
-	struct job_options options = {
+	return (struct job_options){
 		.master = flags->master,
-		.name = flags->name,
+		.name = execute ? "mesos-execute instance" : flags->name,
 		.role = flags->role,
 		.user = flags->user ? flags->user : current_user(),
 		.principal = flags->principal,
@@ -273,38 +369,67 @@ static int run(const struct run_flags *flags, struct err *err)
 		.checkpoint = flags->checkpoint,
 		.partition_aware = flags->partition_aware,
 		.follow = flags->follow,
-		.json = flags->json,
+		.style = execute       ? JOB_EXECUTE
+			 : flags->json ? JOB_JSON
+				       : JOB_TEXT,
 		.kill_after = flags->kill_after,
+		.patience = flags->patience,
 	};
+}
+
+static int run(const struct run_flags *flags, const struct flags *parsed, bool execute,
+	       struct err *err)
+{
+	struct job_options options = options_of(flags, execute);
 	struct arena arena;
 	int rv = check(flags, err);
 
 	if (rv < 0)
 		return rv;
 	arena_init(&arena);
-	options.task = make_task(&arena, flags, err);
-	rv = options.task ? job_run(&options, err) : ERR_INVALID;
+	options.task = flags->task ? task_from_json(&arena, flags, err)
+				   : make_task(&arena, flags, parsed->positional,
+					       parsed->positional_count, err);
+	rv = ERR_INVALID;
+	if (options.task) {
+		options.task_id = options.task->task_id->value;
+		rv = job_run(&options, err);
+	}
 	arena_free(&arena);
 	return rv;
 }
 
-int cmd_run(int argc, char **argv)
+static int run_with(const char *program, const char *usage, bool execute, int argc, char **argv)
 {
 	struct run_flags target = {0};
 	struct flags flags;
 	struct err err = {{0}};
 	int status = 0;
 
-	if (cli_flags(&flags, run_table, sizeof(run_table) / sizeof(*run_table), &target,
-		      "Usage: mesita run --command=COMMAND [--instances=N] [--master=HOST:PORT]",
+	if (cli_flags(&flags, run_table, sizeof(run_table) / sizeof(*run_table), &target, usage,
 		      argc, argv, &status))
 		return status;
 	log_setup(LOG_LEVEL_WARNING, STDERR_FILENO);
-	status = run(&target, &err);
+	status = run(&target, &flags, execute, &err);
 	if (status < 0) {
-		fprintf(stderr, "mesita run: %s\n", err.text);
+		fprintf(stderr, "%s: %s\n", program, err.text);
 		status = 1;
 	}
 	cli_flags_free(&flags);
 	return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	return run_with("mesita run",
+			"Usage: mesita run --command=COMMAND [--instances=N] [--master=HOST:PORT]\n"
+			"       mesita run [--flags] -- PROGRAM [ARGUMENT...]",
+			false, argc, argv);
+}
+
+int cmd_execute(int argc, char **argv)
+{
+	return run_with("mesos-execute",
+			"Usage: mesos-execute --master=HOST:PORT --name=NAME --command=COMMAND",
+			true, argc, argv);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -10,6 +11,7 @@
 #include "net/client.h"
 
 #define HTTP_TIMEOUT_MS 30000 /* of one exchange: a master that hangs is reported */
+#define REDIRECTS_MAX 3
 
 extern char **environ;
 
@@ -30,7 +32,7 @@ int cli_flags(struct flags *flags, const struct flag *table, size_t count, void 
 	buf_clear(&text);
 	*status = rv < 0 ? 1 : 0;
 	if (rv < 0)
-		fprintf(stderr, "%s\n%s\n", err.text, usage);
+		fprintf(stderr, "%s\n%s\n(--help lists all flags)\n", err.text, usage);
 	else if (flags->help_wanted) {
 		flags_help(flags, &text);
 		fputs(text.data, stdout);
@@ -50,11 +52,21 @@ void cli_flags_free(struct flags *flags)
 	flags->table = NULL;
 }
 
+int cli_no_arguments(const struct flags *flags, const char *command)
+{
+	if (flags->positional_count == 0)
+		return 0;
+	fprintf(stderr, "mesita %s: what is '%s'? It takes flags only (--help lists them)\n",
+		command, flags->positional[0]);
+	return ERR_INVALID;
+}
+
 /* ---- HTTP ---------------------------------------------------------------- */
 
 struct exchange {
 	struct http_client *client;
 	int status;
+	char *location; /* heap */
 	struct buf *body;
 	struct err *err;
 };
@@ -68,32 +80,60 @@ static void answered_cb(void *context, const struct http_answer *answer)
 		err_set(exchange->err, ERR_IO, "%s", answer->error);
 	else
 		buf_append(exchange->body, answer->body.data, answer->body.len);
+	exchange->location = xstrdup(answer->status == 0 ? "" : answer->location);
 	http_client_close(exchange->client);
+}
+
+static int exchange_once(struct exchange *exchange, const char *host, int port, const char *method,
+			 const char *path, const char *form)
+{
+	static const char *const headers[] = {"Content-Type", "application/x-www-form-urlencoded",
+					      NULL};
+	uv_loop_t loop;
+
+	uv_loop_init(&loop);
+	exchange->client = http_client_create(&loop, host, port);
+	http_client_send(exchange->client, method, path, form ? headers : NULL, form ? form : "",
+			 form ? strlen(form) : 0, HTTP_TIMEOUT_MS, answered_cb, exchange);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
+	return exchange->status;
+}
+
+static bool is_redirect(int status)
+{
+	return status == 302 || status == 307 || status == 308;
 }
 
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err)
 {
-	static const char *const headers[] = {"Content-Type", "application/x-www-form-urlencoded",
-					      NULL};
 	struct exchange exchange = {.body = body, .err = err};
-	char *host;
-	int port;
-	uv_loop_t loop;
-	int rv = address_parse(address, 5050, &host, &port, err);
+	char *target = xstrdup(address), *host;
+	int port, rv = 0;
 
-	if (rv < 0)
-		return rv;
-	uv_loop_init(&loop);
-	exchange.client = http_client_create(&loop, host, port);
-	http_client_send(exchange.client, method, path, form ? headers : NULL, form ? form : "",
-			 form ? strlen(form) : 0, HTTP_TIMEOUT_MS, answered_cb, &exchange);
-	uv_run(&loop, UV_RUN_DEFAULT);
-	uv_loop_close(&loop);
-	free(host);
-	if (exchange.status == 0)
-		return err_wrap(err, ERR_IO, "no answer from %s", address);
-	return exchange.status;
+	for (int hops = 0; hops <= REDIRECTS_MAX; hops++) {
+		rv = address_parse(target, 5050, &host, &port, err);
+		if (rv < 0)
+			break;
+		buf_clear(body);
+		rv = exchange_once(&exchange, host, port, method, path, form);
+		free(host);
+		free(target);
+		target = exchange.location;
+		if (!is_redirect(rv))
+			break;
+	}
+	free(target);
+	return rv ? rv : ERR_IO;
+}
+
+static void unreachable(struct err *err)
+{
+	struct err why = *err;
+
+	err_set(err, ERR_IO, "cannot reach %.200s (--master=HOST:PORT says where the master is)",
+		why.text);
 }
 
 const struct json *cli_get_json(struct arena *arena, const char *address, const char *path,
@@ -103,10 +143,13 @@ const struct json *cli_get_json(struct arena *arena, const char *address, const 
 	struct json *json = NULL;
 	int status = cli_http(address, "GET", path, NULL, &body, err);
 
-	if (status > 0 && status != 200)
-		err_set(err, ERR_INVALID, "%s answered %d to %s: %s", address, status, path,
+	if (status == ERR_IO)
+		unreachable(err);
+	else if (status > 0 && status != 200)
+		err_set(err, ERR_INVALID, "%s answered %d to %s: %.200s", address, status, path,
 			body.data ? body.data : "");
-	else if (status == 200 && json_parse(arena, body.data, body.len, &json, err) < 0)
+	else if (status == 200 &&
+		 json_parse(arena, body.data ? body.data : "", body.len, &json, err) < 0)
 		err_wrap(err, ERR_INVALID, "%s did not answer %s with JSON", address, path);
 	buf_free(&body);
 	return json;
@@ -136,11 +179,20 @@ char *cli_self_path(void)
 
 /* ---- tables -------------------------------------------------------------- */
 
+/* Of standard output; 0 when it is no terminal. */
+static size_t terminal_width(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 void cli_table_init(struct cli_table *table, size_t columns)
 {
 	memset(table, 0, sizeof(*table));
 	arena_init(&table->arena);
 	table->columns = columns;
+	table->width_max = terminal_width();
 }
 
 void cli_table_add(struct cli_table *table, const char *cell)
@@ -157,23 +209,53 @@ void cli_table_add(struct cli_table *table, const char *cell)
 	table->cells[table->count++] = copy;
 }
 
+#define COLUMNS_MAX 16
+#define LAST_WIDTH_MIN 10 /* the last column is never cut shorter */
+
+/* The bytes of `text` that `width` characters take: continuation bytes of UTF-8 take no
+ * room of their own. */
+static size_t bytes_of_width(const char *text, size_t width)
+{
+	size_t at = 0;
+
+	for (; text[at]; at++) {
+		if (((unsigned char)text[at] & 0xc0) == 0x80)
+			continue;
+		if (width-- == 0)
+			break;
+	}
+	return at;
+}
+
+static void print_last(const struct cli_table *table, const char *cell, size_t used)
+{
+	size_t room = table->width_max > used ? table->width_max - used : 0;
+	size_t len = strlen(cell);
+
+	if (room < LAST_WIDTH_MIN)
+		room = LAST_WIDTH_MIN;
+	if (table->width_max)
+		len = bytes_of_width(cell, room);
+	printf("%.*s\n", (int)len, cell);
+}
+
 void cli_table_print(struct cli_table *table)
 {
-	size_t widths[16] = {0};
+	size_t widths[COLUMNS_MAX] = {0}, used = 0, columns = table->columns;
 
 	for (size_t i = 0; i < table->count; i++) {
-		size_t len = strlen(table->cells[i]), column = i % table->columns;
+		size_t len = strlen(table->cells[i]), column = i % columns;
 
-		if (column < 16 && len > widths[column])
+		if (column < COLUMNS_MAX && len > widths[column])
 			widths[column] = len;
 	}
+	for (size_t i = 0; i + 1 < columns && i < COLUMNS_MAX; i++)
+		used += widths[i] + 2;
 	for (size_t i = 0; i < table->count; i++) {
-		size_t column = i % table->columns;
-
-		if (column + 1 == table->columns)
-			printf("%s\n", table->cells[i]);
+		if (i % columns + 1 == columns)
+			print_last(table, table->cells[i], used);
 		else
-			printf("%-*s  ", (int)widths[column], table->cells[i]);
+			printf("%-*s  ", (int)widths[i % columns], table->cells[i]);
 	}
 	free(table->cells);
 	arena_free(&table->arena);

@@ -7,29 +7,34 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "net/client.h"
+
+#define OFFER_WAIT (5 * SECOND) /* without a launch, before saying so */
 
 /* ---- the end ------------------------------------------------------------- */
 
-static void close_timer(struct job_task *task)
+static void close_reader(struct job_task *task)
 {
-	if (!uv_is_closing((uv_handle_t *)&task->timer))
-		uv_close((uv_handle_t *)&task->timer, NULL);
+	if (task->reader)
+		http_client_close(task->reader);
+	task->reader = NULL;
 }
 
 static void torn_down_cb(void *context)
 {
 	struct job *job = context;
 
+	if (job->torn_down)
+		return;
+	job->torn_down = true;
 	scheduler_driver_close(job->driver);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&job->signals[i], NULL);
+	uv_close((uv_handle_t *)&job->watch, NULL);
 	for (int i = 0; i < job->options->instances; i++) {
-		if (job->tasks[i].reader)
-			http_client_close(job->tasks[i].reader);
-		job->tasks[i].reader = NULL;
-		close_timer(&job->tasks[i]);
+		close_reader(&job->tasks[i]);
+		uv_close((uv_handle_t *)&job->tasks[i].look, NULL);
+		uv_close((uv_handle_t *)&job->tasks[i].kill, NULL);
 	}
 }
 
@@ -38,24 +43,35 @@ static void end_job(struct job *job)
 	if (job->ending)
 		return;
 	job->ending = true;
+	uv_timer_stop(&job->watch);
 	scheduler_driver_teardown(job->driver, torn_down_cb);
 }
 
-static void failed_cb(void *context, const char *why)
+void job_fail(struct job *job, const char *why)
 {
-	struct job *job = context;
-
 	if (!job->failure)
 		job->failure = xstrdup(why);
 	end_job(job);
 }
 
+static void failed_cb(void *context, const char *why)
+{
+	job_fail(context, why);
+}
+
+/* The first signal tears the framework down, the second does not wait for that. */
 static void signal_cb(uv_signal_t *handle, int signal)
 {
 	struct job *job = handle->data;
 
 	(void)signal;
+	if (job->interrupted) {
+		torn_down_cb(job);
+		return;
+	}
 	job->interrupted = true;
+	if (!job->ending && job->subscribed)
+		job_report_note(job, "interrupted, killing the tasks");
 	end_job(job);
 }
 
@@ -66,135 +82,34 @@ void job_output_done(struct job_task *task)
 	if (task->progress != JOB_OVER)
 		return;
 	task->progress = JOB_REPORTED;
-	job_report_state(job, task);
+	close_reader(task);
+	uv_timer_stop(&task->look);
+	uv_timer_stop(&task->kill);
+	job_report_over(task);
 	if (++job->over == job->options->instances)
 		end_job(job);
 }
 
-/* ---- offers -------------------------------------------------------------- */
-
-/* Milli-units of a scalar that anybody may use. */
-static int64_t available(Mesos__Resource *const *list, size_t count, const char *name)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(list[i]->name, name) && list[i]->scalar &&
-		    list[i]->n_reservations == 0 && !list[i]->revocable)
-			sum += (int64_t)(list[i]->scalar->value * 1000 + 0.5);
-	return sum;
-}
-
-static const char *const scalars[] = {"cpus", "mem", "disk", "gpus"};
-
-#define SCALARS (sizeof(scalars) / sizeof(*scalars))
-
-/* Whether one more task fits into what is left; takes it out if so. */
-static bool take_share(int64_t left[SCALARS], const int64_t want[SCALARS])
-{
-	for (size_t i = 0; i < SCALARS; i++)
-		if (want[i] > left[i])
-			return false;
-	for (size_t i = 0; i < SCALARS; i++)
-		left[i] -= want[i];
-	return true;
-}
-
-static struct job_task *next_pending(struct job *job)
-{
-	while (job->next_pending < job->options->instances &&
-	       job->tasks[job->next_pending].progress != JOB_PENDING)
-		job->next_pending++;
-	return job->next_pending < job->options->instances ? &job->tasks[job->next_pending] : NULL;
-}
-
-static void remember_agent(struct job_task *task, const Mesos__Offer *offer)
-{
-	const Mesos__Address *address = offer->url ? offer->url->address : NULL;
-
-	task->agent_id = xstrdup(offer->agent_id->value);
-	task->agent_name = address ? xprintf("%s:%d", offer->hostname, address->port)
-				   : xstrdup(offer->hostname);
-	if (address)
-		task->agent_address =
-			xprintf("%s:%d", address->ip ? address->ip : address->hostname,
-				address->port);
-}
-
-static Mesos__TaskInfo *make_task(struct arena *arena, struct job_task *task,
-				  const Mesos__Offer *offer)
-{
-	Mesos__TaskInfo *info = proto_copy_to(arena, task->job->options->task);
-
-	info->name = task->id;
-	info->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
-	info->task_id->value = task->id;
-	info->agent_id = offer->agent_id;
-	return info;
-}
-
-/* Launches what fits on the offer; an ACCEPT without tasks declines it. */
-static void use_offer(struct job *job, Mesos__Offer *offer)
-{
-	const Mesos__TaskInfo *model = job->options->task;
-	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
-	Mesos__Scheduler__Call__Accept accept = MESOS__SCHEDULER__CALL__ACCEPT__INIT;
-	Mesos__Offer__Operation operation = MESOS__OFFER__OPERATION__INIT, *operations = &operation;
-	Mesos__Offer__Operation__Launch launch = MESOS__OFFER__OPERATION__LAUNCH__INIT;
-	Mesos__Filters filters = MESOS__FILTERS__INIT;
-	int64_t left[SCALARS], want[SCALARS];
-	struct job_task *task;
-	struct arena arena;
-
-	arena_init(&arena);
-	for (size_t i = 0; i < SCALARS; i++) {
-		left[i] = available(offer->resources, offer->n_resources, scalars[i]);
-		want[i] = available(model->resources, model->n_resources, scalars[i]);
-	}
-	while ((task = next_pending(job)) && take_share(left, want)) {
-		task->progress = JOB_LAUNCHED;
-		remember_agent(task, offer);
-		proto_push(&arena, launch.n_task_infos, launch.task_infos,
-			   make_task(&arena, task, offer));
-	}
-	operation.has_type = 1;
-	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
-	operation.launch = &launch;
-	filters.has_refuse_seconds = 1;
-	/* Freed resources are wanted at once while tasks wait. */
-	filters.refuse_seconds = next_pending(job) ? 0.2 : 3600;
-	accept.n_offer_ids = 1;
-	accept.offer_ids = &offer->id;
-	accept.n_operations = 1;
-	accept.operations = &operations;
-	accept.filters = &filters;
-	call.type = MESOS__SCHEDULER__CALL__TYPE__ACCEPT;
-	call.accept = &accept;
-	scheduler_driver_call(job->driver, &call);
-	arena_free(&arena);
-}
-
-static void suppress_when_done(struct job *job)
-{
-	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
-
-	if (job->suppressed || next_pending(job))
-		return;
-	job->suppressed = true;
-	call.type = MESOS__SCHEDULER__CALL__TYPE__SUPPRESS;
-	scheduler_driver_call(job->driver, &call);
-}
-
 /* ---- updates ------------------------------------------------------------- */
 
+/* The ids are ours: <task_id>, or <task_id>.<number>. */
 static struct job_task *find_task(struct job *job, const char *id)
 {
-	for (int i = 0; i < job->options->instances; i++)
-		if (!strcmp(job->tasks[i].id, id))
-			return &job->tasks[i];
-	return NULL;
+	size_t prefix = strlen(job->options->task_id);
+	int number = 1;
+
+	if (job->options->instances > 1) {
+		if (strncmp(id, job->options->task_id, prefix) || id[prefix] != '.')
+			return NULL;
+		number = atoi(id + prefix + 1);
+	}
+	if (number < 1 || number > job->options->instances || strcmp(job->tasks[number - 1].id, id))
+		return NULL;
+	return &job->tasks[number - 1];
 }
 
+/* Whether nothing more can become of the task. TASK_UNKNOWN is an answer to our
+ * reconciliation: nobody has heard of it. */
 static bool is_terminal(Mesos__TaskState state)
 {
 	switch (state) {
@@ -203,39 +118,47 @@ static bool is_terminal(Mesos__TaskState state)
 	case MESOS__TASK_STATE__TASK_RUNNING:
 	case MESOS__TASK_STATE__TASK_KILLING:
 	case MESOS__TASK_STATE__TASK_UNREACHABLE:
-	case MESOS__TASK_STATE__TASK_UNKNOWN:
 		return false;
 	default:
 		return true;
 	}
 }
 
+/* The master did not take the launch: the offer was gone. */
+static bool launch_came_to_nothing(const struct job_task *task, const Mesos__TaskStatus *status)
+{
+	return !task->was_running && status->has_reason &&
+	       status->reason == MESOS__TASK_STATUS__REASON__REASON_INVALID_OFFERS;
+}
+
 static void kill_cb(uv_timer_t *timer)
 {
-	struct job_task *task = timer->data;
-	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
-	Mesos__Scheduler__Call__Kill kill = MESOS__SCHEDULER__CALL__KILL__INIT;
-	Mesos__TaskID task_id = MESOS__TASK_ID__INIT;
-
-	task_id.value = task->id;
-	kill.task_id = &task_id;
-	call.type = MESOS__SCHEDULER__CALL__TYPE__KILL;
-	call.kill = &kill;
-	scheduler_driver_call(task->job->driver, &call);
+	job_kill(timer->data);
 }
 
 static void task_running(struct job_task *task)
 {
-	const struct job_options *options = task->job->options;
+	struct job *job = task->job;
 
 	if (task->was_running)
 		return;
 	task->was_running = true;
-	if (options->kill_after)
-		uv_timer_start(&task->timer, kill_cb, (uint64_t)(options->kill_after / MILLISECOND),
-			       0);
-	if (options->follow)
+	job->running++;
+	if (job->options->kill_after)
+		uv_timer_start(&task->kill, kill_cb,
+			       (uint64_t)(job->options->kill_after / MILLISECOND), 0);
+	if (job->options->follow)
 		job_output_read(task);
+}
+
+static void task_over(struct job_task *task)
+{
+	task->progress = JOB_OVER;
+	task->job->running -= task->was_running;
+	if (task->was_running && task->agent_address && task->job->options->style != JOB_EXECUTE)
+		job_output_read(task);
+	else
+		job_output_done(task);
 }
 
 static void take_update(struct job *job, const Mesos__TaskStatus *status)
@@ -245,18 +168,78 @@ static void take_update(struct job *job, const Mesos__TaskStatus *status)
 	scheduler_driver_acknowledge(job->driver, status);
 	if (!task || task->progress >= JOB_OVER)
 		return;
+	if (launch_came_to_nothing(task, status) && job_launch_again(task))
+		return;
 	task->state = status->state;
 	free(task->message);
 	task->message = xstrdup(status->message ? status->message : "");
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
-	if (!is_terminal(status->state))
+	job_report_status(task, status);
+	if (is_terminal(status->state))
+		task_over(task);
+}
+
+/* ---- the subscription ---------------------------------------------------- */
+
+static void offers_missing_cb(uv_timer_t *timer)
+{
+	struct job *job = timer->data;
+	const Mesos__TaskInfo *model = job->options->task;
+
+	if (job->waiting_told || job->running > 0 || job->over > 0 ||
+	    job->tasks[0].progress != JOB_PENDING)
 		return;
-	task->progress = JOB_OVER;
-	if (task->was_running && task->agent_address)
-		job_output_read(task);
+	job->waiting_told = true;
+	if (!job->last_offer)
+		job_report_note(job, "waiting: no agent offers resources yet");
 	else
-		job_output_done(task);
+		job_report_note(
+			job, "waiting: no offer holds what a task wants; the last one had %s%s",
+			job->last_offer,
+			model->n_resources ? " (--cpus, --mem and --disk make tasks smaller)" : "");
+}
+
+/* What was launched may have been lost with the old connection. */
+static void reconcile(struct job *job)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
+	struct arena arena;
+
+	arena_init(&arena);
+	for (int i = 0; i < job->options->instances; i++) {
+		struct job_task *task = &job->tasks[i];
+		Mesos__Scheduler__Call__Reconcile__Task *item;
+
+		if (task->progress != JOB_LAUNCHED)
+			continue;
+		item = PROTO_NEW(&arena, Mesos__Scheduler__Call__Reconcile__Task,
+				 mesos__scheduler__call__reconcile__task__descriptor);
+		item->task_id = PROTO_NEW(&arena, Mesos__TaskID, mesos__task_id__descriptor);
+		item->task_id->value = task->id;
+		item->agent_id = PROTO_NEW(&arena, Mesos__AgentID, mesos__agent_id__descriptor);
+		item->agent_id->value = task->agent_id;
+		proto_push(&arena, body.n_tasks, body.tasks, item);
+	}
+	call.type = MESOS__SCHEDULER__CALL__TYPE__RECONCILE;
+	call.reconcile = &body;
+	if (body.n_tasks)
+		scheduler_driver_call(job->driver, &call);
+	arena_free(&arena);
+}
+
+static void take_subscribed(struct job *job)
+{
+	if (job->subscribed) {
+		job_report_note(job, "connected to the master again");
+		job->suppressed = false;
+		reconcile(job);
+		return;
+	}
+	job->subscribed = true;
+	job_report_subscribed(job);
+	uv_timer_start(&job->watch, offers_missing_cb, OFFER_WAIT / MILLISECOND, 0);
 }
 
 static void event_cb(void *context, const Mesos__Scheduler__Event *event)
@@ -267,12 +250,11 @@ static void event_cb(void *context, const Mesos__Scheduler__Event *event)
 		return;
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
-		job_report_subscribed(job);
+		take_subscribed(job);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__OFFERS:
-		for (size_t i = 0; event->offers && i < event->offers->n_offers; i++)
-			use_offer(job, event->offers->offers[i]);
-		suppress_when_done(job);
+		if (event->offers)
+			job_launch_on(job, event->offers);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE:
 		if (event->update)
@@ -285,16 +267,45 @@ static void event_cb(void *context, const Mesos__Scheduler__Event *event)
 
 static void disconnected_cb(void *context, const char *why)
 {
-	(void)context;
-	log_warning("the connection to the master broke (%s), trying again", why);
+	job_report_note(context, "the connection to the master broke (%s), trying again", why);
 }
 
+static void unreachable_cb(void *context, const char *why)
+{
+	struct job *job = context;
+
+	if (job->subscribed)
+		return;
+	if (!job->unreachable)
+		job_report_note(job, "cannot subscribe: %s; trying for %d seconds", why,
+				(int)(job->options->patience / SECOND));
+	free(job->unreachable);
+	job->unreachable = xstrdup(why);
+}
+
+static void out_of_patience_cb(uv_timer_t *timer)
+{
+	struct job *job = timer->data;
+	char *text = xprintf("no master takes us: %s. `mesita local` starts a cluster; "
+			     "--master=HOST:PORT says where one is",
+			     job->unreachable ? job->unreachable : "it does not answer");
+
+	job_fail(job, text);
+	free(text);
+}
+
+/* An ACCEPT that is refused leaves tasks that nobody will ever speak of. */
 static void refused_cb(void *context, Mesos__Scheduler__Call__Type type, int status,
 		       const char *why)
 {
-	(void)context;
-	(void)type;
-	log_warning("the master refused a call (%d): %s", status, why);
+	struct job *job = context;
+	char *text = xprintf("the master refused a call (%d): %s", status, why);
+
+	if (type == MESOS__SCHEDULER__CALL__TYPE__ACCEPT)
+		job_fail(job, text);
+	else
+		job_report_note(job, "%s", text);
+	free(text);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -305,9 +316,10 @@ static void fill_framework(const struct job_options *options, struct arena *aren
 	static const Mesos__FrameworkInfo__Capability__Type types[] = {
 		MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE,
 		MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
+		MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__TASK_KILLING_STATE,
 		MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE,
 	};
-	size_t count = options->partition_aware ? 3 : 2;
+	size_t count = options->partition_aware ? 4 : 3;
 
 	info->name = (char *)options->name;
 	info->user = (char *)options->user;
@@ -337,11 +349,12 @@ static void make_tasks(struct job *job)
 		struct job_task *task = &job->tasks[i];
 
 		task->job = job;
-		task->id = count == 1 ? xstrdup(job->options->name)
-				      : xprintf("%s.%d", job->options->name, i + 1);
+		task->id = count == 1 ? xstrdup(job->options->task_id)
+				      : xprintf("%s.%d", job->options->task_id, i + 1);
 		task->state = MESOS__TASK_STATE__TASK_STAGING;
-		uv_timer_init(job->loop, &task->timer);
-		task->timer.data = task;
+		uv_timer_init(job->loop, &task->look);
+		uv_timer_init(job->loop, &task->kill);
+		task->look.data = task->kill.data = task;
 	}
 }
 
@@ -368,7 +381,8 @@ static int exit_status(const struct job *job, struct err *err)
 	if (job->failure)
 		return err_set(err, ERR_STATE, "%s", job->failure);
 	for (int i = 0; i < job->options->instances; i++)
-		if (job->tasks[i].state != MESOS__TASK_STATE__TASK_FINISHED)
+		if (job->tasks[i].state != MESOS__TASK_STATE__TASK_FINISHED &&
+		    job->options->style != JOB_EXECUTE)
 			return 1;
 	return 0;
 }
@@ -377,7 +391,7 @@ static int start(struct job *job, struct err *err)
 {
 	static const int signals[2] = {SIGINT, SIGTERM};
 	static const struct scheduler_handlers handlers = {event_cb, disconnected_cb, failed_cb,
-							   refused_cb};
+							   refused_cb, unreachable_cb};
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct arena arena;
 	int rv;
@@ -390,6 +404,10 @@ static int start(struct job *job, struct err *err)
 	if (rv < 0)
 		return rv;
 	make_tasks(job);
+	uv_timer_init(job->loop, &job->watch);
+	job->watch.data = job;
+	uv_timer_start(&job->watch, out_of_patience_cb,
+		       (uint64_t)(job->options->patience / MILLISECOND), 0);
 	for (int i = 0; i < 2; i++) {
 		uv_signal_init(job->loop, &job->signals[i]);
 		job->signals[i].data = job;
@@ -408,10 +426,13 @@ int job_run(const struct job_options *options, struct err *err)
 	rv = start(&job, err);
 	if (rv == 0) {
 		uv_run(&loop, UV_RUN_DEFAULT);
-		job_report_end(&job);
+		if (job.subscribed)
+			job_report_end(&job);
 		rv = exit_status(&job, err);
 		free_tasks(&job);
 		free(job.failure);
+		free(job.unreachable);
+		free(job.last_offer);
 	}
 	uv_loop_close(&loop);
 	return rv;

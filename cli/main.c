@@ -19,7 +19,8 @@ static const struct {
 	const char *summary; /* NULL: not for people */
 } commands[] = {
 	{"local", "mesos-local", cmd_local, "start a whole cluster on this machine"},
-	{"run", "mesos-execute", cmd_run, "run a command as tasks and wait for them"},
+	{"run", NULL, cmd_run, "run a command as tasks and wait for them"},
+	{"execute", "mesos-execute", cmd_execute, NULL},
 	{"ps", NULL, cmd_ps, "list tasks"},
 	{"logs", NULL, cmd_logs, "show the output of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
@@ -60,7 +61,8 @@ static int cmd_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *program = argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+	const char *program =
+		argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 
 	if (argc < 1)
 		return 1;
