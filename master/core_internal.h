@@ -226,6 +226,9 @@ void master_register_agent(struct master *m, const char *from,
 			   const Mesos__Internal__RegisterSlaveMessage *message);
 void master_reregister_agent(struct master *m, const char *from,
 			     const Mesos__Internal__ReregisterSlaveMessage *message);
+int master_validate_reregistration(struct master *m, const char *from,
+				   const Mesos__Internal__ReregisterSlaveMessage *message,
+				   struct err *err);
 void master_update_agent(struct master *m, struct agent *a,
 			 const Mesos__Internal__UpdateSlaveMessage *message);
 int master_validate_agent_info(Mesos__AgentInfo *info, struct err *err);
