@@ -18,6 +18,9 @@
 #include "base/buf.h"
 
 static char *test_directory;
+static struct arena test_arena; /* for texts; freed with the directory */
+
+#define text(...) arena_printf(&test_arena, __VA_ARGS__)
 
 static inline void make_directory(void)
 {
@@ -25,7 +28,8 @@ static inline void make_directory(void)
 
 	cr_assert_not_null(made);
 	chmod(made, 0755);
-	test_directory = realpath(made, NULL);
+	arena_init(&test_arena);
+	test_directory = text("%s", made);
 }
 
 static inline void remove_directory(void)
@@ -33,35 +37,43 @@ static inline void remove_directory(void)
 	struct err err;
 
 	sandbox_remove(test_directory, &err);
-	free(test_directory);
+	arena_free(&test_arena);
 }
 
-/* Path below the temporary directory; heap that nobody frees before the test ends. */
+/* Path below the temporary directory. */
 static inline char *at(const char *name)
 {
-	return xprintf("%s/%s", test_directory, name);
+	return text("%s/%s", test_directory, name);
 }
 
-static inline void write_text(const char *path, const char *text)
+static inline char *link_target(const char *path)
+{
+	char target[4096];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+
+	return text("%.*s", len < 0 ? 0 : (int)len, target);
+}
+
+static inline void write_text(const char *path, const char *content)
 {
 	FILE *file = fopen(path, "we");
 
 	cr_assert_not_null(file, "%s: %s", path, strerror(errno));
-	fputs(text, file);
+	fputs(content, file);
 	fclose(file);
 }
 
 /* "" if it cannot be read. */
 static inline const char *read_text(const char *path)
 {
-	static char text[65536];
+	static char content[65536];
 	FILE *file = fopen(path, "re");
-	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	size_t len = file ? fread(content, 1, sizeof(content) - 1, file) : 0;
 
 	if (file)
 		fclose(file);
-	text[len] = '\0';
-	return text;
+	content[len] = '\0';
+	return content;
 }
 
 static inline bool exists(const char *path)
@@ -74,10 +86,8 @@ static inline bool exists(const char *path)
 /* True while the process lives; a zombie does not. */
 static inline bool lives(pid_t pid)
 {
-	char *path = xprintf("/proc/%d/stat", (int)pid);
-	const char *rest = strrchr(read_text(path), ')');
+	const char *rest = strrchr(read_text(text("/proc/%d/stat", (int)pid)), ')');
 
-	free(path);
 	return rest && rest[2] != 'Z';
 }
 

@@ -96,12 +96,12 @@ TestSuite(agent_shell_container, .init = set_up, .fini = tear_down, .timeout = 6
 
 static char *sandbox(void)
 {
-	return xprintf("%s/runs/%s", test_directory, id);
+	return text("%s/runs/%s", test_directory, id);
 }
 
 static char *in_sandbox(const char *name)
 {
-	return xprintf("%s/%s", sandbox(), name);
+	return text("%s/%s", sandbox(), name);
 }
 
 /* Launches container "c". `argv` NULL: a shell command. */
@@ -120,7 +120,7 @@ static void launch_as(const char *value, char **argv, const char *user, const ch
 		.environment = environment,
 	};
 
-	environment[2] = xprintf("MESOS_DIRECTORY=%s", launch.sandbox);
+	environment[2] = text("MESOS_DIRECTORY=%s", launch.sandbox);
 	command.value = (char *)value;
 	command.has_shell = 1;
 	command.shell = !argv;
@@ -163,7 +163,7 @@ Test(agent_shell_container, custom_executor_exits_with_its_status)
 	cr_expect_str_eq(events.data, "started c\nexited c 768\n");
 	cr_expect_str_eq(read_text(in_sandbox("stdout")), "out\n");
 	cr_expect_str_eq(read_text(in_sandbox("stderr")), "err\n");
-	cr_expect_not(exists(at(xprintf("run/containers/%s", id))));
+	cr_expect_not(exists(at(text("run/containers/%s", id))));
 }
 
 Test(agent_shell_container, signals_show_in_the_status)
@@ -192,10 +192,10 @@ Test(agent_shell_container, own_program_is_started_clean)
 	close(inherited);
 	cr_expect_str_eq(events.data, "started c\nexited c 0\n");
 	cr_expect_str_eq(read_text(in_sandbox("stdout")),
-			 xprintf("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
-				 "0\n1\n2\n3\n/dev/null\n%s\nA=1\nPATH=/usr/bin:/bin\n"
-				 "MESOS_DIRECTORY=%s\n",
-				 sandbox(), sandbox()));
+			 text("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
+			      "0\n1\n2\n3\n/dev/null\n%s\nA=1\nPATH=/usr/bin:/bin\n"
+			      "MESOS_DIRECTORY=%s\n",
+			      sandbox(), sandbox()));
 }
 
 Test(agent_shell_container, nothing_is_left_of_a_custom_executor)
@@ -299,9 +299,9 @@ Test(agent_shell_container, unknown_users_fail_the_sandbox)
 	create(NULL);
 	launch_as("true", NULL, "no-such-user", NULL);
 	cr_expect_str_eq(events.data,
-			 xprintf("failed c %d Failed to create executor directory '%s': Failed to "
-				 "chown directory to 'no-such-user': No such user 'no-such-user'\n",
-				 AGENT_STAGE_SANDBOX, sandbox()));
+			 text("failed c %d Failed to create executor directory '%s': Failed to "
+			      "chown directory to 'no-such-user': No such user 'no-such-user'\n",
+			      AGENT_STAGE_SANDBOX, sandbox()));
 }
 
 Test(agent_shell_container, programs_that_are_not_there_fail_the_launch)
@@ -310,11 +310,10 @@ Test(agent_shell_container, programs_that_are_not_there_fail_the_launch)
 
 	create("/no/such/program");
 	launch_as("/no/such/program", argv, NULL, NULL);
-	cr_expect_str_eq(
-		events.data,
-		xprintf("failed c %d Failed to execute '/no/such/program': No such file or "
-			"directory\n",
-			AGENT_STAGE_LAUNCH));
+	cr_expect_str_eq(events.data,
+			 text("failed c %d Failed to execute '/no/such/program': No such file or "
+			      "directory\n",
+			      AGENT_STAGE_LAUNCH));
 }
 
 Test(agent_shell_container, root_switches_the_user)
@@ -332,7 +331,7 @@ Test(agent_shell_container, fetches_before_it_starts)
 {
 	create(NULL);
 	write_text(at("data.txt"), "payload");
-	launch_as("cat data.txt", NULL, NULL, xprintf("file://%s", at("data.txt")));
+	launch_as("cat data.txt", NULL, NULL, text("file://%s", at("data.txt")));
 	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data, "started c\nexited c 0\n");
 	cr_expect_str_eq(read_text(in_sandbox("stdout")), "payload");
@@ -345,9 +344,9 @@ Test(agent_shell_container, failed_fetches_fail_the_launch)
 	launch_as("true", NULL, NULL, "/no/such/file");
 	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data,
-			 xprintf("failed c %d Failed to fetch all URIs for container '%s': "
-				 "exited with status 1\n",
-				 AGENT_STAGE_LAUNCH, id));
+			 text("failed c %d Failed to fetch all URIs for container '%s': "
+			      "exited with status 1\n",
+			      AGENT_STAGE_LAUNCH, id));
 	cr_expect_not_null(
 		strstr(read_text(in_sandbox("stderr")), "Failed to fetch '/no/such/file'"));
 	cr_expect_eq(containers_counters(containers)->fetches_failed, 1);

@@ -20,13 +20,13 @@ static int parse(struct agent_flags *flags, struct err *err, const char *a, cons
 
 #define MASTER "--master=127.0.0.1:5050"
 
-static void refused(const char *a, const char *b, const char *c, const char *text)
+static void refused(const char *a, const char *b, const char *c, const char *why)
 {
 	struct agent_flags flags;
 	struct err err = {""};
 
 	cr_expect_lt(parse(&flags, &err, a, b, c), 0);
-	cr_expect_not_null(strstr(err.text, text), "'%s' should say '%s'", err.text, text);
+	cr_expect_not_null(strstr(err.text, why), "'%s' should say '%s'", err.text, why);
 	agent_flags_free(&flags);
 }
 
@@ -93,7 +93,7 @@ Test(agent_shell_flags, credential_is_json_or_two_words)
 {
 	struct agent_flags flags;
 	struct err err = {""};
-	char *flag = xprintf("--credential=%s", at("credential"));
+	char *flag = text("--credential=%s", at("credential"));
 
 	write_text(at("credential"), "{\"principal\": \"a\", \"secret\": \"b\"}");
 	cr_expect_eq(parse(&flags, &err, MASTER, "--work_dir=/w", flag), 0, "%s", err.text);
@@ -220,7 +220,7 @@ Test(agent_shell_flags, the_master_may_be_named_in_a_file)
 
 /* ---- URIs ---------------------------------------------------------------- */
 
-static void expect_invalid(const char *uri, const char *output, const char *text)
+static void expect_invalid(const char *uri, const char *output, const char *why)
 {
 	Mesos__CommandInfo command = MESOS__COMMAND_INFO__INIT;
 	Mesos__CommandInfo__URI one = MESOS__COMMAND_INFO__URI__INIT, *uris[] = {&one};
@@ -230,8 +230,8 @@ static void expect_invalid(const char *uri, const char *output, const char *text
 	one.output_file = (char *)output;
 	command.n_uris = 1;
 	command.uris = uris;
-	cr_expect_eq(fetch_validate(&command, &err) < 0, text != NULL, "%s", uri);
-	cr_expect_str_eq(err.text, text ? text : "");
+	cr_expect_eq(fetch_validate(&command, &err) < 0, why != NULL, "%s", uri);
+	cr_expect_str_eq(err.text, why ? why : "");
 }
 
 Test(agent_shell_flags, uris_are_checked)

@@ -112,9 +112,9 @@ Test(agent_shell_process, sandbox_has_mesos_layout)
 	cr_assert_eq(sandbox_create(first, NULL, NULL, &err), 0, "%s", err.text);
 	cr_assert_eq(stat(first, &info), 0);
 	cr_expect_eq(info.st_mode & 07777, 0750);
-	cr_expect_str_eq(realpath(at("w/slaves/s/runs/latest"), NULL), first);
+	cr_expect_str_eq(link_target(at("w/slaves/s/runs/latest")), first);
 	cr_assert_eq(sandbox_create(second, NULL, NULL, &err), 0, "%s", err.text);
-	cr_expect_str_eq(realpath(at("w/slaves/s/runs/latest"), NULL), second);
+	cr_expect_str_eq(link_target(at("w/slaves/s/runs/latest")), second);
 }
 
 Test(agent_shell_process, sandbox_output_is_no_link)
@@ -155,13 +155,13 @@ Test(agent_shell_process, files_stay_in_the_sandbox)
 	cr_assert_eq(sandbox_create(run, NULL, NULL, &err), 0);
 	sandbox_make_directories(at("w/slaves/a/frameworks/f/executors/e/runs/c/containers/x"),
 				 &err);
-	write_text(xprintf("%s/stdout", run), "text");
-	write_text(xprintf("%s/containers/x/stdout", run), "nested");
+	write_text(text("%s/stdout", run), "text");
+	write_text(text("%s/containers/x/stdout", run), "nested");
 	write_text(at("secret"), "secret");
-	cr_assert_eq(symlink(at("secret"), xprintf("%s/out", run)), 0);
-	cr_assert_eq(symlink("/", xprintf("%s/root", run)), 0);
-	cr_assert_eq(symlink(xprintf("%s/containers/x", run), xprintf("%s/task", run)), 0);
-	cr_assert_eq(mkfifo(xprintf("%s/pipe", run), 0600), 0);
+	cr_assert_eq(symlink(at("secret"), text("%s/out", run)), 0);
+	cr_assert_eq(symlink("/", text("%s/root", run)), 0);
+	cr_assert_eq(symlink(text("%s/containers/x", run), text("%s/task", run)), 0);
+	cr_assert_eq(mkfifo(text("%s/pipe", run), 0600), 0);
 
 	const struct {
 		const char *path;
@@ -190,14 +190,14 @@ Test(agent_shell_process, files_stay_in_the_sandbox)
 
 Test(agent_shell_process, modes_are_shown_as_ls_does)
 {
-	char text[11];
+	char mode[11];
 
-	files_format_mode(S_IFREG | 0644, text);
-	cr_expect_str_eq(text, "-rw-r--r--");
-	files_format_mode(S_IFDIR | 01777, text);
-	cr_expect_str_eq(text, "drwxrwxrwt");
-	files_format_mode(S_IFREG | 04755, text);
-	cr_expect_str_eq(text, "-rwsr-xr-x");
+	files_format_mode(S_IFREG | 0644, mode);
+	cr_expect_str_eq(mode, "-rw-r--r--");
+	files_format_mode(S_IFDIR | 01777, mode);
+	cr_expect_str_eq(mode, "drwxrwxrwt");
+	files_format_mode(S_IFREG | 04755, mode);
+	cr_expect_str_eq(mode, "-rwsr-xr-x");
 }
 
 /* ---- garbage collection -------------------------------------------------- */
