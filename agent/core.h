@@ -24,13 +24,17 @@
 #define AGENT_BACKOFF_MAX (60 * SECOND)	     /* of registration attempts */
 #define AGENT_LINK_BACKOFF_MAX (10 * SECOND) /* while the master cannot be reached at all */
 #define AGENT_HEARTBEAT (30 * MINUTE)	     /* to executors */
+/* Executors wait a random time below the reregistration timeout before they try again: one
+ * that just missed us needs all of it and its way. */
+#define AGENT_RECOVERY_MARGIN (500 * MILLISECOND)
 #define UPDATE_RETRY_MIN (10 * SECOND)
 #define UPDATE_RETRY_MAX (10 * MINUTE)
 #define UPDATE_REMEMBERED 128 /* acknowledged uuids kept per task, to know duplicates */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
-#define COMMAND_EXECUTOR_EXTRA_GRACE (2 * SECOND) /* to report TASK_KILLED before it is destroyed  \
-						   */
+#define COMMAND_EXECUTOR_EXTRA_GRACE                                                               \
+	(2 * SECOND) /* to report TASK_KILLED before it is destroyed                               \
+		      */
 
 enum agent_state {
 	STATE_RECOVERING,

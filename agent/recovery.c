@@ -301,14 +301,13 @@ static void forget_all(struct agent *agent)
 		resources_clear(&agent->checkpointed);
 		agent_delete(agent, agent_key(agent, "agent/resources"));
 	}
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	{
-		HASH_ITER(hh, framework->tasks, task, next_task)
-		agent_forget_task(task, agent);
-		HASH_ITER(hh, framework->executors, executor, next_executor)
-		agent_forget_executor(executor, agent);
-		HASH_ITER(hh, framework->streams, stream, next_stream)
-		agent_stream_close(agent, stream);
+	HASH_ITER (hh, agent->frameworks, framework, next) {
+		HASH_ITER (hh, framework->tasks, task, next_task)
+			agent_forget_task(task, agent);
+		HASH_ITER (hh, framework->executors, executor, next_executor)
+			agent_forget_executor(executor, agent);
+		HASH_ITER (hh, framework->streams, stream, next_stream)
+			agent_stream_close(agent, stream);
 		agent_forget_framework(framework, agent);
 		agent_framework_free(agent, framework);
 	}
@@ -412,8 +411,7 @@ static void revive_framework(struct agent *agent, struct framework *framework, b
 {
 	struct executor *executor, *next;
 
-	HASH_ITER(hh, framework->executors, executor, next)
-	{
+	HASH_ITER (hh, framework->executors, executor, next) {
 		if (!is_whole(executor)) {
 			drop_broken(agent, executor);
 			continue;
@@ -426,8 +424,8 @@ static void revive_framework(struct agent *agent, struct framework *framework, b
 		struct stream *stream, *next_stream;
 
 		agent->counters.recovery_errors++;
-		HASH_ITER(hh, framework->streams, stream, next_stream)
-		agent_stream_close(agent, stream);
+		HASH_ITER (hh, framework->streams, stream, next_stream)
+			agent_stream_close(agent, stream);
 		agent_forget_framework(framework, agent);
 		agent_framework_free(agent, framework);
 		return;
@@ -440,10 +438,9 @@ static void end_all(struct agent *agent)
 	struct framework *framework, *next;
 	struct executor *executor, *next_executor;
 
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	{
-		HASH_ITER(hh, framework->executors, executor, next_executor)
-		agent_executor_exited(agent, executor, -1, "unknown container");
+	HASH_ITER (hh, agent->frameworks, framework, next) {
+		HASH_ITER (hh, framework->executors, executor, next_executor)
+			agent_executor_exited(agent, executor, -1, "unknown container");
 	}
 }
 
@@ -474,8 +471,8 @@ static void begin(struct agent *agent, bool rebooted)
 {
 	struct framework *framework, *next;
 
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	revive_framework(agent, framework, rebooted);
+	HASH_ITER (hh, agent->frameworks, framework, next)
+		revive_framework(agent, framework, rebooted);
 	resume_collection(agent);
 	agent->started = true;
 	if (rebooted)
@@ -486,7 +483,8 @@ static void begin(struct agent *agent, bool rebooted)
 		recovered(agent);
 	else if (agent->state == STATE_RECOVERING)
 		timers_start(&agent->timers, &agent->recovery_timer,
-			     agent->now + agent->options.executor_reregistration_timeout);
+			     agent->now + agent->options.executor_reregistration_timeout +
+				     AGENT_RECOVERY_MARGIN);
 }
 
 int agent_start(struct agent *agent, int64_t now, bool rebooted, struct agent_actions *out,
@@ -526,10 +524,8 @@ void agent_recovery_timeout(struct agent *agent)
 	if (agent->state != STATE_RECOVERING)
 		return;
 	duration_format(agent->options.executor_reregistration_timeout, text);
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	{
-		HASH_ITER(hh, framework->executors, executor, next_executor)
-		{
+	HASH_ITER (hh, agent->frameworks, framework, next) {
+		HASH_ITER (hh, framework->executors, executor, next_executor) {
 			if (executor->state != EXECUTOR_REGISTERING)
 				continue;
 			agent_executor_set_pending(

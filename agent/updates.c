@@ -136,6 +136,11 @@ void agent_update(struct agent *agent, struct executor *sender,
 	if (why) {
 		agent->counters.invalid_status_updates++;
 		log_warning("Dropped an update of task '%s': %s", task_id, why);
+		/* Mesos keeps silent, and executors that wait for an answer live on until
+		 * they are killed. */
+		if (sender && framework && framework->terminating && update->has_uuid &&
+		    update->uuid.len == UUID_BYTES)
+			agent_tell_acknowledged(agent, sender, task_id, update->uuid.data);
 		return;
 	}
 	complete(sender, update);

@@ -82,6 +82,8 @@ Test(agent_recovery, silent_executor_is_given_two_seconds)
 	restart();
 	rig_take(&rig);
 	rig_tick(&rig, 2 * SECOND);
+	rig_expect(&rig, "");
+	rig_tick(&rig, 500 * MILLISECOND);
 	rig_expect(&rig, "destroy e\n");
 	rig_reregister(&rig);
 	rig_ack(&rig, "t", 1);

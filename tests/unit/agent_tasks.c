@@ -318,7 +318,7 @@ Test(agent_tasks, framework_shutdown_is_silent)
 	rig_message(&rig, RIG_MASTER, message);
 	rig_expect(&rig, "event 1 SHUTDOWN\n");
 	rig_update(&rig, "e", "a", STATE(KILLED), 2);
-	rig_expect(&rig, "reply 202\n");
+	rig_expect(&rig, "event 1 ACKNOWLEDGED a u2\nreply 202\n");
 	rig_container_exited(&rig, "e", 0);
 	rig_expect(&rig, "end 1\nsend master ExitedExecutorMessage e 0\n");
 	rig_tick(&rig, 50 * SECOND);
