@@ -89,27 +89,59 @@ static void remember_offer(struct job *job, const Mesos__Offer *offer)
 	set_text(&job->last_offer, buf_take(&text));
 }
 
-/* Takes what fits on the offer; returns how many tasks. */
-static size_t fill(struct job *job, const Mesos__Offer *offer, struct arena *arena,
-		   Mesos__Offer__Operation__Launch *launch)
+/* An offer, what is left of it, and what is launched on it. */
+struct share {
+	Mesos__Offer *offer;
+	int64_t left[SCALARS];
+	Mesos__Offer__Operation__Launch launch;
+};
+
+static struct share *make_shares(struct arena *arena, Mesos__Scheduler__Event__Offers *offers)
+{
+	struct share *shares = arena_alloc(arena, (offers->n_offers + 1) * sizeof(*shares));
+
+	for (size_t i = 0; i < offers->n_offers; i++) {
+		Mesos__Offer *offer = offers->offers[i];
+
+		shares[i].offer = offer;
+		mesos__offer__operation__launch__init(&shares[i].launch);
+		for (size_t k = 0; k < SCALARS; k++)
+			shares[i].left[k] =
+				available(offer->resources, offer->n_resources, scalars[k]);
+	}
+	return shares;
+}
+
+static void assign(struct job_task *task, struct share *share, struct arena *arena)
+{
+	task->progress = JOB_LAUNCHED;
+	task->launches++;
+	remember_agent(task, share->offer);
+	proto_push(arena, share->launch.n_task_infos, share->launch.task_infos,
+		   make_task(arena, task, share->offer));
+	job_report_launch(task);
+}
+
+/* One task to each offer in turn, as long as any has room: agents share the work. */
+static void distribute(struct job *job, struct share *shares, size_t count, struct arena *arena)
 {
 	const Mesos__TaskInfo *model = job->options->task;
-	int64_t left[SCALARS], want[SCALARS];
-	struct job_task *task;
+	int64_t want[SCALARS];
+	bool assigned = true;
 
-	for (size_t i = 0; i < SCALARS; i++) {
-		left[i] = available(offer->resources, offer->n_resources, scalars[i]);
-		want[i] = available(model->resources, model->n_resources, scalars[i]);
+	for (size_t k = 0; k < SCALARS; k++)
+		want[k] = available(model->resources, model->n_resources, scalars[k]);
+	while (assigned) {
+		assigned = false;
+		for (size_t i = 0; i < count; i++) {
+			struct job_task *task = next_pending(job);
+
+			if (!task || !take_share(shares[i].left, want))
+				continue;
+			assign(task, &shares[i], arena);
+			assigned = true;
+		}
 	}
-	while ((task = next_pending(job)) && take_share(left, want)) {
-		task->progress = JOB_LAUNCHED;
-		task->launches++;
-		remember_agent(task, offer);
-		proto_push(arena, launch->n_task_infos, launch->task_infos,
-			   make_task(arena, task, offer));
-		job_report_launch(task);
-	}
-	return launch->n_task_infos;
 }
 
 static void fill_filters(struct job *job, Mesos__Filters *filters)
@@ -165,19 +197,19 @@ static void suppress_when_done(struct job *job)
 void job_launch_on(struct job *job, Mesos__Scheduler__Event__Offers *offers)
 {
 	Mesos__Scheduler__Call__Decline unused = MESOS__SCHEDULER__CALL__DECLINE__INIT;
+	struct share *shares;
 	struct arena arena;
 
 	arena_init(&arena);
+	shares = make_shares(&arena, offers);
+	distribute(job, shares, offers->n_offers, &arena);
 	for (size_t i = 0; i < offers->n_offers; i++) {
-		Mesos__Offer *offer = offers->offers[i];
-		Mesos__Offer__Operation__Launch launch = MESOS__OFFER__OPERATION__LAUNCH__INIT;
-
-		if (fill(job, offer, &arena, &launch)) {
-			launch_on(job, offer, &launch);
+		if (shares[i].launch.n_task_infos) {
+			launch_on(job, shares[i].offer, &shares[i].launch);
 			continue;
 		}
-		remember_offer(job, offer);
-		proto_push(&arena, unused.n_offer_ids, unused.offer_ids, offer->id);
+		remember_offer(job, shares[i].offer);
+		proto_push(&arena, unused.n_offer_ids, unused.offer_ids, shares[i].offer->id);
 	}
 	if (unused.n_offer_ids)
 		decline(job, &unused);

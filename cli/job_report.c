@@ -211,10 +211,26 @@ static void add_row(struct cli_table *table, const struct job_task *task)
 	if (code >= 0)
 		snprintf(text, sizeof(text), "%d", code);
 	cli_table_add(table, task->id);
-	cli_table_add(table, state_name(task->state));
+	/* Of a task that the end of the job cut short the last state means nothing. */
+	cli_table_add(table, task->progress == JOB_REPORTED ? state_name(task->state) : "-");
 	cli_table_add(table, task->agent_name ? task->agent_name : "-");
 	cli_table_add(table, text);
 	cli_table_add(table, task->first_line.data);
+}
+
+/* Where to look for the reason of a failure. */
+static void put_hint(const struct job *job)
+{
+	const struct job_task *task = job->tasks;
+	const struct job_task *end = task + job->options->instances;
+	bool elsewhere = strcmp(job->options->master, CLI_DEFAULT_MASTER) != 0;
+
+	while (task < end && task->state != MESOS__TASK_STATE__TASK_FAILED)
+		task++;
+	if (task < end && task->was_running)
+		printf("For the errors of %s: mesita logs%s%s --stderr %s\n", task->id,
+		       elsewhere ? " --master=" : "", elsewhere ? job->options->master : "",
+		       task->id);
 }
 
 void job_report_end(const struct job *job)
@@ -235,6 +251,8 @@ void job_report_end(const struct job *job)
 	}
 	putchar('\n');
 	cli_table_print(&table);
-	printf("\n%d of %d task%s finished\n", finished, count, count == 1 ? "" : "s");
+	printf("\n%d of %d task%s finished%s\n", finished, count, count == 1 ? "" : "s",
+	       job->over < count ? "; those without a state were ended with the job" : "");
+	put_hint(job);
 	fflush(stdout);
 }
