@@ -27,8 +27,8 @@ struct bench {
 	int count;
 	int launched;
 	int finished;
-	int64_t begin;    /* of the first ACCEPT, or of the task under way */
-	double *spans;    /* latency mode: ms, by task */
+	int64_t begin; /* of the first ACCEPT, or of the task under way */
+	double *spans; /* latency mode: ms, by task */
 	int status;
 	bool over;
 };

@@ -27,9 +27,8 @@ static void respond(const struct operator_call *c, const Mesos__Master__Response
 static Mesos__Master__Response *response_of(const struct operator_call *c,
 					    Mesos__Master__Response__Type type)
 {
-	Mesos__Master__Response *response =
-		PROTO_NEW(&c->request->arena, Mesos__Master__Response,
-			  mesos__master__response__descriptor);
+	Mesos__Master__Response *response = PROTO_NEW(&c->request->arena, Mesos__Master__Response,
+						      mesos__master__response__descriptor);
 
 	response->has_type = 1;
 	response->type = type;
@@ -43,9 +42,8 @@ static void get_health(const struct operator_call *c)
 	Mesos__Master__Response *response =
 		response_of(c, MESOS__MASTER__RESPONSE__TYPE__GET_HEALTH);
 
-	response->get_health =
-		PROTO_NEW(&c->request->arena, Mesos__Master__Response__GetHealth,
-			  mesos__master__response__get_health__descriptor);
+	response->get_health = PROTO_NEW(&c->request->arena, Mesos__Master__Response__GetHealth,
+					 mesos__master__response__get_health__descriptor);
 	response->get_health->healthy = 1;
 	respond(c, response);
 }
@@ -55,11 +53,10 @@ static void get_version(const struct operator_call *c)
 	Mesos__Master__Response *response =
 		response_of(c, MESOS__MASTER__RESPONSE__TYPE__GET_VERSION);
 
-	response->get_version =
-		PROTO_NEW(&c->request->arena, Mesos__Master__Response__GetVersion,
-			  mesos__master__response__get_version__descriptor);
-	response->get_version->version_info = PROTO_NEW(
-		&c->request->arena, Mesos__VersionInfo, mesos__version_info__descriptor);
+	response->get_version = PROTO_NEW(&c->request->arena, Mesos__Master__Response__GetVersion,
+					  mesos__master__response__get_version__descriptor);
+	response->get_version->version_info =
+		PROTO_NEW(&c->request->arena, Mesos__VersionInfo, mesos__version_info__descriptor);
 	response->get_version->version_info->version = (char *)MESITA_VERSION;
 	respond(c, response);
 }
@@ -160,7 +157,7 @@ static void mark_agent_gone(const struct operator_call *c)
 
 static const struct {
 	Mesos__Master__Call__Type type;
-	size_t field;      /* of the sub-message that must be there; 0 = none */
+	size_t field;	   /* of the sub-message that must be there; 0 = none */
 	const char *named; /* in the error */
 	void (*handle)(const struct operator_call *c);
 } calls[] = {

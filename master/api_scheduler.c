@@ -45,8 +45,6 @@ void api_scheduler(void *context, struct http_request *request)
 	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.call.stream = opening.number = ++shell->next_stream;
 	shell_step_opening(shell, &event, open_if_granted, &opening);
-	if (opening.opened)
-		shell_start_heartbeats(shell, opening.number);
-	else
+	if (!opening.opened)
 		http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
 }

@@ -21,8 +21,9 @@ void *shell_decode(struct http_request *request, const ProtobufCMessageDescripto
 		return call;
 	}
 	if (media != HTTP_MEDIA_JSON) {
-		http_reply_text(request, 415,
-				"Expecting 'Content-Type' of application/json or application/x-protobuf");
+		http_reply_text(
+			request, 415,
+			"Expecting 'Content-Type' of application/json or application/x-protobuf");
 		return NULL;
 	}
 	if (json_parse(&request->arena, request->body.data, request->body.len, &json, &err) < 0) {

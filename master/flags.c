@@ -12,13 +12,34 @@
 extern char **environ;
 
 #define AT(member) offsetof(struct master_flags, member)
-#define TEXT(name, preset, help) {#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL}
-#define FILE_PATH(name, preset, help) {#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL}
-#define BOOLEAN(name, preset, help) {#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL}
-#define INTEGER(name, preset, help) {#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL}
-#define NUMBER(name, preset, help) {#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL}
-#define TIME(name, preset, help) {#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL}
-#define UNUSED(name) {#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL}
+#define TEXT(name, preset, help)                                                                   \
+	{                                                                                          \
+#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL                       \
+	}
+#define FILE_PATH(name, preset, help)                                                              \
+	{                                                                                          \
+#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL                         \
+	}
+#define BOOLEAN(name, preset, help)                                                                \
+	{                                                                                          \
+#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL                         \
+	}
+#define INTEGER(name, preset, help)                                                                \
+	{                                                                                          \
+#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL                          \
+	}
+#define NUMBER(name, preset, help)                                                                 \
+	{                                                                                          \
+#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL                       \
+	}
+#define TIME(name, preset, help)                                                                   \
+	{                                                                                          \
+#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL                     \
+	}
+#define UNUSED(name)                                                                               \
+	{                                                                                          \
+#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
+	}
 
 static const struct flag flag_table[] = {
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
@@ -50,7 +71,8 @@ static const struct flag flag_table[] = {
 	TIME(allocation_interval, "1secs", "Time between two allocations of the whole cluster."),
 	NUMBER(allocator_agent_recovery_factor, "0.8",
 	       "After a restart, offers wait until this share of the agents is back."),
-	TIME(allocator_recovery_timeout, "10mins", "After a restart, offers wait no longer than this."),
+	TIME(allocator_recovery_timeout, "10mins",
+	     "After a restart, offers wait no longer than this."),
 	TEXT(min_allocatable_resources, "cpus:0.01|mem:32",
 	     "What an offer must hold at least: one of the sets between the bars."),
 	TEXT(fair_sharing_excluded_resource_names, NULL,
@@ -62,6 +84,9 @@ static const struct flag flag_table[] = {
 	INTEGER(max_completed_frameworks, "50", "Completed frameworks to remember."),
 	INTEGER(max_completed_tasks_per_framework, "1000", "Completed tasks to remember."),
 	INTEGER(max_unreachable_tasks_per_framework, "1000", "Unreachable tasks to remember."),
+	TIME(registry_gc_interval, "15mins", "How often lost agents are pruned from the registry."),
+	TIME(registry_max_agent_age, "2weeks", "How long lost agents stay in the registry."),
+	INTEGER(registry_max_agent_count, "102400", "How many lost agents stay in the registry."),
 	TEXT(domain, NULL, "Fault domain of the master, as JSON."),
 	{"recovery_agent_removal_limit", "recovery_slave_removal_limit", FLAG_STRING,
 	 AT(recovery_agent_removal_limit), "100%",
@@ -90,9 +115,6 @@ static const struct flag flag_table[] = {
 	UNUSED(registry_strict),
 	UNUSED(registry_fetch_timeout),
 	UNUSED(registry_store_timeout),
-	UNUSED(registry_gc_interval),
-	UNUSED(registry_max_agent_age),
-	UNUSED(registry_max_agent_count),
 	UNUSED(log_auto_initialize),
 	UNUSED(webui_dir),
 	UNUSED(authentication_v0_timeout),
@@ -130,10 +152,11 @@ static int rate_parse(const char *text, double *out, struct err *err)
 
 	if (end == text || *end != '/' || !(permits > 0) || permits > 1e9 ||
 	    duration_parse(end + 1, &span, err) < 0 || span <= 0)
-		return err_set(err, ERR_INVALID,
-			       "Invalid value '%s' for --agent_removal_rate_limit: expected a rate such "
-			       "as 1/10mins",
-			       text);
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value '%s' for --agent_removal_rate_limit: expected a rate such "
+			"as 1/10mins",
+			text);
 	*out = permits / ((double)span / SECOND);
 	return 0;
 }
@@ -170,32 +193,37 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 static int check_ranges(const struct master_flags *f, struct err *err)
 {
 	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
-		return err_set(err, ERR_INVALID,
-			       "Invalid value '%s' for --registry: expected in_memory or replicated_log",
-			       f->registry);
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value '%s' for --registry: expected in_memory or replicated_log",
+			f->registry);
 	if (!f->work_dir && strcmp(f->registry, "in_memory"))
 		return err_set(err, ERR_INVALID,
 			       "--work_dir needed for the registry (or use --registry=in_memory)");
 	if (f->port < 0 || f->port > 65535 || f->advertise_port < 0 || f->advertise_port > 65535)
-		return err_set(err, ERR_INVALID, "--port and --advertise_port must be at most 65535");
-	if (f->agent_ping_timeout < SECOND || f->agent_ping_timeout > 15 * MINUTE)
 		return err_set(err, ERR_INVALID,
-			       "Invalid value for --agent_ping_timeout: Must be between 1secs and 15mins");
+			       "--port and --advertise_port must be at most 65535");
+	if (f->agent_ping_timeout < SECOND || f->agent_ping_timeout > 15 * MINUTE)
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value for --agent_ping_timeout: Must be between 1secs and 15mins");
 	if (f->max_agent_ping_timeouts < 1 || f->max_agent_ping_timeouts > 1000000)
 		return err_set(err, ERR_INVALID,
 			       "Invalid value for --max_agent_ping_timeouts: Must be at least 1");
 	if (f->agent_reregister_timeout < 10 * MINUTE)
-		return err_set(err, ERR_INVALID,
-			       "Invalid value for --agent_reregister_timeout: Must be at least 10mins");
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value for --agent_reregister_timeout: Must be at least 10mins");
 	if (f->allocation_interval <= 0)
 		return err_set(err, ERR_INVALID, "--allocation_interval must be positive");
 	if (f->offer_timeout < 0)
 		return err_set(err, ERR_INVALID, "--offer_timeout must be positive");
 	if (!str_has_suffix(f->recovery_agent_removal_limit, "%"))
-		return err_set(err, ERR_INVALID,
-			       "Invalid value '%s' for --recovery_agent_removal_limit: must end with "
-			       "'%%'",
-			       f->recovery_agent_removal_limit);
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value '%s' for --recovery_agent_removal_limit: must end with "
+			"'%%'",
+			f->recovery_agent_removal_limit);
 	if (strcmp(f->role_sorter, "drf") || strcmp(f->framework_sorter, "drf") ||
 	    strcmp(f->allocator, "hierarchical"))
 		return err_set(err, ERR_INVALID,
@@ -223,7 +251,8 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 	memset(flags, 0, sizeof(*flags));
 	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
 	flags->parsed.target = flags;
-	flags->parsed.usage = "Usage: mesita master [--work_dir=DIR] [--ip=IP] [--port=PORT] [flags]";
+	flags->parsed.usage =
+		"Usage: mesita master [--work_dir=DIR] [--ip=IP] [--port=PORT] [flags]";
 	rv = flags_parse(&flags->parsed, argc, argv, environ, &warnings, err);
 	for (char *line = warnings.data; line && *line;) {
 		char *end = strchr(line, '\n');

@@ -38,6 +38,9 @@ struct master_flags {
 	int64_t max_completed_frameworks;
 	int64_t max_completed_tasks_per_framework;
 	int64_t max_unreachable_tasks_per_framework;
+	int64_t registry_gc_interval;
+	int64_t registry_max_agent_age;
+	int64_t registry_max_agent_count;
 	const char *domain;
 	const char *recovery_agent_removal_limit;
 	const char *role_sorter;

@@ -44,7 +44,8 @@ static void resource_metrics(const struct agent_sums *sums, metric_fn *each, voi
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		for (int revocable = 0; revocable < 2; revocable++) {
 			const char *infix = revocable ? "_revocable" : "";
-			double total = resources_quantity(&sums->total[revocable], names[i]) / 1000.0;
+			double total =
+				resources_quantity(&sums->total[revocable], names[i]) / 1000.0;
 			double used = resources_quantity(&sums->used[revocable], names[i]) / 1000.0;
 
 			snprintf(name, sizeof(name), "master/%s%s_total", names[i], infix);

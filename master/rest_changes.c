@@ -13,7 +13,8 @@ static const char *need_form(struct http_request *request, const char *name)
 	if (!value)
 		http_reply_text(request, 400,
 				arena_printf(&request->arena,
-					     "Missing '%s' query parameter in the request body", name));
+					     "Missing '%s' query parameter in the request body",
+					     name));
 	return value;
 }
 

@@ -26,8 +26,7 @@ static void answer_send(struct answer *answer, struct http_request *request)
 	buf_free(&answer->body);
 }
 
-static void write_agents(struct json_writer *w, const struct master *m, const char *only,
-			 bool full)
+static void write_agents(struct json_writer *w, const struct master *m, const char *only, bool full)
 {
 	jw_key(w, "slaves");
 	jw_begin_array(w);

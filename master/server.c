@@ -23,8 +23,6 @@
 #include "master/shell.h"
 #include "proto/names.h"
 
-#define HEARTBEAT_MS 15000 /* as SUBSCRIBED announces (spec/master.md 1.3) */
-
 /* ---- streams ------------------------------------------------------------- */
 
 static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
@@ -35,15 +33,10 @@ static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
 	return stream;
 }
 
-static void stream_free_cb(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
 static void stream_forget(struct shell_stream *stream)
 {
 	HASH_DEL(stream->shell->streams, stream);
-	uv_close((uv_handle_t *)&stream->heartbeat, stream_free_cb);
+	free(stream);
 }
 
 static void stream_closed_cb(void *context, struct http_stream *http)
@@ -68,8 +61,6 @@ void shell_open_stream(struct shell *shell, struct http_request *request, uint64
 	stream->number = number;
 	stream->media = media;
 	stream->shell = shell;
-	uv_timer_init(&shell->loop, &stream->heartbeat);
-	stream->heartbeat.data = stream;
 	HASH_ADD(hh, shell->streams, number, sizeof(stream->number), stream);
 	stream->http = http_stream_open(request, http_media_name(media), headers,
 					STREAM_BACKLOG_MAX, stream_closed_cb, stream);
@@ -88,26 +79,6 @@ static void send_event(struct shell *shell, uint64_t number, const Mesos__Schedu
 		proto_pack(event, &body);
 	http_stream_record(stream->http, body.data, body.len);
 	buf_free(&body);
-}
-
-static void heartbeat_cb(uv_timer_t *timer)
-{
-	struct shell_stream *stream = timer->data;
-	Mesos__Scheduler__Event event = MESOS__SCHEDULER__EVENT__INIT;
-
-	event.has_type = 1;
-	event.type = MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT;
-	send_event(stream->shell, stream->number, &event);
-}
-
-void shell_start_heartbeats(struct shell *shell, uint64_t number)
-{
-	struct shell_stream *stream = stream_find(shell, number);
-
-	if (!stream)
-		return; /* the subscription was refused */
-	heartbeat_cb(&stream->heartbeat);
-	uv_timer_start(&stream->heartbeat, heartbeat_cb, HEARTBEAT_MS, HEARTBEAT_MS);
 }
 
 static void end_stream(struct shell *shell, uint64_t number)
@@ -326,7 +297,8 @@ static void take_message(struct shell *shell, struct http_request *request)
 	}
 	if (!strcmp(message.name, "mesos.scheduler.Call")) {
 		event.message.message = (ProtobufCMessage *)proto_call_from_v0(
-			&request->arena, message.body.data, message.body.len, &event.message.force, &err);
+			&request->arena, message.body.data, message.body.len, &event.message.force,
+			&err);
 	} else {
 		type = proto_message_type(message.name);
 		if (!type) {
@@ -439,6 +411,22 @@ static char *advertised_hostname(const struct master_flags *flags, const char *i
 	return xstrdup(rv ? ip : name);
 }
 
+/* --domain, into memory that lives as long as the shell. */
+static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err *err)
+{
+	const char *text = shell->flags->domain;
+	struct json *json;
+
+	*out = NULL;
+	if (!text)
+		return 0;
+	if (json_parse(&shell->arena, text, strlen(text), &json, err) < 0 ||
+	    !(*out = json_to_proto(&mesos__domain_info__descriptor, json, SPELL_V1, &shell->arena,
+				   err)))
+		return err_wrap(err, ERR_INVALID, "Invalid value for --domain");
+	return 0;
+}
+
 static int create_core(struct shell *shell, const char *ip, int port, struct err *err)
 {
 	const struct master_flags *f = shell->flags;
@@ -469,8 +457,14 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
 		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,
 		.agent_removals_per_second = f->agent_removals_per_second,
+		.registry_gc_interval = f->registry_gc_interval,
+		.registry_max_agent_age = f->registry_max_agent_age,
+		.registry_max_agent_count = (int)f->registry_max_agent_count,
 	};
+	int rv = parse_domain(shell, &options.domain, err);
 
+	if (rv < 0)
+		return rv;
 	uuid_make(&shell->rng, uuid);
 	uuid_format(uuid, id);
 	return master_create(&options, &shell->core, err);
@@ -577,6 +571,7 @@ static void stop(struct shell *shell)
 	if (shell->core)
 		master_destroy(shell->core);
 	master_actions_free(&shell->actions);
+	arena_free(&shell->arena);
 	free((char *)shell->address);
 	free((char *)shell->pid);
 	free((char *)shell->hostname);
@@ -614,6 +609,7 @@ int master_main(int argc, char **argv)
 	}
 	set_log_level(&flags);
 	rng_seed(&shell.rng, rng_entropy());
+	arena_init(&shell.arena);
 	master_actions_init(&shell.actions);
 	if (start(&shell, &err) < 0) {
 		log_error("the master cannot start: %s", err.text);

@@ -23,7 +23,6 @@ struct shell_stream {
 	uint64_t number;
 	struct http_stream *http; /* NULL once it is gone */
 	enum http_media media;
-	uv_timer_t heartbeat;
 	struct shell *shell;
 	UT_hash_handle hh;
 };
@@ -39,6 +38,7 @@ struct shell {
 	struct master_flags *flags;
 	struct rng rng;
 	int64_t start_time;
+	struct arena arena; /* what flags were parsed to */
 	const char *pid;      /* "master@ip:port" as advertised */
 	const char *address;  /* the part after '@' */
 	const char *hostname;
@@ -72,8 +72,6 @@ void shell_step_opening(struct shell *shell, const struct master_event *event,
 /* Makes the stream `number` of a request that was granted one. */
 void shell_open_stream(struct shell *shell, struct http_request *request, uint64_t number,
 		       enum http_media media, const char *stream_id);
-/* Sends the first HEARTBEAT and the later ones, if the stream is still there. */
-void shell_start_heartbeats(struct shell *shell, uint64_t number);
 /* An operator event; answers the request now or when the core says so. */
 void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event);
 /* Ends the process's loop. */

@@ -16,7 +16,7 @@ struct route {
 };
 
 struct router {
-	const char *delegate;         /* "master" or "slave(1)" */
+	const char *delegate;	      /* "master" or "slave(1)" */
 	const char *const *processes; /* ids of the other processes: "metrics", ...; NULL-ended */
 	const struct route *routes;
 	void *context;
