@@ -166,27 +166,65 @@ static bool wait_more(struct cluster *c, int64_t deadline)
 	return !c->interrupted && guardian_alive(c) && clock_now() < deadline;
 }
 
-/* Explains by the last line of a daemon's log why it did not start. */
-static int not_started(const struct cluster *c, const char *what, const char *name, struct err *err)
+/* The last line of a log without what the logger puts before the text; false: none. */
+static bool last_line(const char *path, char out[512])
 {
-	char *path = xprintf("%s/%s.log", c->work_dir, name);
-	FILE *file = c->flags->verbose ? NULL : fopen(path, "r");
-	char line[512], last[512] = "";
+	FILE *file = fopen(path, "r");
+	char line[512];
+	const char *text;
 
-	while (file && fgets(line, sizeof(line), file))
-		if (*line != '\n')
-			snprintf(last, sizeof(last), "%s", line);
+	*out = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		text = strstr(line, "] ");
+		if (*line)
+			snprintf(out, 512, "%s", text ? text + 2 : line);
+	}
 	if (file)
 		fclose(file);
-	last[strcspn(last, "\n")] = 0;
+	return *out;
+}
+
+/* Explains by the logs why it did not start; `names` ends with NULL. Of several daemons
+ * that fail together the first one that could say why is quoted. */
+static int not_started(const struct cluster *c, const char *what, char *const *names,
+		       struct err *err)
+{
+	char line[512];
+
 	if (c->flags->verbose)
-		err_set(err, ERR_STATE, "%s; its log is above", what);
-	else if (*last)
-		err_set(err, ERR_STATE, "%s: %s\nIts log: %s", what, last, path);
-	else
-		err_set(err, ERR_STATE, "%s; its log: %s", what, path);
-	free(path);
-	return ERR_STATE;
+		return err_set(err, ERR_STATE, "%s; its log is above", what);
+	for (; *names; names++) {
+		char *path = xprintf("%s/%s.log", c->work_dir, *names);
+		bool found = last_line(path, line);
+
+		if (found)
+			err_set(err, ERR_STATE, "%s: %s\nIts log: %s", what, line, path);
+		free(path);
+		if (found)
+			return ERR_STATE;
+	}
+	return err_set(err, ERR_STATE, "%s; the logs are in %s", what, c->work_dir);
+}
+
+static int master_not_started(const struct cluster *c, struct err *err)
+{
+	char *const names[] = {"master", NULL};
+
+	return not_started(c, "the master did not start", names, err);
+}
+
+static int agents_not_started(const struct cluster *c, struct err *err)
+{
+	char *names[AGENTS_MAX + 1] = {NULL};
+	int rv;
+
+	for (int i = 0; i < c->flags->agents; i++)
+		names[i] = xprintf("agent-%d", i + 1);
+	rv = not_started(c, "not all agents registered", names, err);
+	for (int i = 0; i < c->flags->agents; i++)
+		free(names[i]);
+	return rv;
 }
 
 /* The master writes its port into a file once it listens. */
@@ -206,7 +244,7 @@ static int wait_for_master(struct cluster *c, struct err *err)
 	} while (port == 0 && wait_more(c, deadline));
 	free(path);
 	if (port == 0)
-		return not_started(c, "the master did not start", "master", err);
+		return master_not_started(c, err);
 	c->master = xprintf("%s:%d", c->flags->ip, port);
 	return 0;
 }
@@ -225,7 +263,7 @@ static const struct json *wait_for_agents(struct cluster *c, struct arena *arena
 		if (slaves && slaves->count >= (size_t)c->flags->agents)
 			return slaves;
 	} while (wait_more(c, deadline));
-	not_started(c, "not all agents registered", "agent-1", err);
+	agents_not_started(c, err);
 	return NULL;
 }
 
