@@ -91,6 +91,8 @@ static const Mesos__AgentInfo__Capability__Type capabilities[] = {
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE,
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
+	/* Limits are looked at, and refused: nothing here enforces them (run_task.c). */
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__TASK_RESOURCE_LIMITS,
 };
 #define CAPABILITIES (sizeof(capabilities) / sizeof(capabilities[0]))
 

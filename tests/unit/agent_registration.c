@@ -69,7 +69,7 @@ Test(agent_registration, announces_what_it_handles)
 	agent_write_state(rig.agent, &w);
 	jw_end_object(&w);
 	cr_assert(strstr(json.data, "\"capabilities\":[\"MULTI_ROLE\",\"HIERARCHICAL_ROLE\","
-				    "\"RESERVATION_REFINEMENT\"]"),
+				    "\"RESERVATION_REFINEMENT\",\"TASK_RESOURCE_LIMITS\"]"),
 		  "%s", json.data);
 	buf_free(&json);
 }
