@@ -43,6 +43,7 @@ struct container {
 	bool known; /* CLEANING: the wait status is */
 	bool clean; /* CLEANING: may be reported */
 	int status;
+	bool has_status;	 /* init was told to write it down, or may have been */
 	uint64_t clean_deadline; /* loop's ms */
 	struct process_watch *watch;
 	struct start *start; /* until it is started */
@@ -343,6 +344,7 @@ static int make_arguments(struct containers *c, struct container *container,
 		argv[count++] = "mesita";
 		argv[count++] = "init";
 		status = make_status(c, container->id, start);
+		container->has_status = true;
 		if (status)
 			argv[count++] = status;
 		argv[count++] = arena_printf(arena, "--program=%s", program);
@@ -481,7 +483,8 @@ static void finish(struct container *container)
 	bool known = container->known;
 	int status = container->status;
 
-	remove_status(c, id);
+	if (container->has_status)
+		remove_status(c, id);
 	discard(container);
 	report_exited(c, id, known, status);
 	free(id);
@@ -591,6 +594,7 @@ void containers_reattach(struct containers *c, const char *id, int64_t pid, uint
 	}
 	container = add(c, id);
 	container->stage = RUNNING;
+	container->has_status = true;
 	container->start_ticks = start_ticks;
 	if (pid > 1 && pid <= INT32_MAX)
 		container->pid = (pid_t)pid;
@@ -662,8 +666,7 @@ void containers_close(struct containers *c)
 {
 	struct container *container, *next;
 
-	HASH_ITER(hh, c->table, container, next)
-	{
+	HASH_ITER (hh, c->table, container, next) {
 		if (container->stage == FETCHING)
 			process_tree_kill(container->pid);
 		if (container->child && container->stage != CLEANING)

@@ -205,8 +205,7 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 	int rv = http_server_create(&options, &shell->http, err);
 
 	if (rv < 0)
-		return err_wrap(err, rv, "Cannot listen on %s:%d (see --ip and --port)", options.ip,
-				options.port);
+		return err_wrap(err, rv, "check --ip and --port");
 	shell->ip = f->advertise_ip ? xstrdup(f->advertise_ip) : host_advertised_ip(ip);
 	shell->port = f->advertise_port ? (int)f->advertise_port : http_server_port(shell->http);
 	shell->address = xprintf("%s:%d", shell->ip, shell->port);
