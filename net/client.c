@@ -61,6 +61,7 @@ struct http_client {
 	struct list operations;
 	struct list failed; /* to be told at the next timer call */
 	uv_timer_t timer;   /* deadlines, and work that must not run inside a call */
+	bool drops_bodies;
 	bool closing;
 	struct err why; /* of the last broken connection */
 };
@@ -109,8 +110,10 @@ static void encode(struct operation *operation, struct http_client *client, cons
 {
 	struct buf *out = &operation->bytes;
 
-	buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s:%d\r\n", method, path, client->host,
-		   client->port);
+	bool ipv6 = strchr(client->host, ':') != NULL;
+
+	buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s%s%s:%d\r\n", method, path, ipv6 ? "[" : "",
+		   client->host, ipv6 ? "]" : "", client->port);
 	for (; headers && headers[0]; headers += 2)
 		buf_printf(out, "%s: %s\r\n", headers[0], headers[1]);
 	if (len > 0 || strcmp(method, "GET") != 0)
@@ -292,6 +295,8 @@ static int on_body(http_parser *parser, const char *data, size_t len)
 		}
 		return wire->client ? 0 : 1;
 	}
+	if (wire->client->drops_bodies)
+		return 0;
 	if (len > CLIENT_BODY_MAX - wire->body.len) {
 		break_wire(wire, "the answer is too long");
 		return 1;
@@ -517,6 +522,11 @@ struct http_client *http_client_create(uv_loop_t *loop, const char *host, int po
 	uv_timer_init(loop, &client->timer);
 	client->timer.data = client;
 	return client;
+}
+
+void http_client_drop_bodies(struct http_client *client)
+{
+	client->drops_bodies = true;
 }
 
 static void on_client_closed(uv_handle_t *handle)

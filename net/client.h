@@ -21,8 +21,10 @@ struct http_answer {
 	struct slice body;   /* empty for a stream */
 };
 
-/* Connects lazily to host (a numeric IP or a name) and port. */
+/* Connects lazily to host (an IPv4 or IPv6 address, or a name) and port. */
 struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port);
+/* From now on answers (not streams) are read to their end, but come without a body. */
+void http_client_drop_bodies(struct http_client *client);
 /* Drops what is in flight (no more callbacks) and frees itself from the loop. */
 void http_client_close(struct http_client *client);
 

@@ -11,12 +11,10 @@ static void on_connect(uv_connect_t *request, int status)
 	dial->done(dial, status);
 }
 
-static int connect_to(struct dial *dial, struct sockaddr_in address)
+static int connect_to(struct dial *dial, const struct sockaddr *address)
 {
-	address.sin_port = htons((uint16_t)dial->port);
 	dial->connect.data = dial;
-	return uv_tcp_connect(&dial->connect, dial->tcp, (const struct sockaddr *)&address,
-			      on_connect);
+	return uv_tcp_connect(&dial->connect, dial->tcp, address, on_connect);
 }
 
 static void on_resolve(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
@@ -31,7 +29,8 @@ static void on_resolve(uv_getaddrinfo_t *request, int status, struct addrinfo *f
 	if (status == 0) {
 		struct sockaddr_in address;
 		memcpy(&address, found->ai_addr, sizeof(address));
-		status = connect_to(dial, address);
+		address.sin_port = htons((uint16_t)dial->port);
+		status = connect_to(dial, (const struct sockaddr *)&address);
 		if (status == 0) {
 			uv_freeaddrinfo(found);
 			return;
@@ -45,10 +44,13 @@ int dial_start(struct dial *dial, uv_tcp_t *tcp, const char *host, int port,
 	       void (*done)(struct dial *dial, int status))
 {
 	struct sockaddr_in address;
+	struct sockaddr_in6 address6;
 
 	*dial = (struct dial){.tcp = tcp, .port = port, .done = done};
 	if (uv_ip4_addr(host, port, &address) == 0)
-		return connect_to(dial, address);
+		return connect_to(dial, (const struct sockaddr *)&address);
+	if (uv_ip6_addr(host, port, &address6) == 0)
+		return connect_to(dial, (const struct sockaddr *)&address6);
 
 	struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
 	dial->resolve.data = dial;
