@@ -65,13 +65,16 @@ class AgentRestart(harness.TestCase):
     def test_killed_executor_fails_its_task(self):
         scheduler = self.subscribe()
         task_id, pid = self.start_task(scheduler)
+
+        def read():
+            with open(self.agent.sandbox(scheduler.id, task_id) + "/pid",
+                      encoding="ascii") as file:
+                return int(file.read())
+        task_pid = wait_for(read, "pid of the task")
         os.kill(pid, signal.SIGKILL)
         status = scheduler.wait_terminal(task_id)
         self.assertEqual((status["state"], status["reason"]),
                          ("TASK_FAILED", "REASON_EXECUTOR_TERMINATED"))
-        with open(self.agent.sandbox(scheduler.id, task_id) + "/pid",
-                  encoding="ascii") as file:
-            task_pid = int(file.read())
         wait_for(lambda: not harness.processes.alive(task_pid), "end of the task's process")
 
     def test_executor_dead_at_recovery(self):
