@@ -4,45 +4,7 @@
 
 #include <string.h>
 
-/* Decodes the body into the request's arena; on failure the request is answered and
- * NULL returned. */
-static Mesos__Executor__Call *decode_call(struct http_request *request)
-{
-	const ProtobufCMessageDescriptor *type = &mesos__executor__call__descriptor;
-	enum http_media media = http_content_type(request);
-	struct json *json;
-	struct err err = {""};
-	void *call;
-
-	if (!http_header(request, "Content-Type")) {
-		http_reply_text(request, 400, "Expecting 'Content-Type' to be present");
-		return NULL;
-	}
-	if (media == HTTP_MEDIA_PROTOBUF) {
-		call = proto_unpack(type, &request->arena, request->body.data, request->body.len,
-				    &err);
-		if (!call)
-			http_reply_text(request, 400, "Failed to parse body into Call protobuf");
-		return call;
-	}
-	if (media != HTTP_MEDIA_JSON) {
-		http_reply_text(request, 415,
-				"Expecting 'Content-Type' of application/json or "
-				"application/x-protobuf");
-		return NULL;
-	}
-	if (json_parse(&request->arena, request->body.data, request->body.len, &json, &err) < 0) {
-		err_wrap(&err, ERR_INVALID, "Failed to parse body into JSON");
-		http_reply_text(request, 400, err.text);
-		return NULL;
-	}
-	call = json_to_proto(type, json, SPELL_V1, &request->arena, &err);
-	if (!call) {
-		err_wrap(&err, ERR_INVALID, "Failed to convert JSON into Call protobuf");
-		http_reply_text(request, 400, err.text);
-	}
-	return call;
-}
+#include "net/api_body.h"
 
 /* A SUBSCRIBE under way. */
 struct opening {
@@ -59,8 +21,8 @@ static void open_if_granted(void *context)
 
 	if (!opening->subscribes || opening->shell->actions.reply.status != 200)
 		return;
-	agent_shell_open_stream(opening->shell, opening->request, opening->number,
-				http_accept(opening->request));
+	event_streams_open(&opening->shell->streams, opening->request, opening->number,
+			   http_accept(opening->request), NULL);
 	opening->opened = true;
 }
 
@@ -79,13 +41,13 @@ void agent_api_executor(void *context, struct http_request *request)
 		http_reply_not_allowed(request, "POST");
 		return;
 	}
-	call = decode_call(request);
+	call = api_body_decode(request, &mesos__executor__call__descriptor);
 	if (!call)
 		return;
 	opening.subscribes = call->has_type && call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
 	event.executor_call.call = call;
 	event.executor_call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
-	event.executor_call.stream = opening.number = ++shell->next_stream;
+	event.executor_call.stream = opening.number = event_streams_number(&shell->streams);
 	agent_shell_call(shell, &event, open_if_granted, &opening);
 	if (!opening.opened)
 		http_reply_text(request, shell->reply.status, shell->reply.text);

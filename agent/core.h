@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/timer.h"
+#include "proto/states.h"
 
 #define AGENT_COMPLETED_FRAMEWORKS_MAX 50    /* as Mesos keeps */
 #define AGENT_COMPLETED_TASKS_MAX 200	     /* per executor, as Mesos keeps */
@@ -243,7 +244,6 @@ const char *agent_state_name(enum agent_state state);
 const char *executor_state_name(enum executor_state state);
 void agent_set_state(struct agent *agent, enum agent_state to);
 void agent_executor_set_state(struct executor *executor, enum executor_state to);
-bool agent_terminal(Mesos__TaskState state);
 
 /* ---- actions.c: what goes out -------------------------------------------- */
 void agent_send(struct agent *agent, const char *to, void *message);

@@ -424,7 +424,7 @@ static void stop(struct agent_shell *shell)
 	close_parts(shell);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
-	agent_shell_free_streams(shell);
+	event_streams_free(&shell->streams);
 	agent_destroy(shell->core);
 	agent_actions_free(&shell->actions);
 	resources_free(&shell->resources);
@@ -470,6 +470,9 @@ static int serve(struct agent_flags *flags)
 	arena_init(&shell.arena);
 	list_init(&shell.events);
 	agent_actions_init(&shell.actions);
+	shell.streams = (struct event_streams){.backlog_max = AGENT_STREAM_BACKLOG_MAX,
+					       .closed = agent_shell_stream_closed,
+					       .context = &shell};
 	shell.shapes = resource_shapes_create();
 	shell.program = own_program();
 	init_loop(&shell);

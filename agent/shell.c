@@ -12,79 +12,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* ---- streams ------------------------------------------------------------- */
-
-static struct agent_stream *stream_find(struct agent_shell *shell, uint64_t number)
+void agent_shell_stream_closed(void *context, uint64_t number)
 {
-	struct agent_stream *stream;
-
-	HASH_FIND(hh, shell->streams, &number, sizeof(number), stream);
-	return stream;
-}
-
-static void stream_forget(struct agent_stream *stream)
-{
-	HASH_DEL(stream->shell->streams, stream);
-	free(stream);
-}
-
-static void stream_closed_cb(void *context, struct http_stream *http)
-{
-	struct agent_stream *stream = context;
-	struct agent_shell *shell = stream->shell;
+	struct agent_shell *shell = context;
 	struct agent_event event = {.type = AGENT_STREAM_CLOSED,
-				    .stream_closed = {.stream = stream->number}};
+				    .stream_closed = {.stream = number}};
 
-	stream_forget(stream);
 	if (!shell->stopping)
 		agent_shell_step(shell, &event);
-}
-
-void agent_shell_open_stream(struct agent_shell *shell, struct http_request *request,
-			     uint64_t number, enum http_media media)
-{
-	struct agent_stream *stream = xcalloc(1, sizeof(*stream));
-
-	stream->number = number;
-	stream->media = media;
-	stream->shell = shell;
-	HASH_ADD(hh, shell->streams, number, sizeof(stream->number), stream);
-	stream->http = http_stream_open(request, http_media_name(media), NULL,
-					AGENT_STREAM_BACKLOG_MAX, stream_closed_cb, stream);
-}
-
-void agent_shell_free_streams(struct agent_shell *shell)
-{
-	struct agent_stream *stream, *next;
-
-	HASH_ITER(hh, shell->streams, stream, next)
-	stream_forget(stream);
-}
-
-static void send_event(struct agent_shell *shell, uint64_t number,
-		       const Mesos__Executor__Event *event)
-{
-	struct agent_stream *stream = stream_find(shell, number);
-	struct buf body = BUF_INIT;
-
-	if (!stream)
-		return;
-	if (stream->media == HTTP_MEDIA_JSON)
-		proto_to_json(event, SPELL_V1, &body);
-	else
-		proto_pack(event, &body);
-	http_stream_record(stream->http, body.data, body.len);
-	buf_free(&body);
-}
-
-static void end_stream(struct agent_shell *shell, uint64_t number)
-{
-	struct agent_stream *stream = stream_find(shell, number);
-
-	if (!stream)
-		return;
-	http_stream_end(stream->http);
-	stream_forget(stream);
 }
 
 /* ---- carrying out -------------------------------------------------------- */
@@ -135,10 +70,11 @@ static void carry_out(struct agent_shell *shell, const struct agent_action *acti
 		messenger_unlink(shell->messenger, action->link.pid);
 		break;
 	case AGENT_SEND_EVENT:
-		send_event(shell, action->send_event.stream, action->send_event.event);
+		event_streams_send(&shell->streams, action->send_event.stream,
+				   action->send_event.event);
 		break;
 	case AGENT_END_STREAM:
-		end_stream(shell, action->end_stream.stream);
+		event_streams_end(&shell->streams, action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
 		containers_launch(shell->containers, &action->launch);

@@ -11,6 +11,7 @@
 #include "agent/gc.h"
 #include "base/list.h"
 #include "base/table.h"
+#include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/router.h"
@@ -22,15 +23,6 @@
 #define AGENT_REQUEST_BODY_MAX (64u << 20)
 
 struct agent_shell;
-
-/* An open subscription of an executor: the core knows it by number. */
-struct agent_stream {
-	uint64_t number;
-	struct http_stream *http;
-	enum http_media media;
-	struct agent_shell *shell;
-	UT_hash_handle hh;
-};
 
 struct agent_shell {
 	struct agent_flags *flags;
@@ -60,8 +52,7 @@ struct agent_shell {
 	struct gc *gc;
 	struct detector *detector;
 	struct router router;
-	struct agent_stream *streams; /* by number */
-	uint64_t next_stream;
+	struct event_streams streams;
 	uv_loop_t loop;
 	uv_timer_t tick;
 	uv_async_t stored;
@@ -82,11 +73,10 @@ void agent_shell_call(struct agent_shell *shell, const struct agent_event *event
 		      void (*open)(void *context), void *context);
 /* Carries out what agent_start() gave. */
 void agent_shell_carry_out(struct agent_shell *shell);
-void agent_shell_open_stream(struct agent_shell *shell, struct http_request *request,
-			     uint64_t number, enum http_media media);
 /* Ends the process's loop. */
 void agent_shell_stop(struct agent_shell *shell, int status);
-void agent_shell_free_streams(struct agent_shell *shell);
+/* An executor's subscription went away (struct event_streams). */
+void agent_shell_stream_closed(void *shell, uint64_t number);
 /* Tells the core how far the store is. */
 void agent_shell_stored(struct agent_shell *shell);
 

@@ -1,19 +1,14 @@
 /* The agent's part of /state (spec/operator.md 1.11). */
 #include "agent/core.h"
-
-#include <string.h>
+#include "proto/endpoint.h"
 
 /* ---- resources ----------------------------------------------------------- */
 
 static void write_model(const struct agent *agent, const char *key, size_t count,
 			Mesos__Resource *const *list, struct json_writer *w)
 {
-	struct resources resources = RESOURCES_INIT;
-
-	resources_add_messages(agent->options.shapes, &resources, list, count);
 	jw_key(w, key);
-	resources_write_model(&resources, w);
-	resources_free(&resources);
+	endpoint_write_resources(w, agent->options.shapes, list, count);
 }
 
 static const char *allocation_role(size_t count, Mesos__Resource *const *list)
@@ -21,72 +16,6 @@ static const char *allocation_role(size_t count, Mesos__Resource *const *list)
 	if (!count || !list[0]->allocation_info)
 		return NULL;
 	return list[0]->allocation_info->role;
-}
-
-static void write_full(const struct resources *resources, struct json_writer *w)
-{
-	struct arena arena;
-	Mesos__Resource **list = NULL;
-	size_t count = 0;
-
-	arena_init(&arena);
-	resources_to_messages(&arena, resources, &count, &list);
-	jw_begin_array(w);
-	for (size_t i = 0; i < count; i++) {
-		resource_endpoint_format(&arena, list[i]);
-		proto_write_json(list[i], SPELL_V0, w);
-	}
-	jw_end_array(w);
-	arena_free(&arena);
-}
-
-/* Pieces of one role; NULL: those not reserved. */
-static void of_role(const struct resources *from, const char *role, struct resources *out)
-{
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct resource_shape *shape = from->pieces[i].shape;
-		bool reserved = resource_shape_reservations(shape) > 0;
-
-		if (role ? reserved && strcmp(resource_shape_role(shape), role) == 0 : !reserved)
-			resources_add_piece(out, &from->pieces[i]);
-	}
-}
-
-typedef void resources_writer(const struct resources *resources, struct json_writer *w);
-
-static void write_reserved(const char *key, const struct resources *from, resources_writer *write,
-			   struct json_writer *w)
-{
-	jw_key(w, key);
-	jw_begin_object(w);
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct resource_shape *shape = from->pieces[i].shape;
-		struct resources part = RESOURCES_INIT;
-		const char *role = resource_shape_role(shape);
-		bool seen = resource_shape_reservations(shape) == 0;
-
-		for (uint32_t j = 0; j < i && !seen; j++)
-			seen = resource_shape_reservations(from->pieces[j].shape) > 0 &&
-			       strcmp(resource_shape_role(from->pieces[j].shape), role) == 0;
-		if (seen)
-			continue;
-		of_role(from, role, &part);
-		jw_key(w, role);
-		write(&part, w);
-		resources_free(&part);
-	}
-	jw_end_object(w);
-}
-
-static void write_unreserved(const char *key, const struct resources *from, resources_writer *write,
-			     struct json_writer *w)
-{
-	struct resources part = RESOURCES_INIT;
-
-	of_role(from, NULL, &part);
-	jw_key(w, key);
-	write(&part, w);
-	resources_free(&part);
 }
 
 static void sum_allocated(const struct agent *agent, struct resources *out)
@@ -111,64 +40,23 @@ static void write_resources(const struct agent *agent, struct json_writer *w)
 	sum_allocated(agent, &used);
 	jw_key(w, "resources");
 	resources_write_model(&total, w);
-	write_reserved("reserved_resources", &total, resources_write_model, w);
-	write_unreserved("unreserved_resources", &total, resources_write_model, w);
-	write_reserved("reserved_resources_full", &total, write_full, w);
-	write_unreserved("unreserved_resources_full", &total, write_full, w);
-	write_reserved("reserved_resources_allocated", &used, resources_write_model, w);
-	write_unreserved("unreserved_resources_allocated", &used, resources_write_model, w);
+	jw_key(w, "reserved_resources");
+	endpoint_write_reserved(w, &total);
+	jw_key(w, "unreserved_resources");
+	endpoint_write_unreserved(w, &total);
+	jw_key(w, "reserved_resources_full");
+	endpoint_write_reserved_full(w, &total);
+	jw_key(w, "unreserved_resources_full");
+	endpoint_write_full(w, &total, "*");
+	jw_key(w, "reserved_resources_allocated");
+	endpoint_write_reserved(w, &used);
+	jw_key(w, "unreserved_resources_allocated");
+	endpoint_write_unreserved(w, &used);
 	resources_free(&total);
 	resources_free(&used);
 }
 
 /* ---- tasks --------------------------------------------------------------- */
-
-static void write_labels(const Mesos__Labels *labels, struct json_writer *w)
-{
-	if (!labels)
-		return;
-	jw_key(w, "labels");
-	jw_begin_array(w);
-	for (size_t i = 0; i < labels->n_labels; i++)
-		proto_write_json(labels->labels[i], SPELL_V0, w);
-	jw_end_array(w);
-}
-
-static void write_container_status(const Mesos__ContainerStatus *status, struct json_writer *w)
-{
-	jw_key(w, "container_status");
-	jw_begin_object(w);
-	if (status->container_id) {
-		jw_key(w, "container_id");
-		proto_write_json(status->container_id, SPELL_V0, w);
-	}
-	if (status->n_network_infos) {
-		jw_key(w, "network_infos");
-		jw_begin_array(w);
-		for (size_t i = 0; i < status->n_network_infos; i++)
-			proto_write_json(status->network_infos[i], SPELL_V0, w);
-		jw_end_array(w);
-	}
-	if (status->cgroup_info) {
-		jw_key(w, "cgroup_info");
-		proto_write_json(status->cgroup_info, SPELL_V0, w);
-	}
-	jw_end_object(w);
-}
-
-static void write_status(const Mesos__TaskStatus *status, struct json_writer *w)
-{
-	jw_begin_object(w);
-	jw_kv_string(w, "state",
-		     proto_enum_name(&mesos__task_state__descriptor, status->state, SPELL_V0));
-	jw_kv_double(w, "timestamp", status->timestamp);
-	write_labels(status->labels, w);
-	if (status->container_status)
-		write_container_status(status->container_status, w);
-	if (status->has_healthy)
-		jw_kv_bool(w, "healthy", status->healthy);
-	jw_end_object(w);
-}
 
 static void write_member(const char *key, const void *message, struct json_writer *w)
 {
@@ -180,31 +68,7 @@ static void write_member(const char *key, const void *message, struct json_write
 
 static void write_task(const struct agent *agent, const struct task *task, struct json_writer *w)
 {
-	const Mesos__Task *record = task->record;
-	const char *role = allocation_role(record->n_resources, record->resources);
-
-	jw_begin_object(w);
-	jw_kv_string(w, "id", record->task_id->value);
-	jw_kv_string(w, "name", record->name);
-	jw_kv_string(w, "framework_id", record->framework_id->value);
-	jw_kv_string(w, "executor_id", record->executor_id ? record->executor_id->value : "");
-	jw_kv_string(w, "slave_id", record->agent_id->value);
-	jw_kv_string(w, "state",
-		     proto_enum_name(&mesos__task_state__descriptor, record->state, SPELL_V0));
-	write_model(agent, "resources", record->n_resources, record->resources, w);
-	jw_kv_string(w, "role", role ? role : "*");
-	jw_key(w, "statuses");
-	jw_begin_array(w);
-	for (size_t i = 0; i < record->n_statuses; i++)
-		write_status(record->statuses[i], w);
-	jw_end_array(w);
-	if (record->user)
-		jw_kv_string(w, "user", record->user);
-	write_labels(record->labels, w);
-	write_member("discovery", record->discovery, w);
-	write_member("container", record->container, w);
-	write_member("health_check", record->health_check, w);
-	jw_end_object(w);
+	endpoint_write_task(w, agent->options.shapes, task->record);
 }
 
 static void write_queued(const struct agent *agent, const struct task *task, struct json_writer *w)
@@ -253,7 +117,10 @@ static void write_executor(const struct agent *agent, const struct executor *exe
 	resources_write_model(&executor->allocated, w);
 	if (role)
 		jw_kv_string(w, "role", role);
-	write_labels(info->labels, w);
+	if (info->labels) {
+		jw_key(w, "labels");
+		endpoint_write_labels(w, info->labels);
+	}
 	if (info->has_type)
 		jw_kv_string(w, "type",
 			     proto_enum_name(&mesos__executor_info__type__descriptor, info->type,

@@ -65,20 +65,3 @@ void agent_executor_set_state(struct executor *executor, enum executor_state to)
 	}
 	executor->state = to;
 }
-
-bool agent_terminal(Mesos__TaskState state)
-{
-	switch (state) {
-	case MESOS__TASK_STATE__TASK_FINISHED:
-	case MESOS__TASK_STATE__TASK_FAILED:
-	case MESOS__TASK_STATE__TASK_KILLED:
-	case MESOS__TASK_STATE__TASK_ERROR:
-	case MESOS__TASK_STATE__TASK_LOST:
-	case MESOS__TASK_STATE__TASK_DROPPED:
-	case MESOS__TASK_STATE__TASK_GONE:
-	case MESOS__TASK_STATE__TASK_GONE_BY_OPERATOR:
-		return true;
-	default:
-		return false;
-	}
-}

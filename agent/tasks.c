@@ -96,7 +96,7 @@ static void free_resources(struct agent *agent, struct task *task)
 int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskStatus *status,
 		     struct err *err)
 {
-	bool terminal = agent_terminal(status->state);
+	bool terminal = task_state_terminal(status->state);
 
 	if (task->place == TASK_QUEUED && !terminal)
 		return err_set(err, ERR_STATE, "Cannot send non-terminal update for queued task");

@@ -247,7 +247,7 @@ void agent_handle_acknowledgement(struct agent *agent, const char *from,
 			    message->task_id->value, message->framework_id->value);
 		return;
 	}
-	if (agent_terminal(head->message->status->state))
+	if (task_state_terminal(head->message->status->state))
 		stream_terminated(agent, stream);
 	else
 		head_acknowledged(agent, stream, head);

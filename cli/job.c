@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "net/client.h"
+#include "proto/states.h"
 
 #define OFFER_WAIT (5 * SECOND) /* without a launch, before saying so */
 
@@ -110,20 +111,6 @@ static struct job_task *find_task(struct job *job, const char *id)
 
 /* Whether nothing more can become of the task. TASK_UNKNOWN is an answer to our
  * reconciliation: nobody has heard of it. */
-static bool is_terminal(Mesos__TaskState state)
-{
-	switch (state) {
-	case MESOS__TASK_STATE__TASK_STAGING:
-	case MESOS__TASK_STATE__TASK_STARTING:
-	case MESOS__TASK_STATE__TASK_RUNNING:
-	case MESOS__TASK_STATE__TASK_KILLING:
-	case MESOS__TASK_STATE__TASK_UNREACHABLE:
-		return false;
-	default:
-		return true;
-	}
-}
-
 /* The master did not take the launch: the offer was gone. */
 static bool launch_came_to_nothing(const struct job_task *task, const Mesos__TaskStatus *status)
 {
@@ -176,7 +163,7 @@ static void take_update(struct job *job, const Mesos__TaskStatus *status)
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
 	job_report_status(task, status);
-	if (is_terminal(status->state))
+	if (task_state_terminal(status->state))
 		task_over(task);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "master/rest.h"
+#include "net/api_body.h"
 
 struct operator_call {
 	struct shell *shell;
@@ -200,7 +201,7 @@ void api_operator(void *context, struct http_request *request)
 		http_reply_not_allowed(request, "POST");
 		return;
 	}
-	c.call = shell_decode(request, &mesos__master__call__descriptor);
+	c.call = api_body_decode(request, &mesos__master__call__descriptor);
 	if (!c.call)
 		return;
 	if (!c.call->has_type) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "net/api_body.h"
+
 /* A SUBSCRIBE under way. */
 struct opening {
 	struct shell *shell;
@@ -16,11 +18,13 @@ static void open_if_granted(void *context)
 {
 	struct opening *opening = context;
 	const struct master_reply *reply = &opening->shell->actions.reply;
+	const char *headers[] = {"Mesos-Stream-Id", NULL, NULL};
 
 	if (reply->status != 200 || !reply->stream_id)
 		return;
-	shell_open_stream(opening->shell, opening->request, opening->number,
-			  http_accept(opening->request), reply->stream_id);
+	headers[1] = reply->stream_id;
+	event_streams_open(&opening->shell->streams, opening->request, opening->number,
+			   http_accept(opening->request), headers);
 	opening->opened = true;
 }
 
@@ -38,12 +42,12 @@ void api_scheduler(void *context, struct http_request *request)
 		http_reply_not_allowed(request, "POST");
 		return;
 	}
-	event.call.call = shell_decode(request, &mesos__scheduler__call__descriptor);
+	event.call.call = api_body_decode(request, &mesos__scheduler__call__descriptor);
 	if (!event.call.call)
 		return;
 	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
 	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
-	event.call.stream = opening.number = ++shell->next_stream;
+	event.call.stream = opening.number = event_streams_number(&shell->streams);
 	shell_step_opening(shell, &event, open_if_granted, &opening);
 	if (!opening.opened)
 		http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);

@@ -22,6 +22,7 @@
 #include "base/timer.h"
 #include "master/master.h"
 #include "proto/resources.h"
+#include "proto/states.h"
 
 #define MASTER_HEARTBEAT 15	     /* s; a constant in Mesos too, not a flag */
 #define MASTER_REMOVED_AGENTS 100000 /* ids remembered as removed (spec/master.md 8.9) */

@@ -160,7 +160,6 @@ bool master_same_executor(struct master *m, const Mesos__ExecutorInfo *a,
 
 /* ---- tasks.c ------------------------------------------------------------------ */
 
-bool task_state_terminal(int state);
 /* A task record of what is launched; STAGING. In the step's arena. */
 Mesos__Task *master_task_record(struct master *m, const struct framework *f,
 				const Mesos__TaskInfo *info);

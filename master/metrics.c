@@ -171,21 +171,6 @@ static void put_enum(struct prefixed *p, const char *group, const ProtobufCEnumD
 	put_metric(p, group, "", (double)sum);
 }
 
-static bool is_terminal(Mesos__TaskState state)
-{
-	switch (state) {
-	case MESOS__TASK_STATE__TASK_STAGING:
-	case MESOS__TASK_STATE__TASK_STARTING:
-	case MESOS__TASK_STATE__TASK_RUNNING:
-	case MESOS__TASK_STATE__TASK_KILLING:
-	case MESOS__TASK_STATE__TASK_UNREACHABLE:
-	case MESOS__TASK_STATE__TASK_UNKNOWN:
-		return false;
-	default:
-		return true;
-	}
-}
-
 static void put_framework_tasks(struct prefixed *p, const struct framework *f)
 {
 	const ProtobufCEnumDescriptor *type = &mesos__task_state__descriptor;
@@ -196,7 +181,7 @@ static void put_framework_tasks(struct prefixed *p, const struct framework *f)
 	for (unsigned i = 0; i < type->n_values; i++) {
 		Mesos__TaskState state = (Mesos__TaskState)type->values[i].value;
 
-		if (is_terminal(state))
+		if (task_state_terminal(state))
 			put_metric(p, "tasks/terminal", type->values[i].name,
 				   (double)f->counters.terminal[state]);
 		else if (state != MESOS__TASK_STATE__TASK_UNKNOWN)

@@ -23,72 +23,14 @@
 #include "master/shell.h"
 #include "proto/names.h"
 
-/* ---- streams ------------------------------------------------------------- */
-
-static struct shell_stream *stream_find(struct shell *shell, uint64_t number)
+static void stream_closed_cb(void *context, uint64_t number)
 {
-	struct shell_stream *stream;
-
-	HASH_FIND(hh, shell->streams, &number, sizeof(number), stream);
-	return stream;
-}
-
-static void stream_forget(struct shell_stream *stream)
-{
-	HASH_DEL(stream->shell->streams, stream);
-	free(stream);
-}
-
-static void stream_closed_cb(void *context, struct http_stream *http)
-{
-	struct shell_stream *stream = context;
-	struct shell *shell = stream->shell;
+	struct shell *shell = context;
 	struct master_event event = {.type = MASTER_STREAM_CLOSED,
-				     .stream_closed = {.stream = stream->number}};
+				     .stream_closed = {.stream = number}};
 
-	(void)http;
-	stream_forget(stream);
 	if (!shell->stopping)
 		shell_step(shell, &event);
-}
-
-void shell_open_stream(struct shell *shell, struct http_request *request, uint64_t number,
-		       enum http_media media, const char *stream_id)
-{
-	struct shell_stream *stream = xcalloc(1, sizeof(*stream));
-	const char *headers[] = {"Mesos-Stream-Id", stream_id, NULL};
-
-	stream->number = number;
-	stream->media = media;
-	stream->shell = shell;
-	HASH_ADD(hh, shell->streams, number, sizeof(stream->number), stream);
-	stream->http = http_stream_open(request, http_media_name(media), headers,
-					STREAM_BACKLOG_MAX, stream_closed_cb, stream);
-}
-
-static void send_event(struct shell *shell, uint64_t number, const Mesos__Scheduler__Event *event)
-{
-	struct shell_stream *stream = stream_find(shell, number);
-	struct buf body = BUF_INIT;
-
-	if (!stream)
-		return;
-	if (stream->media == HTTP_MEDIA_JSON)
-		proto_to_json(event, SPELL_V1, &body);
-	else
-		proto_pack(event, &body);
-	http_stream_record(stream->http, body.data, body.len);
-	buf_free(&body);
-}
-
-static void end_stream(struct shell *shell, uint64_t number)
-{
-	struct shell_stream *stream = stream_find(shell, number);
-
-	if (!stream)
-		return;
-	http_stream_end(stream->http);
-	stream_forget(stream);
 }
 
 /* ---- carrying out -------------------------------------------------------- */
@@ -133,10 +75,11 @@ static void carry_out(struct shell *shell, const struct master_action *action)
 {
 	switch (action->type) {
 	case MASTER_SEND_EVENT:
-		send_event(shell, action->send_event.stream, action->send_event.event);
+		event_streams_send(&shell->streams, action->send_event.stream,
+				   action->send_event.event);
 		break;
 	case MASTER_END_STREAM:
-		end_stream(shell, action->end_stream.stream);
+		event_streams_end(&shell->streams, action->end_stream.stream);
 		break;
 	case MASTER_SEND_MESSAGE:
 		send_message(shell, action->send_message.from, action->send_message.to,
@@ -542,7 +485,6 @@ static void close_handle_cb(uv_handle_t *handle, void *arg)
 
 static void stop(struct shell *shell)
 {
-	struct shell_stream *stream, *next;
 	struct shell_waiting *waiting, *later;
 
 	shell->stopping = true;
@@ -558,8 +500,7 @@ static void stop(struct shell *shell)
 		store_close(shell->store);
 	uv_close((uv_handle_t *)&shell->stored, NULL);
 	uv_run(&shell->loop, UV_RUN_NOWAIT);
-	HASH_ITER (hh, shell->streams, stream, next)
-		stream_forget(stream);
+	event_streams_free(&shell->streams);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_walk(&shell->loop, close_handle_cb, NULL);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
@@ -609,6 +550,8 @@ int master_main(int argc, char **argv)
 	}
 	set_log_level(&flags);
 	rng_seed(&shell.rng, rng_entropy());
+	shell.streams = (struct event_streams){
+		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};
 	arena_init(&shell.arena);
 	master_actions_init(&shell.actions);
 	if (start(&shell, &err) < 0) {

@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "master/flags.h"
 #include "master/master.h"
+#include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/router.h"
@@ -17,15 +18,6 @@
 #define STREAM_BACKLOG_MAX (64u << 20)
 /* Largest request body; a LAUNCH of ten thousand tasks is some MB. */
 #define REQUEST_BODY_MAX (64u << 20)
-
-/* An open subscription: the core knows it by number. */
-struct shell_stream {
-	uint64_t number;
-	struct http_stream *http; /* NULL once it is gone */
-	enum http_media media;
-	struct shell *shell;
-	UT_hash_handle hh;
-};
 
 /* An operator request whose answer comes with a later step. */
 struct shell_waiting {
@@ -38,22 +30,21 @@ struct shell {
 	struct master_flags *flags;
 	struct rng rng;
 	int64_t start_time;
-	struct arena arena; /* what flags were parsed to */
-	const char *pid;      /* "master@ip:port" as advertised */
-	const char *address;  /* the part after '@' */
+	struct arena arena;  /* what flags were parsed to */
+	const char *pid;     /* "master@ip:port" as advertised */
+	const char *address; /* the part after '@' */
 	const char *hostname;
 	struct master *core;
 	struct master_actions actions; /* of the step under way */
-	struct store *store;           /* NULL until opened */
-	uint64_t stores;               /* number of the last batch handed to the store */
+	struct store *store;	       /* NULL until opened */
+	uint64_t stores;	       /* number of the last batch handed to the store */
 	struct http_server *http;
 	struct messenger *messenger;
 	struct router router;
-	struct shell_stream *streams;  /* by number */
+	struct event_streams streams;
 	struct shell_waiting *waiting; /* by number */
-	uint64_t next_stream;
 	uint64_t next_waiting;
-	uint64_t http_requests;        /* served, for metrics */
+	uint64_t http_requests; /* served, for metrics */
 	uv_loop_t loop;
 	uv_timer_t tick;
 	uv_async_t stored;
@@ -69,17 +60,10 @@ void shell_step(struct shell *shell, const struct master_event *event);
  * step and its actions, which may speak to the new stream. */
 void shell_step_opening(struct shell *shell, const struct master_event *event,
 			void (*open)(void *context), void *context);
-/* Makes the stream `number` of a request that was granted one. */
-void shell_open_stream(struct shell *shell, struct http_request *request, uint64_t number,
-		       enum http_media media, const char *stream_id);
 /* An operator event; answers the request now or when the core says so. */
 void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
-
-/* Decodes the body of an API request into its arena. On failure the request is
- * answered and NULL returned. */
-void *shell_decode(struct http_request *request, const ProtobufCMessageDescriptor *type);
 
 /* -- handlers, one file a family -- */
 void api_scheduler(void *shell, struct http_request *request);

@@ -1,8 +1,7 @@
-/* Decoding the body of an API request: JSON or protobuf by its Content-Type, with
- * Mesos' errors (spec/master.md 1.2 rows 7-11). */
-#include "master/shell.h"
+/* Decoding, with Mesos' errors (spec/master.md 1.2 rows 7-11). See api_body.h. */
+#include "net/api_body.h"
 
-void *shell_decode(struct http_request *request, const ProtobufCMessageDescriptor *type)
+void *api_body_decode(struct http_request *request, const ProtobufCMessageDescriptor *type)
 {
 	enum http_media media = http_content_type(request);
 	struct json *json;
