@@ -3,7 +3,8 @@
  * Happy path: SUBSCRIBED -> LAUNCH: TASK_STARTING, fork, TASK_RUNNING -> the command
  * exits: TASK_FINISHED or TASK_FAILED -> that update is acknowledged: exit 0.
  * A KILL, a SHUTDOWN or max_completion_time signals the command's whole tree: SIGTERM,
- * after the grace period SIGKILL.
+ * after the grace period SIGKILL. While it runs its checks are made (checker.c); a task
+ * that is unhealthy too often is killed as by a KILL.
  *
  * Failure modes: a program that cannot be executed is a command that exited with 1. The
  * agent is gone for good (SHUTDOWN comes from the driver): the command is killed and
@@ -22,6 +23,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "cli/checker.h"
 #include "cli/cli.h"
 #include "cli/executor_command.h"
 #include "client/executor.h"
@@ -42,6 +44,7 @@ struct command_executor {
 	bool over;	       /* the terminal update was sent */
 	bool killed;	       /* by KILL or SHUTDOWN */
 	bool timed_out;	       /* by max_completion_time */
+	bool unhealthy;	       /* killed for that */
 	bool shutting_down;
 	bool tells_killing;    /* the framework has TASK_KILLING_STATE */
 	int64_t kill_time;     /* ns: when the kill began */
@@ -50,6 +53,7 @@ struct command_executor {
 	uv_timer_t completion;
 	uv_timer_t last_wait;
 	uv_signal_t children;
+	struct checker *checker; /* NULL: no checks */
 	int exit_status;
 	bool ending;
 };
@@ -68,6 +72,8 @@ static int64_t bounded(int64_t span)
 
 static void close_handles(struct command_executor *e)
 {
+	checker_close(e->checker);
+	e->checker = NULL;
 	uv_close((uv_handle_t *)&e->escalation, NULL);
 	uv_close((uv_handle_t *)&e->completion, NULL);
 	uv_close((uv_handle_t *)&e->last_wait, NULL);
@@ -113,10 +119,13 @@ static void update(struct command_executor *e, const Mesos__TaskID *task_id, Mes
 		   const char *message)
 {
 	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
+	struct check_report report;
 
 	status.task_id = (Mesos__TaskID *)task_id;
 	status.state = state;
 	status.message = (char *)message;
+	status.check_status = check_report_empty(&report, e->task);
+	status.has_healthy = e->over && e->unhealthy;
 	if (e->timed_out && state == MESOS__TASK_STATE__TASK_FAILED) {
 		status.has_reason = 1;
 		status.reason = MESOS__TASK_STATUS__REASON__REASON_MAX_COMPLETION_TIME_REACHED;
@@ -128,6 +137,7 @@ static void finish(struct command_executor *e, Mesos__TaskState state, const cha
 {
 	e->over = true;
 	e->pid = 0;
+	checker_stop(e->checker);
 	uv_timer_stop(&e->completion);
 	uv_timer_stop(&e->escalation);
 	update(e, e->task->task_id, state, message);
@@ -179,6 +189,7 @@ static void begin_kill(struct command_executor *e, int64_t grace)
 	if (!e->killed && !e->timed_out) {
 		e->killed = true;
 		e->kill_time = clock_now();
+		checker_stop(e->checker);
 		uv_timer_stop(&e->completion);
 		if (e->tells_killing)
 			update(e, e->task->task_id, MESOS__TASK_STATE__TASK_KILLING, NULL);
@@ -204,8 +215,22 @@ static void completion_cb(uv_timer_t *timer)
 		return;
 	e->timed_out = true;
 	e->kill_time = clock_now();
+	checker_stop(e->checker);
 	signal_tree(e, SIGTERM);
 	escalate_after(e, 0);
+}
+
+static void checked_cb(void *context, const Mesos__TaskStatus *news, bool kill)
+{
+	struct command_executor *e = context;
+	Mesos__TaskStatus status = *news;
+
+	status.task_id = e->task->task_id;
+	executor_driver_update(e->driver, &status);
+	if (!kill)
+		return;
+	e->unhealthy = true;
+	begin_kill(e, kill_grace(NULL, e->task->kill_policy));
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -234,10 +259,13 @@ static void children_cb(uv_signal_t *handle, int signal)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == e->pid && !e->ending)
 			command_over(e, status);
+		else
+			checker_reap(e->checker, pid, status);
 }
 
 static void run(struct command_executor *e)
 {
+	static const struct checker_handlers handlers = {checked_cb};
 	struct err err;
 	pid_t pid = executor_command_start(e->task, &err);
 
@@ -248,6 +276,7 @@ static void run(struct command_executor *e)
 		return;
 	}
 	e->pid = pid;
+	e->checker = checker_start(&e->loop, e->task, &handlers, e);
 	if (e->task->max_completion_time)
 		start_timer(&e->completion, completion_cb,
 			    bounded(e->task->max_completion_time->nanoseconds));

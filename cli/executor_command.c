@@ -57,7 +57,7 @@ char **executor_command_environment(struct arena *arena, char *const *own,
 }
 
 /* Without a shell the arguments are the whole of argv, its first included. */
-static char **make_arguments(struct arena *arena, const Mesos__CommandInfo *command)
+char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo *command)
 {
 	char **list = arena_alloc(arena, (command->n_arguments + 4) * sizeof(*list));
 
@@ -88,7 +88,7 @@ pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err)
 	pid_t pid;
 
 	arena_init(&arena);
-	spawn.arguments = make_arguments(&arena, command);
+	spawn.arguments = executor_command_arguments(&arena, command);
 	spawn.environment = executor_command_environment(&arena, environ, task);
 	pid = spawn_process(&spawn, err);
 	arena_free(&arena);

@@ -15,6 +15,8 @@ pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err);
  * task's resources are allocated to. A later one replaces an earlier one. */
 char **executor_command_environment(struct arena *arena, char *const *own,
 				    const Mesos__TaskInfo *task);
+/* NULL-ended argv. */
+char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo *command);
 /* The message of a terminal update, in Mesos' words. Heap. `status` is that of wait(2). */
 char *executor_command_message(int status);
 

@@ -2,25 +2,24 @@
 #include "cli/probe_internal.h"
 
 struct probe *probe_start(uv_loop_t *loop, const struct probe_target *target, probe_done done,
-			  void *context, struct probe_result *failed)
+			  void *context, struct probe_result *failed, struct err *err)
 {
-	static __thread struct err err; /* outlives the call, for `failed` */
 	enum probe_outcome outcome = PROBE_FAILED;
 	struct probe *probe = NULL;
 
 	switch (target->kind) {
 	case PROBE_COMMAND:
-		probe = probe_command_start(target->command, &outcome, &err);
+		probe = probe_command_start(target->command, &outcome, err);
 		break;
 	case PROBE_HTTP:
-		probe = probe_http_start(loop, target, &outcome, &err);
+		probe = probe_http_start(loop, target, &outcome, err);
 		break;
 	case PROBE_TCP:
-		probe = probe_tcp_start(loop, target, &outcome, &err);
+		probe = probe_tcp_start(loop, target, &outcome, err);
 		break;
 	}
 	if (!probe) {
-		*failed = (struct probe_result){outcome, 0, err.text};
+		*failed = (struct probe_result){outcome, 0, err->text};
 		return NULL;
 	}
 	probe->done = done;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "proto/proto.h"
 
 enum probe_kind { PROBE_COMMAND, PROBE_HTTP, PROBE_TCP };
@@ -36,10 +37,10 @@ struct probe_target {
 struct probe;
 
 /* Starts a probe, which calls `done` once, not from here, and is gone then. Returns
- * NULL after filling in `failed` if it cannot even be started. */
+ * NULL after filling in `failed`, whose text is in `err`, if it cannot even be started. */
 typedef void (*probe_done)(void *context, const struct probe_result *result);
 struct probe *probe_start(uv_loop_t *loop, const struct probe_target *target, probe_done done,
-			  void *context, struct probe_result *failed);
+			  void *context, struct probe_result *failed, struct err *err);
 /* The caller reaps all children: offers one that ended. True if it was the probe's. */
 bool probe_reap(struct probe *probe, pid_t pid, int status);
 /* Ends it without a callback; its processes are killed. */

@@ -2,7 +2,6 @@
 #ifndef CLI_PROBE_INTERNAL_H
 #define CLI_PROBE_INTERNAL_H
 
-#include "base/err.h"
 #include "cli/probe.h"
 
 struct probe_ops {
