@@ -96,11 +96,15 @@ void fake_stop(struct fake *fake)
 {
 	if (!fake->server)
 		return;
-	for (int i = 0; i < fake->call_count; i++)
-		fake->calls[i].held = NULL;
 	http_server_close(fake->server, on_server_closed, fake);
 	fake->server = NULL;
 	until(fake, fake->server_closed);
+	/* Nobody hears these any more. */
+	for (int i = 0; i < fake->call_count; i++) {
+		if (fake->calls[i].held)
+			http_reply_text(fake->calls[i].held, 503, NULL);
+		fake->calls[i].held = NULL;
+	}
 }
 
 void fake_finish(struct fake *fake)
