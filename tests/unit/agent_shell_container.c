@@ -176,7 +176,10 @@ Test(agent_shell_container, signals_show_in_the_status)
 
 Test(agent_shell_container, own_program_is_started_clean)
 {
-	static char script[] = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd; "
+	/* Whoever was started by posix_spawn, as make starts its recipes, finds the C library's
+	 * own signals 32 and 33 ignored; nobody can change that. */
+	static char script[] = "sed -n -E '/^Sig(Blk|Ign)/s/[0-3][08](0{7})$/00\\1/p' "
+			       "/proc/self/status; ls /proc/self/fd; "
 			       "readlink /proc/self/fd/0; pwd; env | grep -v -E '^(PWD|SHLVL|_)='";
 	char *argv[] = {"sh", "-c", script, NULL};
 	int inherited = open("/dev/null", O_RDONLY); /* not close-on-exec */
