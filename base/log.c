@@ -4,6 +4,8 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +14,17 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log_limit.h"
+
+#define TEXT_MAX (32 * 1024)
+#define LIMITED_TEXT_MAX 2000 /* of what strangers can cause */
 
 /* Set by main before it starts threads. */
 static enum log_level least_level = LOG_LEVEL_INFO;
 static int log_fd = STDERR_FILENO;
+/* Threads share it. */
+static struct log_limit log_limit;
+static pthread_mutex_t limit_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void log_setup(enum log_level level, int fd)
 {
@@ -68,24 +77,72 @@ static void write_line(const char *data, size_t len)
 	}
 }
 
-void log_write(enum log_level level, const char *file, int number, const char *format, ...)
+static bool admitted(const char *file, int number, uint64_t *left_out)
+{
+	struct timespec now;
+	bool admit;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&limit_lock);
+	admit = log_limit_admit(&log_limit, file, number,
+				now.tv_sec * INT64_C(1000000000) + now.tv_nsec, left_out);
+	pthread_mutex_unlock(&limit_lock);
+	return admit;
+}
+
+static void write_text(enum log_level level, const char *file, int number, char *text, size_t max,
+		       uint64_t left_out)
 {
 	struct buf line = BUF_INIT;
+	bool cut = strlen(text) > max;
+
+	if (cut)
+		text[max] = '\0';
+	append_head(&line, level, file, number);
+	append_escaped(&line, text);
+	if (cut)
+		buf_puts(&line, "...");
+	if (left_out)
+		buf_printf(&line, " (after %" PRIu64 " such lines that were left out)", left_out);
+	buf_putc(&line, '\n');
+	write_line(line.data, line.len);
+	buf_free(&line);
+}
+
+static void write_format(enum log_level level, const char *file, int number, size_t max,
+			 uint64_t left_out, const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	write_text(level, file, number, text, max, left_out);
+	free(text);
+}
+
+void log_write(enum log_level level, const char *file, int number, const char *format, ...)
+{
 	int saved = errno;
 	va_list args;
-	char *text;
 
 	if (level < least_level)
 		return;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	write_format(level, file, number, TEXT_MAX, 0, format, args);
 	va_end(args);
-	append_head(&line, level, file, number);
-	append_escaped(&line, text ? text : format);
-	buf_putc(&line, '\n');
-	write_line(line.data, line.len);
-	buf_free(&line);
-	free(text);
+	errno = saved;
+}
+
+void log_write_limited(enum log_level level, const char *file, int number, const char *format, ...)
+{
+	int saved = errno;
+	uint64_t left_out;
+	va_list args;
+
+	if (level < least_level || !admitted(file, number, &left_out))
+		return;
+	va_start(args, format);
+	write_format(level, file, number, LIMITED_TEXT_MAX, left_out, format, args);
+	va_end(args);
 	errno = saved;
 }

@@ -2,7 +2,10 @@
  *   I1121 09:26:48.123456  4711 master.c:120] text
  * so that eyes and tools trained on Mesos can read them. Control characters of
  * the text (it may quote clients) are escaped. Level and destination are set once
- * by main; each line is one write(2). */
+ * by main; each line is one write(2).
+ *
+ * Warnings, and what log_rumor says, are things that strangers can cause: one place
+ * in the code writes only some of them in a time, and short ones (log_limit.h). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -14,9 +17,14 @@ void log_setup(enum log_level level, int fd);
 void log_write(enum log_level level, const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The same for what strangers can cause. */
+void log_write_limited(enum log_level level, const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __FILE__, __LINE__, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
-#define log_warning(...) log_write(LOG_LEVEL_WARNING, __FILE__, __LINE__, __VA_ARGS__)
+#define log_rumor(...) log_write_limited(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define log_warning(...) log_write_limited(LOG_LEVEL_WARNING, __FILE__, __LINE__, __VA_ARGS__)
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __FILE__, __LINE__, __VA_ARGS__)
 
 #endif

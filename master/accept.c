@@ -117,7 +117,7 @@ static void refuse_task(struct master *m, struct framework *f, const Mesos__Task
 	};
 	Mesos__TaskStatus *status = master_make_status(m, &say);
 
-	log_info("refused task %s of framework %s: %s", say.task_id, f->id, message);
+	log_rumor("refused task %s of framework %s: %s", say.task_id, f->id, message);
 	master_count_terminal(m, f, status);
 	master_tell_update(m, f, status);
 }

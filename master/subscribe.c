@@ -377,7 +377,7 @@ void master_subscribe(struct master *m, const struct master_event *event)
 	if (!rv && f)
 		rv = check_principal(f, info, &err);
 	if (rv) {
-		log_info("refused the subscription of framework '%s': %s", info->name, err.text);
+		log_rumor("refused the subscription of framework '%s': %s", info->name, err.text);
 		master_refuse_stream(m, event->call.stream, err.text);
 		return;
 	}

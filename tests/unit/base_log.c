@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 
 static int ends[2];
 
@@ -81,6 +82,58 @@ Test(log, writes_long_lines_whole)
 	cr_assert_gt(strlen(line), len);
 	cr_assert(str_has_suffix(line, "xxx\n"));
 	free(text);
+}
+
+Test(log, cuts_what_never_ends)
+{
+	char *text = xmalloc(100001);
+
+	memset(text, 'x', 100000);
+	text[100000] = '\0';
+	log_info("%s", text);
+	cr_assert_lt(strlen(read_line()), 40000);
+	log_warning("%s", text);
+	cr_assert_lt(strlen(read_line()), 2100);
+	free(text);
+}
+
+Test(log, does_not_flood)
+{
+	size_t lines = 0;
+
+	for (int i = 0; i < 300; i++)
+		log_warning("the same");
+	log_warning("another");
+	for (char *c = read_line(); *c; c++)
+		lines += *c == '\n';
+	cr_assert_eq(lines, LOG_LIMIT_BURST + 1);
+}
+
+Test(log_limit, lets_a_burst_through_and_counts_the_rest)
+{
+	static struct log_limit limit;
+	uint64_t left_out;
+
+	for (int i = 0; i < LOG_LIMIT_BURST; i++)
+		cr_assert(log_limit_admit(&limit, "a.c", 1, i, &left_out) && !left_out);
+	for (int i = 0; i < 7; i++)
+		cr_assert_not(log_limit_admit(&limit, "a.c", 1, LOG_LIMIT_SPAN - 1, &left_out));
+	cr_assert(log_limit_admit(&limit, "a.c", 2, 0, &left_out), "another place");
+	cr_assert(log_limit_admit(&limit, "a.c", 1, LOG_LIMIT_SPAN, &left_out));
+	cr_assert_eq(left_out, 7);
+	cr_assert(log_limit_admit(&limit, "a.c", 1, LOG_LIMIT_SPAN, &left_out));
+	cr_assert_eq(left_out, 0);
+}
+
+Test(log_limit, lets_all_through_when_there_are_too_many_places)
+{
+	static struct log_limit limit;
+	uint64_t left_out;
+
+	for (int line = 0; line < 2 * LOG_LIMIT_SITES; line++)
+		for (int i = 0; i < LOG_LIMIT_BURST + 1; i++)
+			cr_assert_eq(log_limit_admit(&limit, "a.c", line, 0, &left_out),
+				     i < LOG_LIMIT_BURST || line >= LOG_LIMIT_SITES);
 }
 
 Test(log, survives_a_closed_destination_and_keeps_errno)
