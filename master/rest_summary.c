@@ -143,8 +143,9 @@ void rest_state_summary(void *context, struct http_request *request)
 	}
 	jw_end_array(&w);
 	jw_end_object(&w);
-	router_reply_json(request, &body);
-	buf_free(&body);
+	/* The tables are in the request's arena, which goes with the answer. */
 	clear_tables(t.agents);
 	clear_tables(t.frameworks);
+	router_reply_json(request, &body);
+	buf_free(&body);
 }
