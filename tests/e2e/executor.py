@@ -35,6 +35,8 @@ def call(kind, **fields):
     connection.request("POST", "/api/v1/executor", json.dumps(
         {"type": kind, "framework_id": FRAMEWORK, "executor_id": EXECUTOR, **fields}), HEADERS)
     answer = connection.getresponse()
+    if answer.status == 503:
+        raise OSError("%s: the agent is not ready" % kind)
     if answer.status != 202:
         sys.exit("%s: %d %r" % (kind, answer.status, answer.read()))
     connection.close()
@@ -50,7 +52,10 @@ class Executor:
         update = {"status": {"task_id": task_id, "state": state, "uuid": number,
                              "source": "SOURCE_EXECUTOR", "timestamp": time.time()}}
         self.unacknowledged[number] = update
-        call("UPDATE", update=update)
+        try:
+            call("UPDATE", update=update)
+        except (OSError, http.client.HTTPException):
+            pass                # the next SUBSCRIBE repeats it
 
     def subscribe(self):
         connection = connect()

@@ -133,8 +133,8 @@ class Scheduler:
         if status is not None and "uuid" in status and self.acknowledge:
             try:
                 self.ack(status)
-            except (OSError, http.client.HTTPException):
-                pass
+            except (OSError, http.client.HTTPException, AssertionError):
+                pass        # the stream is ending; else the update is repeated
 
     def _forget(self, offer_id):
         """Drops an offer that nobody took before it was rescinded."""
