@@ -405,8 +405,7 @@ static void drop_executor(struct agent *agent, struct executor *executor, const 
 
 	end_process(agent, executor);
 	end_tasks(agent, executor, agent_dropped_state(framework), REASON(EXECUTOR_TERMINATED),
-		  agent_key(agent, "Failed to create executor directory '%s': %s",
-			    executor->sandbox, text));
+		  text);
 	if (!executor->generated)
 		agent_send_exited_executor(agent, framework->id, executor->id, UNKNOWN_STATUS);
 	agent_executor_settle(agent, executor);

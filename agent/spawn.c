@@ -116,10 +116,11 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	setsid();
 	if (!spawn->leaves_orphans)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (spawn->user)
-		child_switch_user(plan);
+	/* Before the user is switched: it may be closed out of the directories above. */
 	if (chdir(spawn->directory))
 		child_fail(plan, "Failed to change the working directory");
+	if (spawn->user)
+		child_switch_user(plan);
 	if (dup2(spawn->input, 0) < 0 || dup2(spawn->output, 1) < 0 || dup2(spawn->error, 2) < 0)
 		child_fail(plan, "Failed to redirect the output");
 	/* Before Linux 5.9 only what is close-on-exec is closed, which all of ours is. */

@@ -96,12 +96,11 @@ static const struct probe_ops program_ops = {program_reap, program_cancel};
 
 static struct probe *start_program(struct spawn *spawn, int output, struct err *err)
 {
-	const char *sandbox = getenv("MESOS_SANDBOX");
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct program_probe *p;
 	pid_t pid;
 
-	spawn->directory = sandbox ? sandbox : ".";
+	spawn->directory = ".";
 	spawn->input = nothing;
 	spawn->output = output >= 0 ? output : STDERR_FILENO;
 	spawn->error = STDERR_FILENO;

@@ -101,6 +101,34 @@ Test(agent_shell_process, does_not_start_what_is_not_there)
 	cr_expect_not_null(strstr(err.text, "working directory"));
 }
 
+Test(agent_shell_process, user_may_be_closed_out_of_the_directories_above)
+{
+	char *argv[] = {"sh", "-c", "test $(id -u) = 12345 && echo > made", NULL};
+	char *environment[] = {NULL};
+	struct user user = {.uid = 12345, .gid = 12345};
+	struct spawn spawn = {.program = "sh",
+			      .arguments = argv,
+			      .environment = environment,
+			      .directory = at("own"),
+			      .user = &user,
+			      .input = 0,
+			      .output = 1,
+			      .error = 2};
+	struct err err;
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		cr_skip_test("only root can switch users");
+	cr_assert_eq(chmod(test_directory, 0700), 0);
+	cr_assert_eq(mkdir(spawn.directory, 0700), 0);
+	cr_assert_eq(chown(spawn.directory, user.uid, user.gid), 0);
+	pid = spawn_process(&spawn, &err);
+	cr_assert_gt(pid, 0, "%s", err.text);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(status, 0);
+}
+
 /* ---- sandboxes ----------------------------------------------------------- */
 
 Test(agent_shell_process, sandbox_has_mesos_layout)

@@ -119,9 +119,10 @@ Test(command, program_is_searched_in_the_path_of_its_environment)
 	cr_expect_eq(WEXITSTATUS(status_of_start()), 5);
 }
 
-Test(command, works_in_the_sandbox)
+Test(command, works_in_the_directory_of_the_executor)
 {
-	setenv("MESOS_SANDBOX", "/proc", 1);
+	setenv("MESOS_SANDBOX", "/set/by/the/task", 1);
+	cr_assert_eq(chdir("/proc"), 0);
 	task->command->shell = 1;
 	task->command->value = "test -e ./self/exe";
 	cr_expect_eq(status_of_start(), 0);
