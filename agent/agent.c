@@ -96,8 +96,8 @@ void agent_destroy(struct agent *agent)
 
 	if (!agent)
 		return;
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	agent_framework_free(agent, framework);
+	HASH_ITER (hh, agent->frameworks, framework, next)
+		agent_framework_free(agent, framework);
 	list_for_each (framework, next, &agent->completed, link) {
 		list_remove(&framework->link);
 		agent_framework_free(agent, framework);

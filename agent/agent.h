@@ -26,13 +26,14 @@
 struct agent;
 
 struct agent_options {
-	const char *ip;        /* numeric, advertised; also put into TASK_RUNNING's network_infos */
-	int port;              /* advertised */
+	const char *ip; /* numeric, advertised; also put into TASK_RUNNING's network_infos */
+	int port;	/* advertised */
 	const char *hostname;
 	const char *version;
-	const char *work_dir;  /* absolute; sandbox paths are made below it */
-	const char *launcher_program; /* absolute path of the mesita binary, for the command executor */
-	struct resource_shapes *shapes; /* the owner's */
+	const char *work_dir; /* absolute; sandbox paths are made below it */
+	const char *
+		launcher_program; /* absolute path of the mesita binary, for the command executor */
+	struct resource_shapes *shapes;	   /* the owner's */
 	const struct resources *resources; /* total, copied */
 	Mesos__Attribute *const *attributes;
 	size_t attribute_count;
@@ -40,35 +41,36 @@ struct agent_options {
 	struct rng *rng;
 	int64_t start_time;
 	const char *reconfiguration_policy; /* "equal" or "additive" */
-	bool recover_cleanup;  /* --recover=cleanup */
+	bool recover_cleanup;		    /* --recover=cleanup */
 	bool switch_user;
 	bool http_command_executor;
-	int64_t registration_backoff_factor;      /* ns; default 1 s */
-	int64_t executor_registration_timeout;    /* 1 min */
-	int64_t executor_reregistration_timeout;  /* 2 s */
-	int64_t executor_shutdown_grace_period;   /* 5 s */
-	int64_t recovery_timeout;                 /* 15 min */
-	int64_t gc_delay;                         /* 1 week */
-	const char *const *executor_environment;  /* NAME=VALUE of --executor_environment_variables, NULL-ended */
-	const char *libprocess_ip;   /* LIBPROCESS_IP for executors, or NULL */
-	const char *native_library;  /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
+	int64_t registration_backoff_factor;	 /* ns; default 1 s */
+	int64_t executor_registration_timeout;	 /* 1 min */
+	int64_t executor_reregistration_timeout; /* 2 s */
+	int64_t executor_shutdown_grace_period;	 /* 5 s */
+	int64_t recovery_timeout;		 /* 15 min */
+	int64_t gc_delay;			 /* 1 week */
+	const char *const *executor_environment; /* NAME=VALUE of --executor_environment_variables,
+						    NULL-ended */
+	const char *libprocess_ip;		 /* LIBPROCESS_IP for executors, or NULL */
+	const char *native_library;		 /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
 	int max_completed_executors_per_framework; /* 150 */
 };
 
 /* ---- events -------------------------------------------------------------- */
 
 enum agent_event_type {
-	AGENT_DETECTED,       /* the leading master, or none */
-	AGENT_MESSAGE,        /* a libprocess message, decoded */
-	AGENT_EXITED,         /* the link to a pid broke */
-	AGENT_EXECUTOR_CALL,  /* a v1 executor call over HTTP, decoded */
-	AGENT_STREAM_CLOSED,  /* an executor's subscription went away */
+	AGENT_DETECTED,	     /* the leading master, or none */
+	AGENT_MESSAGE,	     /* a libprocess message, decoded */
+	AGENT_EXITED,	     /* the link to a pid broke */
+	AGENT_EXECUTOR_CALL, /* a v1 executor call over HTTP, decoded */
+	AGENT_STREAM_CLOSED, /* an executor's subscription went away */
 	AGENT_CONTAINER_STARTED,
 	AGENT_CONTAINER_FAILED, /* could not be started; it is gone */
 	AGENT_CONTAINER_EXITED, /* its first process ended and nothing of it is left */
-	AGENT_STORED,         /* every store action up to `ticket` is written */
-	AGENT_SHUTDOWN,       /* SIGUSR1: unregister, end all executors, exit */
-	AGENT_COLLECTED,      /* a path of COLLECT was removed (or was not there) */
+	AGENT_STORED,		/* every store action up to `ticket` is written */
+	AGENT_SHUTDOWN,		/* SIGUSR1: unregister, end all executors, exit */
+	AGENT_COLLECTED,	/* a path of COLLECT was removed (or was not there) */
 	AGENT_TICK,
 };
 
@@ -96,8 +98,8 @@ struct agent_event {
 			 * answer is in actions->reply. A SUBSCRIBE answered 200 opens the stream:
 			 * the shell sends the head, then the events of this step. */
 			Mesos__Executor__Call *call;
-			uint64_t stream;  /* SUBSCRIBE: the shell's number for the stream to be */
-			bool acceptable;  /* Accept allows JSON or protobuf */
+			uint64_t stream; /* SUBSCRIBE: the shell's number for the stream to be */
+			bool acceptable; /* Accept allows JSON or protobuf */
 		} executor_call;
 		struct {
 			uint64_t stream;
@@ -105,7 +107,8 @@ struct agent_event {
 		struct {
 			const char *container; /* id */
 			int64_t pid;
-			uint64_t start_ticks;  /* starttime of /proc/<pid>/stat: tells a reused pid */
+			uint64_t
+				start_ticks; /* starttime of /proc/<pid>/stat: tells a reused pid */
 		} container_started;
 		struct {
 			const char *container;
@@ -114,8 +117,8 @@ struct agent_event {
 		} container_failed;
 		struct {
 			const char *container;
-			bool known;  /* the wait status is known */
-			int status;  /* raw wait status */
+			bool known; /* the wait status is known */
+			int status; /* raw wait status */
 		} container_exited;
 		struct {
 			uint64_t ticket;
@@ -132,30 +135,30 @@ enum agent_action_type {
 	AGENT_SEND_MESSAGE,
 	AGENT_LINK,
 	AGENT_UNLINK,
-	AGENT_SEND_EVENT,   /* an executor event to a stream */
+	AGENT_SEND_EVENT, /* an executor event to a stream */
 	AGENT_END_STREAM,
-	AGENT_LAUNCH,       /* sandbox, fetch, start: answered by STARTED or FAILED */
+	AGENT_LAUNCH, /* sandbox, fetch, start: answered by STARTED or FAILED */
 	/* After recovery: watch this process; answered by EXITED when it is gone. pid 0: the
 	 * agent died between starting the container and storing its pid; the shell looks for
 	 * it (STARTED when found, EXITED when not). */
 	AGENT_REATTACH,
-	AGENT_DESTROY,      /* kill everything in the container; EXITED follows */
+	AGENT_DESTROY, /* kill everything in the container; EXITED follows */
 	AGENT_STORE,
-	AGENT_COLLECT,      /* remove a path at a time (garbage collection); COLLECTED follows */
-	AGENT_KEEP,         /* do not remove this path after all */
-	AGENT_REDETECT,     /* look for the master again; DETECTED follows */
-	AGENT_EXIT,         /* end the process with this status */
+	AGENT_COLLECT,	/* remove a path at a time (garbage collection); COLLECTED follows */
+	AGENT_KEEP,	/* do not remove this path after all */
+	AGENT_REDETECT, /* look for the master again; DETECTED follows */
+	AGENT_EXIT,	/* end the process with this status */
 };
 
 struct agent_launch {
-	const char *container;   /* id, a UUID */
+	const char *container; /* id, a UUID */
 	const char *framework_id;
 	const char *executor_id;
-	const char *sandbox;     /* absolute path of the run; "latest" beside it must point there */
-	const char *user;        /* NULL = no switch */
+	const char *sandbox; /* absolute path of the run; "latest" beside it must point there */
+	const char *user;    /* NULL = no switch */
 	Mesos__CommandInfo *command; /* what to run and which URIs to fetch */
 	Mesos__ContainerInfo *info;  /* or NULL */
-	char *const *environment; /* whole environment, NAME=VALUE, NULL-ended */
+	char *const *environment;    /* whole environment, NAME=VALUE, NULL-ended */
 	const struct resources *resources;
 };
 
@@ -204,7 +207,7 @@ struct agent_action {
 };
 
 struct agent_reply {
-	int status;       /* answer to EXECUTOR_CALL */
+	int status;	  /* answer to EXECUTOR_CALL */
 	const char *text; /* "" = empty */
 };
 
@@ -238,9 +241,9 @@ void agent_step(struct agent *agent, int64_t now, const struct agent_event *even
 int64_t agent_next_timeout(const struct agent *agent);
 
 /* -- looking in, for endpoints: the shell renders what these give -- */
-bool agent_recovering(const struct agent *agent);   /* executor API answers 503 */
-bool agent_registered(const struct agent *agent);   /* metric slave/registered */
-const char *agent_id(const struct agent *agent);    /* "" before registration */
+bool agent_recovering(const struct agent *agent); /* executor API answers 503 */
+bool agent_registered(const struct agent *agent); /* metric slave/registered */
+const char *agent_id(const struct agent *agent);  /* "" before registration */
 /* Appends the members of /state from "id" to "completed_frameworks" that the core
  * knows (spec/operator.md 1.11) to an open JSON object. */
 void agent_write_state(const struct agent *agent, struct json_writer *w);

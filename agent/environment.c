@@ -123,8 +123,7 @@ char **agent_executor_environment(struct agent *agent, const struct executor *ex
 	if (!is_set(&env, "PATH"))
 		set(&env, "PATH", DEFAULT_PATH);
 	list = arena_alloc(env.arena, (env.count + 1) * sizeof(*list));
-	HASH_ITER(hh, env.variables, variable, next)
-	{
+	HASH_ITER (hh, env.variables, variable, next) {
 		list[count++] = variable->text;
 		HASH_DEL(env.variables, variable);
 		free(variable);

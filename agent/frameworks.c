@@ -63,10 +63,10 @@ void agent_framework_free(struct agent *agent, struct framework *framework)
 	struct executor *executor, *next_executor;
 	struct stream *stream, *next_stream;
 
-	HASH_ITER(hh, framework->streams, stream, next_stream)
-	agent_stream_free(agent, stream);
-	HASH_ITER(hh, framework->executors, executor, next_executor)
-	agent_executor_free(agent, executor);
+	HASH_ITER (hh, framework->streams, stream, next_stream)
+		agent_stream_free(agent, stream);
+	HASH_ITER (hh, framework->executors, executor, next_executor)
+		agent_executor_free(agent, executor);
 	list_for_each (executor, next_executor, &framework->completed, link) {
 		list_remove(&executor->link);
 		agent_executor_free(agent, executor);
@@ -87,8 +87,8 @@ static void framework_complete(struct agent *agent, struct framework *framework)
 	char *path = agent_framework_path(agent, framework->id);
 
 	log_info("Framework %s has nothing left here", framework->id);
-	HASH_ITER(hh, framework->streams, stream, next)
-	agent_stream_close(agent, stream);
+	HASH_ITER (hh, framework->streams, stream, next)
+		agent_stream_close(agent, stream);
 	if (framework->checkpoint)
 		agent_forget_framework(framework, agent);
 	agent_collect(agent, path);
@@ -167,8 +167,7 @@ void agent_framework_shutdown(struct agent *agent, struct framework *framework)
 	if (framework->terminating)
 		return;
 	framework->terminating = true;
-	HASH_ITER(hh, framework->executors, executor, next)
-	{
+	HASH_ITER (hh, framework->executors, executor, next) {
 		if (executor->state == EXECUTOR_TERMINATED)
 			agent_executor_settle(agent, executor);
 		else

@@ -304,8 +304,8 @@ void gc_close(struct gc *gc)
 	struct entry *entry, *next;
 
 	gc->closing = true;
-	HASH_ITER(hh, gc->table, entry, next)
-	forget(gc, entry);
+	HASH_ITER (hh, gc->table, entry, next)
+		forget(gc, entry);
 	uv_close((uv_handle_t *)&gc->due, closed_cb);
 	uv_close((uv_handle_t *)&gc->watch, closed_cb);
 }

@@ -207,12 +207,11 @@ static void send_reregister(struct agent *agent)
 	add_capabilities(agent, &message->n_agent_capabilities, &message->agent_capabilities);
 	add_checkpointed(agent, &message->n_checkpointed_resources,
 			 &message->checkpointed_resources);
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	{
+	HASH_ITER (hh, agent->frameworks, framework, next) {
 		proto_push(arena, message->n_frameworks, message->frameworks,
 			   proto_copy_to(arena, framework->info));
-		HASH_ITER(hh, framework->executors, executor, next_executor)
-		add_executor(agent, message, executor);
+		HASH_ITER (hh, framework->executors, executor, next_executor)
+			add_executor(agent, message, executor);
 	}
 	list_for_each (framework, next, &agent->completed, link)
 		add_completed(agent, message, framework);
@@ -408,8 +407,7 @@ void agent_handle_shutdown(struct agent *agent, const char *from, const char *te
 	/* Whoever starts here next is a new agent. */
 	agent->batch_class = STORE_REGISTRY;
 	agent_delete(agent, agent_key(agent, "agent/info"));
-	HASH_ITER(hh, agent->frameworks, framework, next)
-	{
+	HASH_ITER (hh, agent->frameworks, framework, next) {
 		agent_framework_shutdown(agent, framework);
 		if (!framework->executors && framework->hh.tbl)
 			agent_framework_settle(agent, framework);

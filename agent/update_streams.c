@@ -260,10 +260,9 @@ void agent_streams_pause(struct agent *agent)
 	struct framework *framework, *next_framework;
 	struct stream *stream, *next;
 
-	HASH_ITER(hh, agent->frameworks, framework, next_framework)
-	{
-		HASH_ITER(hh, framework->streams, stream, next)
-		timers_stop(&agent->timers, &stream->retry);
+	HASH_ITER (hh, agent->frameworks, framework, next_framework) {
+		HASH_ITER (hh, framework->streams, stream, next)
+			timers_stop(&agent->timers, &stream->retry);
 	}
 }
 
@@ -272,11 +271,10 @@ void agent_streams_resume(struct agent *agent, struct framework *only)
 	struct framework *framework, *next_framework;
 	struct stream *stream, *next;
 
-	HASH_ITER(hh, agent->frameworks, framework, next_framework)
-	{
+	HASH_ITER (hh, agent->frameworks, framework, next_framework) {
 		if (only && framework != only)
 			continue;
-		HASH_ITER(hh, framework->streams, stream, next)
-		send_fresh(agent, stream);
+		HASH_ITER (hh, framework->streams, stream, next)
+			send_fresh(agent, stream);
 	}
 }

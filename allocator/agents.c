@@ -186,6 +186,6 @@ void alloc_agents_free(struct allocator *a)
 {
 	struct agent *agent, *next;
 
-	HASH_ITER(hh, a->agents, agent, next)
-	allocator_remove_agent(a, agent->id);
+	HASH_ITER (hh, a->agents, agent, next)
+		allocator_remove_agent(a, agent->id);
 }

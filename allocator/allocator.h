@@ -23,12 +23,13 @@
 struct allocator;
 
 struct allocator_options {
-	struct resource_shapes *shapes;        /* shared with the owner, not owned */
-	int64_t allocation_interval;           /* ns; the batch period, also the least filter */
-	const char *min_allocatable_resources; /* "cpus:0.01|mem:32", "" = anything; NULL = Mesos' default */
+	struct resource_shapes *shapes;	       /* shared with the owner, not owned */
+	int64_t allocation_interval;	       /* ns; the batch period, also the least filter */
+	const char *min_allocatable_resources; /* "cpus:0.01|mem:32", "" = anything; NULL = Mesos'
+						  default */
 	const char *fair_sharing_excluded;     /* comma-separated names, or NULL */
-	bool filter_gpu_resources;             /* keep agents with gpus for GPU_RESOURCES frameworks */
-	const char *region;                    /* of the master's fault domain; NULL = none */
+	bool filter_gpu_resources; /* keep agents with gpus for GPU_RESOURCES frameworks */
+	const char *region;	   /* of the master's fault domain; NULL = none */
 };
 
 /* The least that an offer for `role` must hold, instead of the option's: one of the
@@ -63,10 +64,10 @@ struct allocator_framework {
 
 /* One offer to make: resources of one agent, allocated to one role. */
 struct allocator_grant {
-	const char *framework;       /* ids: valid until the next call into the allocator */
+	const char *framework; /* ids: valid until the next call into the allocator */
 	const char *role;
 	const char *agent;
-	struct resources resources;  /* owned by the list */
+	struct resources resources; /* owned by the list */
 };
 
 struct allocator_grants {
@@ -138,7 +139,7 @@ int64_t allocator_next_timeout(const struct allocator *a);
 void allocator_grants_free(struct allocator_grants *grants);
 
 /* -- looking in (metrics, tests, `mesita` demo) -- */
-double allocator_role_share(const struct allocator *a, const char *role);      /* dominant share */
+double allocator_role_share(const struct allocator *a, const char *role); /* dominant share */
 double allocator_framework_share(const struct allocator *a, const char *framework,
 				 const char *role);
 size_t allocator_filter_count(const struct allocator *a);

@@ -165,8 +165,7 @@ static void drop_roles(struct allocator *a, struct framework *framework,
 {
 	struct leaf *leaf, *next;
 
-	HASH_ITER(hh, framework->leaves, leaf, next)
-	{
+	HASH_ITER (hh, framework->leaves, leaf, next) {
 		if (!leaf->subscribed || names_role(from->roles, from->role_count, leaf->role_name))
 			continue;
 		leaf->subscribed = leaf->suppressed = false;
@@ -212,8 +211,7 @@ static void charge_restored(struct allocator *a, struct framework *framework)
 	struct leaf *leaf, *next;
 	struct stake *stake, *after;
 
-	HASH_ITER(hh, framework->leaves, leaf, next)
-	{
+	HASH_ITER (hh, framework->leaves, leaf, next) {
 		alloc_role_attach(a, leaf);
 		list_for_each (stake, after, &leaf->stakes, of_leaf)
 			alloc_role_charge(a, stake->key.agent, leaf, &stake->held, true);
@@ -257,8 +255,7 @@ void allocator_activate_framework(struct allocator *a, const char *id, bool acti
 	if (!framework || !framework->known)
 		return;
 	framework->active = active;
-	HASH_ITER(hh, framework->leaves, leaf, next)
-	{
+	HASH_ITER (hh, framework->leaves, leaf, next) {
 		leaf_update(a, leaf);
 		if (active)
 			leaf_make_willing(a, leaf);
@@ -291,8 +288,8 @@ void allocator_remove_framework(struct allocator *a, const char *id)
 
 	if (!framework)
 		return;
-	HASH_ITER(hh, framework->leaves, leaf, next)
-	remove_leaf(a, leaf);
+	HASH_ITER (hh, framework->leaves, leaf, next)
+		remove_leaf(a, leaf);
 	framework_free(a, framework);
 }
 
@@ -311,8 +308,7 @@ static void set_suppressed_roles(struct allocator *a, struct framework *framewor
 {
 	struct leaf *leaf, *next;
 
-	HASH_ITER(hh, framework->leaves, leaf, next)
-	{
+	HASH_ITER (hh, framework->leaves, leaf, next) {
 		if (leaf->subscribed && (count == 0 || names_role(roles, count, leaf->role_name)))
 			set_suppressed(a, leaf, suppressed);
 	}
@@ -340,6 +336,6 @@ void alloc_frameworks_free(struct allocator *a)
 {
 	struct framework *framework, *next;
 
-	HASH_ITER(hh, a->frameworks, framework, next)
-	allocator_remove_framework(a, framework->id);
+	HASH_ITER (hh, a->frameworks, framework, next)
+		allocator_remove_framework(a, framework->id);
 }

@@ -88,8 +88,7 @@ void alloc_pool_free(struct pool *pool)
 {
 	struct pool_name *name, *next;
 
-	HASH_ITER(hh, pool->names, name, next)
-	{
+	HASH_ITER (hh, pool->names, name, next) {
 		HASH_DEL(pool->names, name);
 		free(name);
 	}

@@ -14,7 +14,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *head; /* newest block */
-	size_t used;              /* bytes handed out, for limits */
+	size_t used;		  /* bytes handed out, for limits */
 };
 
 void arena_init(struct arena *arena);

@@ -18,18 +18,17 @@ struct buf {
 };
 
 #define BUF_INIT ((struct buf){0})
-#define SLICE(literal) ((struct slice){ (literal), sizeof(literal) - 1 })
+#define SLICE(literal) ((struct slice){(literal), sizeof(literal) - 1})
 
-void buf_free(struct buf *buf); /* ready for use again */
+void buf_free(struct buf *buf);	 /* ready for use again */
 void buf_clear(struct buf *buf); /* keeps the memory */
 void buf_reserve(struct buf *buf, size_t more);
 void buf_append(struct buf *buf, const void *data, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_putc(struct buf *buf, char c);
-void buf_printf(struct buf *buf, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_consume(struct buf *buf, size_t len); /* drops the first bytes */
-char *buf_take(struct buf *buf); /* the caller owns the heap string; never NULL */
+char *buf_take(struct buf *buf);	       /* the caller owns the heap string; never NULL */
 
 struct slice slice_of(const char *text); /* NULL gives an empty slice */
 bool slice_eq(struct slice slice, const char *text);

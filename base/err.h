@@ -13,9 +13,9 @@ enum err_code {
 	ERR_INVALID = -1,   /* the input breaks a rule */
 	ERR_NOT_FOUND = -2, /* the thing named does not exist */
 	ERR_EXISTS = -3,    /* the thing named exists already */
-	ERR_IO = -4,        /* the operating system refused */
-	ERR_LIMIT = -5,     /* a bound of ours was reached */
-	ERR_STATE = -6,     /* not possible in the present state */
+	ERR_IO = -4,	    /* the operating system refused */
+	ERR_LIMIT = -5,	    /* a bound of ours was reached */
+	ERR_STATE = -6,	    /* not possible in the present state */
 	ERR_CANCELED = -7,  /* ended because its owner was closed */
 };
 

@@ -32,20 +32,20 @@ enum flag_type {
 
 struct flag {
 	const char *name;
-	const char *alias;   /* deprecated other name, or NULL */
+	const char *alias; /* deprecated other name, or NULL */
 	enum flag_type type;
-	size_t offset;       /* of the target in the caller's struct; unused for IGNORED */
-	const char *preset;  /* default as text, or NULL */
-	const char *help;    /* one sentence */
+	size_t offset;	    /* of the target in the caller's struct; unused for IGNORED */
+	const char *preset; /* default as text, or NULL */
+	const char *help;   /* one sentence */
 	/* set by flags_parse */
 	const char *text;      /* value as given or defaulted; NULL if unset */
 	const char *loaded_as; /* name it was loaded under; NULL if defaulted */
 };
 
 struct flags {
-	struct flag *table; /* ends with name == NULL; the caller's, writable */
-	void *target;       /* struct the values are written into */
-	const char *usage;  /* first line of the help text */
+	struct flag *table;	 /* ends with name == NULL; the caller's, writable */
+	void *target;		 /* struct the values are written into */
+	const char *usage;	 /* first line of the help text */
 	const char **positional; /* out: arguments that are no flags, in order */
 	size_t positional_count;
 	bool help_wanted;   /* out: --help or -h was given */

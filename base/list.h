@@ -11,8 +11,7 @@ struct list {
 	struct list *prev;
 };
 
-#define container_of(pointer, type, member) \
-	((type *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 static inline void list_init(struct list *node)
 {
@@ -45,15 +44,15 @@ static inline void list_remove(struct list *node)
 }
 
 #define list_entry(node, type, member) container_of(node, type, member)
-#define list_first(head, type, member) \
+#define list_first(head, type, member)                                                             \
 	(list_empty(head) ? NULL : list_entry((head)->next, type, member))
 
 /* Walks the list; `item` may be removed (and freed) in the body, `tmp` is a second
  * cursor of the same type. */
-#define list_for_each(item, tmp, head, member) \
-	for ((item) = list_entry((head)->next, __typeof__(*(item)), member), \
-	    (tmp) = list_entry((item)->member.next, __typeof__(*(item)), member); \
-	     &(item)->member != (head); \
+#define list_for_each(item, tmp, head, member)                                                     \
+	for ((item) = list_entry((head)->next, __typeof__(*(item)), member),                       \
+	    (tmp) = list_entry((item)->member.next, __typeof__(*(item)), member);                  \
+	     &(item)->member != (head);                                                            \
 	     (item) = (tmp), (tmp) = list_entry((item)->member.next, __typeof__(*(item)), member))
 
 #endif

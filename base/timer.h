@@ -10,8 +10,8 @@
 struct timer {
 	int64_t deadline;
 	uint64_t sequence; /* tie-break, set by timers_start */
-	size_t index;      /* place in the heap + 1; 0 = not running */
-	int kind;          /* the owner's own tag, to dispatch on */
+	size_t index;	   /* place in the heap + 1; 0 = not running */
+	int kind;	   /* the owner's own tag, to dispatch on */
 };
 
 struct timers {

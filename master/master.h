@@ -24,46 +24,46 @@
 struct master;
 
 struct master_options {
-	const char *id;          /* UUID text of this master process; prefix of all ids it makes */
-	const char *ip;          /* numeric, as advertised */
-	int port;                /* as advertised */
+	const char *id; /* UUID text of this master process; prefix of all ids it makes */
+	const char *ip; /* numeric, as advertised */
+	int port;	/* as advertised */
 	const char *hostname;
-	const char *version;     /* "1.12.0" */
-	const char *cluster;     /* or NULL */
-	struct rng *rng;         /* the owner's */
-	int64_t start_time;      /* ns */
-	int64_t agent_ping_timeout;       /* ns; default 15 s */
-	int max_agent_ping_timeouts;      /* default 5 */
+	const char *version;		  /* "1.12.0" */
+	const char *cluster;		  /* or NULL */
+	struct rng *rng;		  /* the owner's */
+	int64_t start_time;		  /* ns */
+	int64_t agent_ping_timeout;	  /* ns; default 15 s */
+	int max_agent_ping_timeouts;	  /* default 5 */
 	int64_t agent_reregister_timeout; /* ns; default 10 min */
-	int64_t offer_timeout;            /* ns; 0 = never */
-	int64_t allocation_interval;      /* ns; default 1 s */
-	int64_t recovery_timeout;         /* ns; allocator_recovery_timeout, default 10 min */
-	double recovery_factor;           /* allocator_agent_recovery_factor, default 0.8 */
+	int64_t offer_timeout;		  /* ns; 0 = never */
+	int64_t allocation_interval;	  /* ns; default 1 s */
+	int64_t recovery_timeout;	  /* ns; allocator_recovery_timeout, default 10 min */
+	double recovery_factor;		  /* allocator_agent_recovery_factor, default 0.8 */
 	const char *min_allocatable_resources;
 	const char *fair_sharing_excluded;
-	const char *roles;                /* whitelist, comma-separated, or NULL */
+	const char *roles; /* whitelist, comma-separated, or NULL */
 	bool filter_gpu_resources;
 	bool root_submissions;
-	int max_completed_frameworks;           /* 50 */
-	int max_completed_tasks_per_framework;  /* 1000 */
-	int max_unreachable_tasks_per_framework;/* 1000 */
-	int64_t registry_gc_interval;     /* ns; 0 = Mesos' default, 15 min */
-	int64_t registry_max_agent_age;   /* ns; 0 = 2 weeks; of unreachable and gone agents */
-	int registry_max_agent_count;     /* 0 = 102400; of each of both */
+	int max_completed_frameworks;		 /* 50 */
+	int max_completed_tasks_per_framework;	 /* 1000 */
+	int max_unreachable_tasks_per_framework; /* 1000 */
+	int64_t registry_gc_interval;		 /* ns; 0 = Mesos' default, 15 min */
+	int64_t registry_max_agent_age;	  /* ns; 0 = 2 weeks; of unreachable and gone agents */
+	int registry_max_agent_count;	  /* 0 = 102400; of each of both */
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */
-	Mesos__DomainInfo *domain;        /* or NULL; not owned */
+	Mesos__DomainInfo *domain;	  /* or NULL; not owned */
 };
 
 /* ---- events -------------------------------------------------------------- */
 
 enum master_event_type {
-	MASTER_CALL,          /* a v1 scheduler call over HTTP, decoded */
+	MASTER_CALL,	      /* a v1 scheduler call over HTTP, decoded */
 	MASTER_STREAM_CLOSED, /* the client of a subscription went away */
-	MASTER_MESSAGE,       /* a libprocess message, decoded */
-	MASTER_EXITED,        /* the link to a pid broke */
-	MASTER_STORED,        /* every store action up to `ticket` is durable */
+	MASTER_MESSAGE,	      /* a libprocess message, decoded */
+	MASTER_EXITED,	      /* the link to a pid broke */
+	MASTER_STORED,	      /* every store action up to `ticket` is durable */
 	MASTER_OPERATOR,      /* an operator's change */
-	MASTER_TICK,          /* time passed (master_next_timeout) */
+	MASTER_TICK,	      /* time passed (master_next_timeout) */
 };
 
 enum master_operator_action {
@@ -77,7 +77,8 @@ struct master_event {
 	union {
 		struct {
 			Mesos__Scheduler__Call *call; /* required fields present */
-			uint64_t stream;       /* SUBSCRIBE: the shell's number for the stream to be, never reused */
+			uint64_t stream; /* SUBSCRIBE: the shell's number for the stream to be,
+					    never reused */
 			const char *stream_id; /* Mesos-Stream-Id header or NULL */
 			const char *principal; /* authenticated, or NULL */
 			bool acceptable;       /* the Accept header allows JSON or protobuf */
@@ -87,9 +88,10 @@ struct master_event {
 		} stream_closed;
 		struct {
 			const char *from; /* sender's pid */
-			ProtobufCMessage *message; /* a mesos.internal message (or scheduler.Call) */
+			ProtobufCMessage
+				*message;  /* a mesos.internal message (or scheduler.Call) */
 			const char *local; /* "ip:port" that the sender reached us at */
-			bool force;        /* scheduler.Call SUBSCRIBE of v0 */
+			bool force;	   /* scheduler.Call SUBSCRIBE of v0 */
 		} message;
 		struct {
 			const char *pid;
@@ -111,11 +113,11 @@ enum master_action_type {
 	MASTER_SEND_EVENT,   /* one scheduler event to a stream */
 	MASTER_END_STREAM,   /* end the stream after what was sent */
 	MASTER_SEND_MESSAGE, /* a libprocess message */
-	MASTER_LINK,         /* link to a pid: report when it breaks */
+	MASTER_LINK,	     /* link to a pid: report when it breaks */
 	MASTER_UNLINK,
-	MASTER_STORE,        /* a store batch; its ticket counts store actions from 1 */
-	MASTER_ANSWER,       /* late answer to an operator request */
-	MASTER_EXIT,         /* the process must end; text says why */
+	MASTER_STORE,  /* a store batch; its ticket counts store actions from 1 */
+	MASTER_ANSWER, /* late answer to an operator request */
+	MASTER_EXIT,   /* the process must end; text says why */
 };
 
 struct master_action {
@@ -129,8 +131,8 @@ struct master_action {
 			uint64_t stream;
 		} end_stream;
 		struct {
-			const char *from; /* our actor: "master" or "slave-observer(N)" */
-			const char *to;   /* pid */
+			const char *from;	   /* our actor: "master" or "slave-observer(N)" */
+			const char *to;		   /* pid */
 			ProtobufCMessage *message; /* name = its descriptor's full name */
 		} send_message;
 		struct {
@@ -155,7 +157,7 @@ struct master_action {
 
 /* Answer to a CALL or OPERATOR event. */
 struct master_reply {
-	int status;            /* HTTP status; 0 = comes later by MASTER_ANSWER */
+	int status;	       /* HTTP status; 0 = comes later by MASTER_ANSWER */
 	const char *text;      /* body; "" = empty */
 	const char *stream_id; /* SUBSCRIBE answered 200: value of Mesos-Stream-Id */
 };

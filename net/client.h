@@ -13,12 +13,12 @@
 struct http_client;
 
 struct http_answer {
-	int status;          /* 0: the connection failed; `error` says why */
-	const char *error;   /* NULL unless status is 0 */
+	int status;		  /* 0: the connection failed; `error` says why */
+	const char *error;	  /* NULL unless status is 0 */
 	const char *content_type; /* "" if none */
-	const char *stream_id;    /* Mesos-Stream-Id, "" if none */
-	const char *location;     /* "" if none */
-	struct slice body;   /* empty for a stream */
+	const char *stream_id;	  /* Mesos-Stream-Id, "" if none */
+	const char *location;	  /* "" if none */
+	struct slice body;	  /* empty for a stream */
 };
 
 /* Connects lazily to host (an IPv4 or IPv6 address, or a name) and port. */
@@ -46,7 +46,7 @@ struct http_stream_handlers {
 	void (*ended)(void *context, const char *why);
 };
 void http_client_stream(struct http_client *client, const char *path, const char *const *headers,
-			const void *body, size_t len,
-			const struct http_stream_handlers *handlers, void *context);
+			const void *body, size_t len, const struct http_stream_handlers *handlers,
+			void *context);
 
 #endif

@@ -39,18 +39,18 @@ struct http_header {
 
 /* What the handler may read. Valid until the request is answered. */
 struct http_request {
-	struct arena arena;  /* for the handler, too; freed after the answer */
-	const char *method;  /* "GET", "POST", ... */
-	const char *target;  /* raw: path and query as sent */
-	const char *path;    /* percent-decoded, without query */
-	const char *query;   /* raw, without '?'; "" if none */
+	struct arena arena; /* for the handler, too; freed after the answer */
+	const char *method; /* "GET", "POST", ... */
+	const char *target; /* raw: path and query as sent */
+	const char *path;   /* percent-decoded, without query */
+	const char *query;  /* raw, without '?'; "" if none */
 	struct http_header *headers;
 	size_t header_count;
-	struct slice body;   /* NUL follows */
+	struct slice body; /* NUL follows */
 	bool keep_alive;
 	struct http_server *server;
 	struct http_connection *connection; /* private */
-	void *answer;        /* private */
+	void *answer;			    /* private */
 };
 
 /* Exactly one http_reply* or http_stream_open call must follow, now or later. */
@@ -58,9 +58,9 @@ typedef void http_handler(void *context, struct http_request *request);
 
 struct http_server_options {
 	uv_loop_t *loop;
-	const char *ip;      /* "0.0.0.0" = all */
-	int port;            /* 0 = any free one */
-	size_t body_max;     /* bytes; larger bodies are answered 413 and closed */
+	const char *ip;	 /* "0.0.0.0" = all */
+	int port;	 /* 0 = any free one */
+	size_t body_max; /* bytes; larger bodies are answered 413 and closed */
 	http_handler *handler;
 	void *context;
 	/* Overrides of net/limits.h, 0 = the constant there. */
@@ -123,6 +123,6 @@ enum http_media http_accept(const struct http_request *request);
 /* Exact compare of Content-Type; NONE for anything else or absent. */
 enum http_media http_content_type(const struct http_request *request);
 const char *http_media_name(enum http_media media); /* "application/json", ... */
-const char *http_status_text(int status);           /* "Not Found" */
+const char *http_status_text(int status);	    /* "Not Found" */
 
 #endif

@@ -29,7 +29,7 @@ bool pid_is_null(const char *pid);
 
 struct libprocess_message {
 	const char *from; /* sender's pid; "@0.0.0.0:0" if it cannot be parsed */
-	const char *to;   /* receiver's id, percent-decoded */
+	const char *to;	  /* receiver's id, percent-decoded */
 	const char *name; /* "mesos.internal.PingSlaveMessage" */
 	struct slice body;
 };
@@ -40,13 +40,13 @@ bool libprocess_parse(struct http_request *request, struct libprocess_message *o
 
 struct messenger;
 
-struct messenger *messenger_create(uv_loop_t *loop,
-				   void (*exited)(void *context, const char *pid), void *context);
+struct messenger *messenger_create(uv_loop_t *loop, void (*exited)(void *context, const char *pid),
+				   void *context);
 void messenger_close(struct messenger *messenger); /* frees itself from the loop */
 
 /* Sends one message. `from` and `to` are whole pids. Bytes are copied. */
-void messenger_send(struct messenger *messenger, const char *from, const char *to,
-		    const char *name, const void *body, size_t len);
+void messenger_send(struct messenger *messenger, const char *from, const char *to, const char *name,
+		    const void *body, size_t len);
 /* Opens (or keeps) a persistent connection to the pid's address and reports
  * `exited(pid)` when it breaks. Linking twice is one link. */
 void messenger_link(struct messenger *messenger, const char *pid);

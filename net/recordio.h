@@ -9,9 +9,9 @@
 #include "base/err.h"
 
 struct recordio_decoder {
-	size_t max;      /* longest record taken, bytes */
+	size_t max; /* longest record taken, bytes */
 	struct buf pending;
-	size_t length;   /* of the record being read, when in_record */
+	size_t length; /* of the record being read, when in_record */
 	int in_record;
 	int failed;
 };

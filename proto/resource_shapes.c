@@ -40,9 +40,9 @@ void resource_shapes_collect(struct resource_shapes *shapes)
 
 	if (!shapes->unused)
 		return;
-	HASH_ITER(hh, shapes->shapes, shape, next)
-	if (!shape->refs)
-		shape_destroy(shapes, shape);
+	HASH_ITER (hh, shapes->shapes, shape, next)
+		if (!shape->refs)
+			shape_destroy(shapes, shape);
 	shapes->unused = 0;
 }
 
@@ -52,8 +52,8 @@ void resource_shapes_destroy(struct resource_shapes *shapes)
 
 	if (!shapes)
 		return;
-	HASH_ITER(hh, shapes->shapes, shape, next)
-	shape_destroy(shapes, shape);
+	HASH_ITER (hh, shapes->shapes, shape, next)
+		shape_destroy(shapes, shape);
 	free(shapes);
 }
 

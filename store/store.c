@@ -62,8 +62,7 @@ static void group_free(struct group *group)
 {
 	struct entry *entry, *next;
 
-	HASH_ITER(hh, group->entries, entry, next)
-	{
+	HASH_ITER (hh, group->entries, entry, next) {
 		HASH_DEL(group->entries, entry);
 		free(entry);
 	}

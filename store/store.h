@@ -30,8 +30,8 @@ struct store_op {
 struct store;
 
 struct store_options {
-	const char *backend; /* "leveldb" or "memory" */
-	const char *path;    /* directory; made if missing (leveldb) */
+	const char *backend;	       /* "leveldb" or "memory" */
+	const char *path;	       /* directory; made if missing (leveldb) */
 	void (*notify)(void *context); /* may be NULL */
 	void *context;
 };

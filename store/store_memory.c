@@ -96,8 +96,7 @@ static void memory_close(struct store_backend *backend)
 	struct memory *memory = (struct memory *)backend;
 	struct pair *pair, *next;
 
-	HASH_ITER(hh, memory->pairs, pair, next)
-	{
+	HASH_ITER (hh, memory->pairs, pair, next) {
 		HASH_DEL(memory->pairs, pair);
 		free(pair);
 	}

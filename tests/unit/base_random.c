@@ -165,8 +165,7 @@ Test(table, iterates_in_order_of_insertion)
 	cr_assert_eq(entry->number, 500);
 	HASH_FIND_STR(table, "entry-1000", entry);
 	cr_assert_null(entry);
-	HASH_ITER(hh, table, entry, tmp)
-	{
+	HASH_ITER (hh, table, entry, tmp) {
 		cr_assert_eq(entry->number, next++);
 		HASH_DEL(table, entry);
 		free(entry);
