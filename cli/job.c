@@ -111,6 +111,11 @@ static struct job_task *find_task(struct job *job, const char *id)
 
 /* Whether nothing more can become of the task. TASK_UNKNOWN is an answer to our
  * reconciliation: nobody has heard of it. */
+static bool is_over(Mesos__TaskState state)
+{
+	return task_state_terminal(state) || state == MESOS__TASK_STATE__TASK_UNKNOWN;
+}
+
 /* The master did not take the launch: the offer was gone. */
 static bool launch_came_to_nothing(const struct job_task *task, const Mesos__TaskStatus *status)
 {
@@ -163,7 +168,7 @@ static void take_update(struct job *job, const Mesos__TaskStatus *status)
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
 	job_report_status(task, status);
-	if (task_state_terminal(status->state))
+	if (is_over(status->state))
 		task_over(task);
 }
 
