@@ -2,13 +2,21 @@
  * called under (mesos-master and so on, for tools that start Mesos' programs). */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/fetcher.h"
 #include "agent/init.h"
 #include "agent/server.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "master/server.h"
 
+/* A daemon that fails lives at least this long: whoever starts it again at once, as
+ * supervisors do, must not spin. */
+#define DAEMON_LIFE_MIN (100 * MILLISECOND)
+
+static int cmd_master(int argc, char **argv);
+static int cmd_agent(int argc, char **argv);
 static int cmd_version(int argc, char **argv);
 static int cmd_help(int argc, char **argv);
 
@@ -24,9 +32,9 @@ static const struct {
 	{"ps", NULL, cmd_ps, "list tasks"},
 	{"logs", NULL, cmd_logs, "show the output of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
-	{"master", "mesos-master", master_main, "be a master"},
-	{"agent", "mesos-agent", agent_main, "be an agent"},
-	{"slave", "mesos-slave", agent_main, NULL},
+	{"master", "mesos-master", cmd_master, "be a master"},
+	{"agent", "mesos-agent", cmd_agent, "be an agent"},
+	{"slave", "mesos-slave", cmd_agent, NULL},
 	{"executor", "mesos-executor", executor_main, "run one command task (started by an agent)"},
 	{"fetch", "mesos-fetcher", fetch_main, NULL},
 	{"init", NULL, init_main, NULL},
@@ -35,6 +43,27 @@ static const struct {
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+static int run_daemon(int (*daemon)(int argc, char **argv), int argc, char **argv)
+{
+	int64_t begin = clock_now(), lived;
+	int status = daemon(argc, argv);
+
+	lived = clock_now() - begin;
+	if (status != 0 && lived < DAEMON_LIFE_MIN)
+		nanosleep(&(struct timespec){.tv_nsec = DAEMON_LIFE_MIN - lived}, NULL);
+	return status;
+}
+
+static int cmd_master(int argc, char **argv)
+{
+	return run_daemon(master_main, argc, argv);
+}
+
+static int cmd_agent(int argc, char **argv)
+{
+	return run_daemon(agent_main, argc, argv);
+}
 
 static int cmd_version(int argc, char **argv)
 {
