@@ -48,6 +48,7 @@ struct agent_flags {
 	const char *logging_level;
 	bool quiet;
 	const char *external_log_file;
+	bool help;
 	bool version;
 	/* What would change who may do what is refused rather than ignored. */
 	bool authenticate_http_readonly;

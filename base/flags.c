@@ -96,7 +96,7 @@ static void warn(const struct flag *flag, const char *as, struct buf *warnings)
 {
 	if (!warnings)
 		return;
-	if (flag->type == FLAG_IGNORED)
+	if (flag->type == FLAG_IGNORED || flag->offset == FLAG_INERT)
 		buf_printf(warnings, "Flag '%s' is accepted but has no effect\n", as);
 	else if (as == flag->alias)
 		buf_printf(warnings, "Loaded deprecated flag '%s', the name is now '%s'\n", as,

@@ -3,9 +3,9 @@
  * --name=value, --name (booleans), --no-name, the environment MESOS_NAME (the
  * command line wins), `file:///path` values replaced by the file's content. Names
  * have underscores; dashes typed instead of them, and capitals, are taken too. A
- * flag that Mesos has and mesita does not need is in the table with FLAG_IGNORED:
- * accepted with one warning line. An unknown one is an error that names the
- * nearest match.
+ * flag that Mesos has and mesita does not need is in the table with FLAG_INERT for
+ * its offset, or of type FLAG_IGNORED if it has neither default nor checks: accepted
+ * with one warning line. An unknown one is an error that names the nearest match.
  */
 #ifndef BASE_FLAGS_H
 #define BASE_FLAGS_H
@@ -29,6 +29,9 @@ enum flag_type {
 	FLAG_PATH,     /* const char *, a path: file:// is stripped, not read */
 	FLAG_IGNORED,  /* accepted with a warning; no target */
 };
+
+/* Offset of a flag that has no target: its value is checked and shown, not stored. */
+#define FLAG_INERT SIZE_MAX
 
 struct flag {
 	const char *name;

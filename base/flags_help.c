@@ -91,13 +91,18 @@ static void append_flag(struct buf *out, const struct flag *flag)
 	buf_putc(out, '\n');
 }
 
+static bool without_effect(const struct flag *flag)
+{
+	return flag->type == FLAG_IGNORED || flag->offset == FLAG_INERT;
+}
+
 /* Names only: there is nothing to say about flags without effect. */
 static void append_ignored(struct buf *out, const struct flags *flags)
 {
 	size_t width = 0;
 
 	for (const struct flag *flag = flags->table; flag->name; flag++) {
-		if (flag->type != FLAG_IGNORED)
+		if (!without_effect(flag))
 			continue;
 		if (!width)
 			buf_puts(out, "\nFlags of Mesos that are accepted and have no effect:\n");
@@ -117,7 +122,7 @@ void flags_help(const struct flags *flags, struct buf *out)
 	if (flags->usage)
 		buf_printf(out, "%s\n\n", flags->usage);
 	for (const struct flag *flag = flags->table; flag->name; flag++)
-		if (flag->type != FLAG_IGNORED)
+		if (!without_effect(flag))
 			append_flag(out, flag);
 	buf_puts(out,
 		 "\nEach flag may also be given as MESOS_<NAME> in the environment. A value of\n"

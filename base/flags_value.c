@@ -96,9 +96,19 @@ static int parse_double(const char *text, double *out, struct err *err)
 	return 0;
 }
 
+/* Room for a value of any type, where there is no target. */
+union value {
+	const char *text;
+	bool boolean;
+	int64_t number;
+	double fraction;
+	uint64_t bytes;
+};
+
 static int store(struct flags *flags, struct flag *flag, const char *text, struct err *err)
 {
-	void *target = flag_target(flags, flag);
+	union value unused;
+	void *target = flag->offset == FLAG_INERT ? &unused : flag_target(flags, flag);
 	int rv;
 
 	if (flag->type == FLAG_PATH) {
@@ -136,7 +146,8 @@ int flag_load(struct flags *flags, struct flag *flag, const char *loaded_as, con
 	flag->text = text ? arena_strdup(&flags->arena, text) : NULL;
 	flag->loaded_as = preset ? NULL : loaded_as;
 	if (!text) {
-		if (flag->type == FLAG_STRING || flag->type == FLAG_PATH)
+		if (flag->offset != FLAG_INERT &&
+		    (flag->type == FLAG_STRING || flag->type == FLAG_PATH))
 			*(const char **)flag_target(flags, flag) = NULL;
 		return 0;
 	}
@@ -160,9 +171,19 @@ static int by_shown_name(const void *a, const void *b)
 /* Values in one spelling, whatever was typed: "1" for a boolean is shown as "true". */
 static void write_value(const struct flags *flags, const struct flag *flag, struct json_writer *w)
 {
-	const void *target = flag_target(flags, flag);
+	const void *target;
 	char text[DURATION_TEXT];
 
+	/* Nothing was kept but the text. */
+	if (flag->offset == FLAG_INERT) {
+		bool boolean = false;
+
+		if (flag->type == FLAG_BOOL)
+			parse_bool(flag->text, &boolean, NULL);
+		jw_string(w, flag->type != FLAG_BOOL ? flag->text : boolean ? "true" : "false");
+		return;
+	}
+	target = flag_target(flags, flag);
 	switch (flag->type) {
 	case FLAG_STRING:
 	case FLAG_PATH:

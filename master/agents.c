@@ -294,6 +294,10 @@ int master_validate_agent_version(const struct master *m, const Mesos__AgentInfo
 		return err_set(err, ERR_INVALID, "version %s is older than 1.0.0", version);
 	if (info->domain && !m->info->domain)
 		return err_set(err, ERR_INVALID, "it has a domain, the master has none");
+	/* It is not shut down: it may come back with one, and its tasks. */
+	if (m->options.require_agent_domain && !info->domain)
+		return err_set(err, ERR_INVALID,
+			       "it has no domain, and --require_agent_domain is set");
 	return 0;
 }
 

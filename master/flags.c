@@ -1,4 +1,4 @@
-/* The master's flags as a table, and the checks that go beyond one value. */
+/* The master's flags as a table; flags_check.c has the checks that go beyond a type. */
 #include "master/flags.h"
 
 #include <stdio.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/log.h"
 
 extern char **environ;
@@ -36,6 +35,10 @@ extern char **environ;
 	{                                                                                          \
 #name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL                     \
 	}
+#define INERT(name, type, preset)                                                                  \
+	{                                                                                          \
+#name, NULL, type, FLAG_INERT, preset, NULL, NULL, NULL                            \
+	}
 #define UNUSED(name)                                                                               \
 	{                                                                                          \
 #name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
@@ -45,7 +48,7 @@ static const struct flag flag_table[] = {
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
 	INTEGER(port, "5050", "Port to listen on; 0 takes any free one."),
 	TEXT(advertise_ip, NULL, "IP address told to agents and schedulers, if not --ip."),
-	INTEGER(advertise_port, "0", "Port told to agents and schedulers, if not --port."),
+	INTEGER(advertise_port, NULL, "Port told to agents and schedulers, if not --port."),
 	TEXT(hostname, NULL, "Host name told to clients (default: looked up from the IP)."),
 	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
 	FILE_PATH(port_file, NULL,
@@ -110,56 +113,41 @@ static const struct flag flag_table[] = {
 	TEXT(rate_limits, NULL, "Rates of driver messages."),
 	TEXT(whitelist, NULL, "File that names the agents to use."),
 	TEXT(weights, NULL, "Weights of roles."),
-	UNUSED(zk_session_timeout),
-	UNUSED(quorum),
-	UNUSED(registry_strict),
-	UNUSED(registry_fetch_timeout),
-	UNUSED(registry_store_timeout),
-	UNUSED(log_auto_initialize),
-	UNUSED(webui_dir),
-	UNUSED(authentication_v0_timeout),
-	UNUSED(credentials),
-	UNUSED(max_executors_per_agent),
+	FILE_PATH(credentials, NULL, "File of the principals and secrets of drivers and clients."),
+	TEXT(authenticators, "crammd5", "How drivers and agents authenticate: crammd5."),
+	TEXT(authorizers, "local", "Authorizer: local."),
+	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
+	BOOLEAN(require_agent_domain, "false", "Only agents with a domain may register."),
+	BOOLEAN(publish_per_framework_metrics, "true", "Have metrics for each framework."),
+	BOOLEAN(registry_strict, "false", "Must be false."),
+	BOOLEAN(help, "false", "Print this and exit."),
+	BOOLEAN(version, "false", "Print the version and exit."),
+	INERT(zk_session_timeout, FLAG_DURATION, "10secs"),
+	INERT(quorum, FLAG_INT, NULL),
+	INERT(registry_fetch_timeout, FLAG_DURATION, "1mins"),
+	INERT(registry_store_timeout, FLAG_DURATION, "20secs"),
+	INERT(log_auto_initialize, FLAG_BOOL, "true"),
+	INERT(webui_dir, FLAG_PATH, NULL),
+	INERT(authentication_v0_timeout, FLAG_DURATION, "15secs"),
+	{"max_executors_per_agent", "max_executors_per_slave", FLAG_INT, FLAG_INERT, NULL, NULL,
+	 NULL, NULL},
 	UNUSED(modules),
 	UNUSED(modules_dir),
 	UNUSED(hooks),
-	UNUSED(authenticators),
-	UNUSED(authorizers),
-	UNUSED(http_authenticators),
 	UNUSED(http_framework_authenticators),
-	UNUSED(max_operator_event_stream_subscribers),
+	INERT(max_operator_event_stream_subscribers, FLAG_INT, "1000"),
 	UNUSED(master_contender),
 	UNUSED(master_detector),
-	UNUSED(memory_profiling),
+	INERT(memory_profiling, FLAG_BOOL, "false"),
 	UNUSED(ip_discovery_command),
-	UNUSED(require_agent_domain),
-	UNUSED(publish_per_framework_metrics),
-	UNUSED(offer_constraints_re2_max_mem),
-	UNUSED(offer_constraints_re2_max_program_size),
-	UNUSED(log_dir),
-	UNUSED(logbufsecs),
-	UNUSED(initialize_driver_logging),
-	UNUSED(external_log_file),
+	INERT(offer_constraints_re2_max_mem, FLAG_BYTES, "4KB"),
+	INERT(offer_constraints_re2_max_program_size, FLAG_INT, "100"),
+	INERT(log_dir, FLAG_PATH, NULL),
+	INERT(logbufsecs, FLAG_INT, "0"),
+	INERT(initialize_driver_logging, FLAG_BOOL, "true"),
+	INERT(external_log_file, FLAG_PATH, NULL),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
-
-/* "permits/duration" to permits per second. */
-static int rate_parse(const char *text, double *out, struct err *err)
-{
-	char *end;
-	double permits = strtod(text, &end);
-	int64_t span;
-
-	if (end == text || *end != '/' || !(permits > 0) || permits > 1e9 ||
-	    duration_parse(end + 1, &span, err) < 0 || span <= 0)
-		return err_set(
-			err, ERR_INVALID,
-			"Invalid value '%s' for --agent_removal_rate_limit: expected a rate such "
-			"as 1/10mins",
-			text);
-	*out = permits / ((double)span / SECOND);
-	return 0;
-}
 
 /* Flags whose absence of effect would let somebody in or leave something out. */
 static int refuse_unsupported(const struct master_flags *f, struct err *err)
@@ -190,57 +178,11 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 	return 0;
 }
 
-static int check_ranges(const struct master_flags *f, struct err *err)
-{
-	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
-		return err_set(
-			err, ERR_INVALID,
-			"Invalid value '%s' for --registry: expected in_memory or replicated_log",
-			f->registry);
-	if (!f->work_dir && strcmp(f->registry, "in_memory"))
-		return err_set(err, ERR_INVALID,
-			       "--work_dir needed for the registry (or use --registry=in_memory)");
-	if (f->port < 0 || f->port > 65535 || f->advertise_port < 0 || f->advertise_port > 65535)
-		return err_set(err, ERR_INVALID,
-			       "--port and --advertise_port must be at most 65535");
-	if (f->agent_ping_timeout < SECOND || f->agent_ping_timeout > 15 * MINUTE)
-		return err_set(
-			err, ERR_INVALID,
-			"Invalid value for --agent_ping_timeout: Must be between 1secs and 15mins");
-	if (f->max_agent_ping_timeouts < 1 || f->max_agent_ping_timeouts > 1000000)
-		return err_set(err, ERR_INVALID,
-			       "Invalid value for --max_agent_ping_timeouts: Must be at least 1");
-	if (f->agent_reregister_timeout < 10 * MINUTE)
-		return err_set(
-			err, ERR_INVALID,
-			"Invalid value for --agent_reregister_timeout: Must be at least 10mins");
-	if (f->allocation_interval <= 0)
-		return err_set(err, ERR_INVALID, "--allocation_interval must be positive");
-	if (f->offer_timeout < 0)
-		return err_set(err, ERR_INVALID, "--offer_timeout must be positive");
-	if (!str_has_suffix(f->recovery_agent_removal_limit, "%"))
-		return err_set(
-			err, ERR_INVALID,
-			"Invalid value '%s' for --recovery_agent_removal_limit: must end with "
-			"'%%'",
-			f->recovery_agent_removal_limit);
-	if (strcmp(f->role_sorter, "drf") || strcmp(f->framework_sorter, "drf") ||
-	    strcmp(f->allocator, "hierarchical"))
-		return err_set(err, ERR_INVALID,
-			       "--allocator must be hierarchical, --role_sorter and "
-			       "--framework_sorter must be drf");
-	return 0;
-}
-
 static int flags_check(struct master_flags *f, struct err *err)
 {
-	int rv = check_ranges(f, err);
+	int rv = master_flags_check(f, err);
 
-	if (rv == 0)
-		rv = refuse_unsupported(f, err);
-	if (rv == 0 && f->agent_removal_rate_limit)
-		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
-	return rv;
+	return rv < 0 ? rv : refuse_unsupported(f, err);
 }
 
 int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err)
@@ -269,6 +211,10 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 		flags_help(&flags->parsed, &help);
 		fputs(help.data, stdout);
 		buf_free(&help);
+		return 1;
+	}
+	if (flags->version) {
+		puts("mesita " MESITA_VERSION);
 		return 1;
 	}
 	if (flags->parsed.positional_count > 0)

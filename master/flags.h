@@ -20,6 +20,13 @@ struct master_flags {
 	const char *work_dir;
 	const char *registry;
 	const char *cluster;
+	const char *credentials;
+	const char *authenticators;
+	const char *authorizers;
+	const char *http_authenticators;
+	bool registry_strict;
+	bool help;
+	bool version;
 	const char *logging_level;
 	bool quiet;
 	int64_t agent_ping_timeout;
@@ -35,6 +42,8 @@ struct master_flags {
 	const char *roles;
 	bool filter_gpu_resources;
 	bool root_submissions;
+	bool require_agent_domain;
+	bool publish_per_framework_metrics;
 	int64_t max_completed_frameworks;
 	int64_t max_completed_tasks_per_framework;
 	int64_t max_unreachable_tasks_per_framework;
@@ -64,6 +73,8 @@ struct master_flags {
 /* Parses and checks. Warnings are logged. ERR_INVALID with a text that names the
  * flag to change. With --help, prints the help and returns 1. */
 int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err);
+/* The part of it that looks at values once they are all there. */
+int master_flags_check(struct master_flags *flags, struct err *err);
 void master_flags_free(struct master_flags *flags);
 
 #endif

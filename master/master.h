@@ -44,6 +44,7 @@ struct master_options {
 	const char *roles; /* whitelist, comma-separated, or NULL */
 	bool filter_gpu_resources;
 	bool root_submissions;
+	bool require_agent_domain;
 	int max_completed_frameworks;		 /* 50 */
 	int max_completed_tasks_per_framework;	 /* 1000 */
 	int max_unreachable_tasks_per_framework; /* 1000 */

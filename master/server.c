@@ -367,6 +367,8 @@ static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err
 	    !(*out = json_to_proto(&mesos__domain_info__descriptor, json, SPELL_V1, &shell->arena,
 				   err)))
 		return err_wrap(err, ERR_INVALID, "Invalid value for --domain");
+	if (!(*out)->fault_domain)
+		return err_set(err, ERR_INVALID, "`domain` must define `fault_domain`");
 	return 0;
 }
 
@@ -396,6 +398,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.roles = f->roles,
 		.filter_gpu_resources = f->filter_gpu_resources,
 		.root_submissions = f->root_submissions,
+		.require_agent_domain = f->require_agent_domain,
 		.max_completed_frameworks = (int)f->max_completed_frameworks,
 		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
 		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,

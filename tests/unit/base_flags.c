@@ -37,6 +37,9 @@ static const struct flag table[] = {
 	{"memory", NULL, FLAG_BYTES, AT(memory), "4KB", "Bytes.", NULL, NULL},
 	{"no_color", NULL, FLAG_BOOL, AT(no_color), "false", "Plain.", NULL, NULL},
 	{"quorum", NULL, FLAG_IGNORED, 0, NULL, "Nothing.", NULL, NULL},
+	{"session_timeout", NULL, FLAG_DURATION, FLAG_INERT, "10secs", NULL, NULL, NULL},
+	{"profiling", NULL, FLAG_BOOL, FLAG_INERT, "false", NULL, NULL, NULL},
+	{"webui_dir", NULL, FLAG_PATH, FLAG_INERT, NULL, NULL, NULL, NULL},
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -353,7 +356,7 @@ Test(flags, help_comes_before_errors)
 	cr_assert_not_null(strstr(out.data, "--[no-]quiet, --[no-]silent"));
 	cr_assert_not_null(strstr(out.data, "--port=VALUE "));
 	cr_assert_not_null(strstr(out.data, "Port. (default: 5050)\n"));
-	cr_assert_not_null(strstr(out.data, " --quorum\n"));
+	cr_assert_not_null(strstr(out.data, " --quorum --"));
 	buf_free(&out);
 	finish(&f);
 	cr_assert_eq(parse(&f, "-h", NULL), 0);
@@ -372,7 +375,7 @@ Test(flags, are_shown_as_json)
 
 	cr_assert_eq(parse(&f,
 			   "--slave_ping_timeout=60secs|--cluster=\"x\"|--quiet=1|--memory=2048KB|"
-			   "--quorum=3|--work_dir=file:///tmp/w",
+			   "--quorum=3|--work_dir=file:///tmp/w|--profiling=1",
 			   NULL),
 		     0, "%s", f.err.text);
 	jw_init(&w, &out);
@@ -380,9 +383,27 @@ Test(flags, are_shown_as_json)
 	cr_assert_str_eq(
 		out.data,
 		"{\"cluster\":\"\\\"x\\\"\",\"factor\":\"0.8\",\"hostname_lookup\":\"true\","
-		"\"memory\":\"2MB\",\"no_color\":\"false\",\"port\":\"5050\","
-		"\"quiet\":\"true\",\"quorum\":\"3\",\"roles\":\"*\","
+		"\"memory\":\"2MB\",\"no_color\":\"false\",\"port\":\"5050\",\"profiling\":"
+		"\"true\","
+		"\"quiet\":\"true\",\"quorum\":\"3\",\"roles\":\"*\",\"session_timeout\":"
+		"\"10secs\","
 		"\"slave_ping_timeout\":\"1mins\",\"work_dir\":\"/tmp/w\"}");
 	buf_free(&out);
+	finish(&f);
+}
+
+Test(flags, of_no_effect_are_checked_and_said)
+{
+	struct fixture f;
+
+	cr_assert_eq(parse(&f, "--session_timeout=5secs|--webui_dir=/x", NULL), 0);
+	cr_assert_str_eq(f.warnings.data, "Flag 'session_timeout' is accepted but has no effect\n"
+					  "Flag 'webui_dir' is accepted but has no effect\n");
+	finish(&f);
+	cr_assert_lt(parse(&f, "--session_timeout=5", NULL), 0);
+	finish(&f);
+	cr_assert_lt(parse(&f, "--webui_dir", NULL), 0);
+	finish(&f);
+	cr_assert_lt(parse(&f, NULL, "MESOS_PROFILING=perhaps"), 0);
 	finish(&f);
 }

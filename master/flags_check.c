@@ -1,0 +1,258 @@
+/* What Mesos' master refuses in its flags beyond a wrong type: names that do not exist,
+ * numbers and times out of range, a credentials file without credentials. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "master/flags.h"
+#include "proto/resources.h"
+
+#define CREDENTIALS_MAX (64 * 1024)
+
+static int invalid(struct err *err, const char *name, const char *value, const char *why)
+{
+	return err_set(err, ERR_INVALID, "Invalid value '%s' for --%s: %s", value, name, why);
+}
+
+/* "permits/duration" to permits per second. */
+static int rate_parse(const char *text, double *out, struct err *err)
+{
+	char *end;
+	double permits = strtod(text, &end);
+	int64_t span;
+
+	if (end == text || *end != '/' || !(permits > 0) || permits > 1e9 ||
+	    duration_parse(end + 1, &span, err) < 0 || span <= 0)
+		return invalid(err, "agent_removal_rate_limit", text,
+			       "expected a rate such as 1/10mins");
+	*out = permits / ((double)span / SECOND);
+	return 0;
+}
+
+static int check_percentage(const char *text, struct err *err)
+{
+	const char *name = "recovery_agent_removal_limit";
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (!str_has_suffix(text, "%"))
+		return invalid(err, name, text, "missing '%'");
+	if (end == text || strcmp(end, "%") != 0)
+		return invalid(err, name, text, "expected a number before the '%'");
+	if (!(percent >= 0 && percent <= 100))
+		return invalid(err, name, text, "Must be within [0%-100%]");
+	return 0;
+}
+
+static int check_registry(const struct master_flags *f, struct err *err)
+{
+	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
+		return invalid(err, "registry", f->registry,
+			       "expected in_memory or replicated_log");
+	if (!f->work_dir && strcmp(f->registry, "in_memory"))
+		return err_set(err, ERR_INVALID,
+			       "--work_dir needed for the registry (or use --registry=in_memory)");
+	if (f->registry_strict)
+		return err_set(err, ERR_INVALID, "Support for '--registry_strict' is gone");
+	return check_percentage(f->recovery_agent_removal_limit, err);
+}
+
+static int check_names(const struct master_flags *f, struct err *err)
+{
+	const struct {
+		const char *name, *value;
+		const char *choice[3];
+	} names[] = {
+		{"logging_level", f->logging_level, {"INFO", "WARNING", "ERROR"}},
+		{"role_sorter", f->role_sorter, {"drf"}},
+		{"framework_sorter", f->framework_sorter, {"drf"}},
+		{"allocator", f->allocator, {"hierarchical", "HierarchicalDRF"}},
+		{"authenticators", f->authenticators, {"crammd5"}},
+		{"authorizers", f->authorizers, {"local"}},
+		{"http_authenticators", f->http_authenticators, {"basic"}},
+	};
+	struct in_addr address;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *const *choice = names[i].choice;
+		bool known = false;
+
+		for (int j = 0; j < 3 && choice[j]; j++)
+			known = known || !strcmp(choice[j], names[i].value);
+		if (!known)
+			return err_set(err, ERR_INVALID,
+				       "Invalid value '%s' for --%s: expected %s%s%s%s%s",
+				       names[i].value, names[i].name, choice[0],
+				       choice[1] ? " or " : "", choice[1] ? choice[1] : "",
+				       choice[2] ? " or " : "", choice[2] ? choice[2] : "");
+	}
+	if (f->advertise_ip && inet_pton(AF_INET, f->advertise_ip, &address) != 1)
+		return invalid(err, "advertise_ip", f->advertise_ip, "expected an IPv4 address");
+	return 0;
+}
+
+static int check_roles(const char *list, struct err *err)
+{
+	char *copy = xstrdup(list), *save = NULL;
+	int rv = 0;
+
+	for (char *role = strtok_r(copy, ",", &save); role && !rv;
+	     role = strtok_r(NULL, ",", &save))
+		if (!role_valid(role, err))
+			rv = err_wrap(err, ERR_INVALID, "Failed to parse roles");
+	free(copy);
+	return rv;
+}
+
+static int check_numbers(const struct master_flags *f, struct err *err)
+{
+	const struct {
+		const char *name;
+		int64_t value, least, most;
+	} ranges[] = {
+		{"port", f->port, 0, 65535},
+		{"advertise_port", f->advertise_port, 0, 65535},
+		{"max_agent_ping_timeouts", f->max_agent_ping_timeouts, 1, INT_MAX},
+		{"max_completed_frameworks", f->max_completed_frameworks, 0, INT_MAX},
+		{"max_completed_tasks_per_framework", f->max_completed_tasks_per_framework, 0,
+		 INT_MAX},
+		{"max_unreachable_tasks_per_framework", f->max_unreachable_tasks_per_framework, 0,
+		 INT_MAX},
+		{"registry_max_agent_count", f->registry_max_agent_count, 1, INT_MAX},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
+			return err_set(err, ERR_INVALID,
+				       "Invalid value '%" PRId64 "' for --%s: Must be within "
+				       "[%" PRId64 "-%" PRId64 "]",
+				       ranges[i].value, ranges[i].name, ranges[i].least,
+				       ranges[i].most);
+	if (f->allocator_agent_recovery_factor < 0)
+		return err_set(err, ERR_INVALID,
+			       "--allocator_agent_recovery_factor must not be negative");
+	return 0;
+}
+
+static bool has_value(const struct master_flags *f, const char *name)
+{
+	for (const struct flag *flag = f->parsed.table; flag->name; flag++)
+		if (!strcmp(flag->name, name))
+			return flag->text != NULL;
+	return false;
+}
+
+static int check_times(const struct master_flags *f, struct err *err)
+{
+	const struct {
+		const char *name;
+		int64_t value, least, most;
+		const char *why;
+	} ranges[] = {
+		{"agent_ping_timeout", f->agent_ping_timeout, SECOND, 15 * MINUTE,
+		 "Must be between 1secs and 15mins"},
+		{"agent_reregister_timeout", f->agent_reregister_timeout, 10 * MINUTE, INT64_MAX,
+		 "Must be at least 10mins"},
+		{"allocation_interval", f->allocation_interval, 1, INT64_MAX,
+		 "Must be greater than zero"},
+		{"offer_timeout", f->offer_timeout, has_value(f, "offer_timeout"), INT64_MAX,
+		 "Must be greater than zero"},
+		{"allocator_recovery_timeout", f->allocator_recovery_timeout, 0, INT64_MAX,
+		 "Must not be negative"},
+		{"registry_gc_interval", f->registry_gc_interval, 1, INT64_MAX,
+		 "Must be greater than zero"},
+		{"registry_max_agent_age", f->registry_max_agent_age, 1, INT64_MAX,
+		 "Must be greater than zero"},
+	};
+	char text[DURATION_TEXT];
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+		if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most)
+			continue;
+		duration_format(ranges[i].value, text);
+		return invalid(err, ranges[i].name, text, ranges[i].why);
+	}
+	return 0;
+}
+
+/* Lines of two words. */
+static bool are_credential_lines(const char *text)
+{
+	bool found = false;
+
+	for (text += strspn(text, "\r\n"); *text; text += strspn(text, "\r\n")) {
+		size_t principal = strcspn(text, " \t\r\n");
+		size_t gap = strspn(text + principal, " \t");
+		size_t secret = strcspn(text + principal + gap, " \t\r\n");
+
+		found = principal && gap && secret;
+		if (!found)
+			return false;
+		text += strcspn(text, "\r\n");
+	}
+	return found;
+}
+
+/* Such lines, or {"credentials": [{"principal": .., "secret": ..}]}. */
+static bool has_credentials(const char *text, size_t len)
+{
+	struct arena arena = {0};
+	const struct json *list = NULL;
+	struct json *json;
+	bool good;
+
+	if (!json_parse(&arena, text, len, &json, NULL)) {
+		list = json_get(json, "credentials");
+		good = list && list->type == JSON_ARRAY && list->count > 0;
+	} else {
+		good = are_credential_lines(text);
+	}
+	arena_free(&arena);
+	return good;
+}
+
+static int check_credentials(const char *path, struct err *err)
+{
+	char text[CREDENTIALS_MAX];
+	FILE *file = fopen(path, "re");
+	size_t len;
+
+	if (!file)
+		return err_set(err, ERR_INVALID,
+			       "Failed to read credentials file '%s': %s (see --credentials flag)",
+			       path, strerror(errno));
+	len = fread(text, 1, sizeof(text) - 1, file);
+	text[len] = '\0';
+	fclose(file);
+	if (!has_credentials(text, len))
+		return err_set(err, ERR_INVALID,
+			       "Credentials file '%s' must contain at least one credential, as "
+			       "a line 'principal secret' or as JSON (see --credentials flag)",
+			       path);
+	return 0;
+}
+
+int master_flags_check(struct master_flags *f, struct err *err)
+{
+	int rv = check_registry(f, err);
+
+	if (!rv)
+		rv = check_names(f, err);
+	if (!rv && f->roles)
+		rv = check_roles(f->roles, err);
+	if (!rv)
+		rv = check_numbers(f, err);
+	if (!rv)
+		rv = check_times(f, err);
+	if (!rv && f->credentials)
+		rv = check_credentials(f->credentials, err);
+	if (!rv && f->agent_removal_rate_limit)
+		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
+	return rv;
+}
