@@ -225,6 +225,19 @@ static int validate_volume_resource(const Mesos__Resource *r, struct err *err)
 	return 0;
 }
 
+static int say_revocable(const Mesos__Resource *resource, struct err *err)
+{
+	struct buf text = BUF_INIT;
+
+	resource_print(resource, &text);
+	err_set(err, ERR_INVALID,
+		"Invalid ReservationInfo: Dynamically reserved resource %s cannot be created from "
+		"revocable resources",
+		text.data);
+	buf_free(&text);
+	return ERR_INVALID;
+}
+
 int master_validate_resources(Mesos__Resource *const *list, size_t count, struct err *err)
 {
 	if (resources_validate(list, count, err))
@@ -237,9 +250,7 @@ int master_validate_resources(Mesos__Resource *const *list, size_t count, struct
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (dynamically_reserved(list[i]) && list[i]->revocable)
-			FAIL("Invalid ReservationInfo: Dynamically reserved resource %s cannot be "
-			     "created from revocable resources",
-			     list[i]->name);
+			return say_revocable(list[i], err);
 	}
 	return 0;
 }

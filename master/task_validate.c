@@ -231,16 +231,16 @@ static int rule_container(const struct subject *s, struct err *err)
 	return 0;
 }
 
-/* The sum of a scalar; negative if there is none. */
+/* The sum of a scalar; negative if there is none, and nothing is none. */
 static double requested(Mesos__Resource *const *list, size_t count, const char *name)
 {
-	double sum = -1;
+	double sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(list[i]->name, name) && list[i]->scalar)
-			sum = (sum < 0 ? 0 : sum) + list[i]->scalar->value;
+			sum += list[i]->scalar->value;
 	}
-	return sum;
+	return sum > 0 ? sum : -1;
 }
 
 static const Mesos__Value__Scalar *find_limit(const Mesos__TaskInfo *task, const char *name)
@@ -276,7 +276,8 @@ static int rule_limits(const struct subject *s, struct err *err)
 	wanted = requested(task->resources, task->n_resources, "mem");
 	if (mem && wanted < 0)
 		FAIL("When a memory limit is specified, a memory request must also be specified");
-	if (mem && !isinf(mem->value) && !(mem->value >= wanted))
+	/* Whole megabytes are compared. */
+	if (mem && !isinf(mem->value) && !(floor(mem->value) >= floor(wanted)))
 		FAIL("The memory limit must be greater than or equal to the memory request");
 	return 0;
 }
@@ -310,6 +311,30 @@ static char *resources_text(const struct resources *r)
 	return buf_take(&text);
 }
 
+/* As the message has them, not yet put in order. */
+static char *resources_json(Mesos__Resource *const *list, size_t count)
+{
+	struct buf text = BUF_INIT;
+
+	buf_putc(&text, '[');
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			buf_putc(&text, ',');
+		proto_to_json(list[i], SPELL_V0, &text);
+	}
+	buf_putc(&text, ']');
+	return buf_take(&text);
+}
+
+/* Whole megabytes, "None" if `mem` is negative. */
+static const char *mem_text(double mem, char out[32])
+{
+	if (mem < 1)
+		return mem < 0 ? "None" : "0B";
+	snprintf(out, 32, "%.0fMB", floor(mem));
+	return out;
+}
+
 static void warn_of_small_executor(const struct subject *s)
 {
 	const Mesos__ExecutorInfo *e = s->task->executor;
@@ -318,6 +343,26 @@ static void warn_of_small_executor(const struct subject *s)
 	    requested(e->resources, e->n_resources, "mem") < EXECUTOR_MEM_MIN)
 		log_warning("executor %s of framework %s asks for less than %g cpus and %d MB",
 			    e->executor_id->value, s->f->id, EXECUTOR_CPUS_MIN, EXECUTOR_MEM_MIN);
+}
+
+static int rule_unshared(const struct subject *s, const Mesos__ExecutorInfo *executor,
+			 struct err *err)
+{
+	struct resources all = RESOURCES_INIT;
+	bool shared = false;
+	char *text;
+
+	for (size_t i = 0; i < executor->n_resources; i++)
+		shared = shared || executor->resources[i]->shared;
+	if (!shared)
+		return 0;
+	master_resources(s->m, executor->resources, executor->n_resources, &all);
+	text = resources_text(&all);
+	err_set(err, ERR_INVALID, "Executor resources %s should not contain any shared resources",
+		text);
+	free(text);
+	resources_free(&all);
+	return ERR_INVALID;
 }
 
 static int rule_executor(const struct subject *s, struct err *err)
@@ -332,11 +377,8 @@ static int rule_executor(const struct subject *s, struct err *err)
 		FAIL("'ExecutorInfo.type' must be 'CUSTOM'");
 	if (!executor->command)
 		FAIL("'ExecutorInfo.command' must be set");
-	for (size_t i = 0; i < executor->n_resources; i++) {
-		if (executor->resources[i]->shared)
-			FAIL("Executor resources %s should not contain any shared resources",
-			     executor->resources[i]->name);
-	}
+	if (rule_unshared(s, executor, err))
+		return ERR_INVALID;
 	warn_of_small_executor(s);
 	if (master_executor_share_cgroups(executor->container))
 		FAIL("The 'share_cgroups' field cannot be set to 'true' on executor containers");
@@ -351,8 +393,9 @@ static int validate_together(const struct subject *s, const struct resources *ta
 	int rv = 0;
 
 	if (s->task->executor && master_resources_overlap(task, executor)) {
-		mine = resources_text(task);
-		theirs = resources_text(executor);
+		mine = resources_json(s->task->resources, s->task->n_resources);
+		theirs = resources_json(s->task->executor->resources,
+					s->task->executor->n_resources);
 		rv = err_set(
 			err, ERR_INVALID,
 			"There are overlapping resources in the task resources %s and executor "
@@ -496,9 +539,8 @@ static int validate_group_minimum(const Mesos__ExecutorInfo *executor, struct er
 		     cpus < 0 ? "None" : text, EXECUTOR_CPUS_MIN);
 	}
 	if (mem < EXECUTOR_MEM_MIN) {
-		snprintf(text, sizeof(text), "%gMB", mem);
 		FAIL("Executor '%s' uses less memory (%s) than the minimum required (%dMB)", id,
-		     mem < 0 ? "None" : text, EXECUTOR_MEM_MIN);
+		     mem_text(mem, text), EXECUTOR_MEM_MIN);
 	}
 	if (requested(executor->resources, executor->n_resources, "disk") < 0)
 		FAIL("Executor '%s' uses no disk", id);
@@ -529,25 +571,48 @@ static int validate_group_executor(const struct subject *s,
 	return validate_group_minimum(executor, err);
 }
 
-/* Tasks one after the other against what was before. */
-static int add_group_resources(const struct subject *s,
-			       const Mesos__Offer__Operation__LaunchGroup *group,
-			       struct resources *total, struct err *err)
+static int say_overlap(const struct subject *s, const Mesos__Offer__Operation__LaunchGroup *group,
+		       struct err *err)
 {
+	const Mesos__ExecutorInfo *executor = group->executor;
+	struct buf tasks = BUF_INIT;
+	char *own = resources_json(executor->resources, executor->n_resources);
+
 	for (size_t i = 0; i < group->task_group->n_tasks; i++) {
 		const Mesos__TaskInfo *task = group->task_group->tasks[i];
 		struct resources r = RESOURCES_INIT;
-		bool overlap;
+
+		buf_puts(&tasks, i ? ", " : "");
+		master_resources(s->m, task->resources, task->n_resources, &r);
+		resources_print(&r, &tasks);
+		resources_free(&r);
+	}
+	err_set(err, ERR_INVALID,
+		"There are overlapping resources in the task group's task resources [ %s ] and/or "
+		"executor resources %s",
+		tasks.data ? tasks.data : "", own);
+	buf_free(&tasks);
+	free(own);
+	return ERR_INVALID;
+}
+
+/* Tasks one after the other against what was before. True if some overlap. */
+static bool add_group_resources(const struct subject *s,
+				const Mesos__Offer__Operation__LaunchGroup *group,
+				struct resources *total)
+{
+	bool overlap = false;
+
+	for (size_t i = 0; i < group->task_group->n_tasks; i++) {
+		const Mesos__TaskInfo *task = group->task_group->tasks[i];
+		struct resources r = RESOURCES_INIT;
 
 		master_resources(s->m, task->resources, task->n_resources, &r);
-		overlap = master_resources_overlap(total, &r);
+		overlap = overlap || master_resources_overlap(total, &r);
 		resources_add(total, &r);
 		resources_free(&r);
-		if (overlap)
-			FAIL("There are overlapping resources in the task group's task resources "
-			     "and/or executor resources");
 	}
-	return 0;
+	return overlap;
 }
 
 static int validate_group_total(const struct subject *s,
@@ -555,16 +620,20 @@ static int validate_group_total(const struct subject *s,
 {
 	const Mesos__ExecutorInfo *info = group->executor;
 	struct resources total = RESOURCES_INIT, executor = RESOURCES_INIT;
+	bool overlap;
 	int rv;
 
 	master_resources(s->m, info->resources, info->n_resources, &executor);
 	resources_copy(&total, &executor);
-	rv = add_group_resources(s, group, &total, err);
-	if (!rv && (rv = master_validate_persistence(&total, err)))
+	overlap = add_group_resources(s, group, &total);
+	rv = master_validate_persistence(&total, err);
+	if (rv)
 		err_wrap(err, rv, "Task group and executor use duplicate persistence ID");
 	if (!rv && (rv = master_validate_revocable(&total, err)))
 		err_wrap(err, rv,
 			 "Task group and executor mix revocable and non-revocable resources");
+	if (!rv && overlap)
+		rv = say_overlap(s, group, err);
 	if (!rv) {
 		if (agent_find_executor(s->a, s->f->id, info->executor_id->value))
 			resources_subtract(&total, &executor);
@@ -575,18 +644,42 @@ static int validate_group_total(const struct subject *s,
 	return rv;
 }
 
-static int validate_group_cgroups(const Mesos__Offer__Operation__LaunchGroup *group,
+/* Does a task of this executor, of the framework's `tasks`, share where `unshared` ones
+ * are wanted, or the other way round? */
+static bool shares_otherwise(const struct subject *s, const struct task *tasks,
+			     const char *executor_id, bool unshared)
+{
+	const struct task *t, *next;
+
+	HASH_ITER (hh, tasks, t, next) {
+		const Mesos__Task *info = t->info;
+
+		if (info->executor_id && !strcmp(info->executor_id->value, executor_id) &&
+		    !strcmp(t->agent_id, s->a->id) && unshared_cgroups(info->container) != unshared)
+			return true;
+	}
+	return false;
+}
+
+static int validate_group_cgroups(const struct subject *s,
+				  const Mesos__Offer__Operation__LaunchGroup *group,
 				  struct err *err)
 {
 	Mesos__TaskInfo *const *tasks = group->task_group->tasks;
+	size_t count = group->task_group->n_tasks;
+	const char *id = group->executor->executor_id->value;
+	bool mixed = false, unshared = count && unshared_cgroups(tasks[0]->container);
 
 	if (master_executor_share_cgroups(group->executor->container))
 		FAIL("The 'share_cgroups' field cannot be set to 'true' on executor containers");
-	for (size_t i = 1; i < group->task_group->n_tasks; i++) {
-		if (unshared_cgroups(tasks[i]->container) != unshared_cgroups(tasks[0]->container))
-			FAIL("If set, the value of 'share_cgroups' must be the same for all tasks "
-			     "in each task group and under a single executor");
-	}
+	for (size_t i = 1; i < count; i++)
+		mixed = mixed || unshared_cgroups(tasks[i]->container) != unshared;
+	if (count && agent_find_executor(s->a, s->f->id, id))
+		mixed = mixed || shares_otherwise(s, s->f->tasks, id, unshared) ||
+			shares_otherwise(s, s->f->unreachable, id, unshared);
+	if (mixed)
+		FAIL("If set, the value of 'share_cgroups' must be the same for all tasks in each "
+		     "task group and under a single executor");
 	return 0;
 }
 
@@ -602,6 +695,6 @@ int master_validate_group(struct master *m, const struct framework *f, const str
 	if (!rv)
 		rv = validate_group_total(&s, group, err);
 	if (!rv)
-		rv = validate_group_cgroups(group, err);
+		rv = validate_group_cgroups(&s, group, err);
 	return rv;
 }

@@ -74,7 +74,5 @@ struct resource_piece piece_of(struct resource_shapes *shapes, const Mesos__Reso
 void print_ranges(const struct resource_range *ranges, uint32_t count, struct buf *out);
 void print_items(char *const *items, uint32_t count, struct buf *out);
 void print_labels(const Mesos__Labels *labels, struct buf *out); /* NULL is none */
-/* A message in any format, as Mesos prints it. */
-void resource_print(const Mesos__Resource *resource, struct buf *out);
 
 #endif

@@ -129,6 +129,8 @@ int64_t resource_piece_quantity(const struct resource_piece *piece);
 
 /* Text as Mesos prints it: "cpus(allocated: *):1; mem:128"; "{}" when empty. */
 void resources_print(const struct resources *r, struct buf *out);
+/* A message in any format likewise. */
+void resource_print(const Mesos__Resource *resource, struct buf *out);
 
 /* The "modelled" JSON object of v0 endpoints (spec/operator.md 1.1): cpus, gpus,
  * mem, disk always present; ranges and sets as text; revocable as <name>_revocable. */

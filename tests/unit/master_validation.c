@@ -23,6 +23,10 @@ TestSuite(master_validation, .init = set_up, .fini = tear_down);
 #define OFFER(id) "{\"value\":\"" id "\"}"
 #define CPUS(n) "{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #n "}}"
 #define MEM(n) "{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #n "}}"
+#define PORTS(a, b)                                                                                \
+	"{\"name\":\"ports\",\"type\":\"RANGES\",\"ranges\":{\"range\":[{\"begin\":" #a            \
+	",\"end\":" #b "}]}}"
+#define DISK(n) "{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #n "}}"
 #define EXECUTOR "\"executor\":{\"executor_id\":{\"value\":\"e\"}"
 #define TRUE_COMMAND "\"command\":{\"value\":\"true\"}"
 
@@ -121,6 +125,28 @@ static const struct {
 	 "The cpu limit must be greater than or equal to the cpu request"},
 	{TASK ",\"limits\":{\"mem\":{\"value\":1}}",
 	 "When a memory limit is specified, a memory request must also be specified"},
+	{IDS ",\"resources\":[" CPUS(0) "," MEM(32) "]," TRUE_COMMAND
+						    ",\"limits\":{\"cpus\":{\"value\":1}}",
+	 "When a CPU limit is specified, a CPU request must also be specified"},
+	{IDS ",\"resources\":[" CPUS(1) "," MEM(
+		 32) "]," TRUE_COMMAND
+		     ",\"limits\":{\"cpus\":{\"value\":1},\"mem\":{\"value\":31.9}}",
+	 "The memory limit must be greater than or equal to the memory request"},
+	{IDS ",\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1},"
+	     "\"reservations\":[{\"type\":\"DYNAMIC\",\"role\":\"r\"}],\"revocable\":{}}]"
+	     "," TRUE_COMMAND,
+	 "Task uses invalid resources: Invalid ReservationInfo: Dynamically reserved resource "
+	 "cpus(allocated: *)(reservations: [(DYNAMIC,r)]){REV}:1 cannot be created from revocable "
+	 "resources"},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND ",\"resources\":[{\"name\":\"disk\",\"type\":"
+	      "\"SCALAR\",\"scalar\":{\"value\":1},\"role\":\"r\",\"disk\":{\"persistence\":"
+	      "{\"id\":\"i\"},\"volume\":{\"mode\":\"RW\",\"container_path\":\"p\"}},"
+	      "\"shared\":{}}]}",
+	 "Executor resources disk(allocated: *)(reservations: [(STATIC,r)])[i:p]<SHARED>:1<1> "
+	 "should not contain any shared resources"},
+	{IDS ",\"resources\":[" PORTS(1, 5) "]," EXECUTOR "," TRUE_COMMAND
+					    ",\"resources\":[" PORTS(3, 7) "]}",
+	 "There are overlapping resources in the task resources [{"},
 	{GOOD,
 	 "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present"},
 	{TASK "," EXECUTOR "}",
@@ -267,6 +293,8 @@ Test(master_validation, conversions_are_dropped)
 	"{\"type\":\"LAUNCH_GROUP\",\"launch_group\":{\"executor\":{\"executor_id\":"              \
 	"{\"value\":\"g\"}," executor "},\"task_group\":{\"tasks\":[" tasks "]}}}"
 #define GROUP_ID "\"framework_id\":{\"value\":\"M-0000\"}"
+#define GROUP_EXECUTOR                                                                             \
+	GROUP_ID ",\"type\":\"DEFAULT\",\"resources\":[" CPUS(0.1) "," MEM(32) "," DISK(1) "]"
 #define GROUP_TASK "{\"name\":\"t\"," TASK "}"
 
 static const struct {
@@ -290,6 +318,29 @@ static const struct {
 	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\"",
 	       "{\"name\":\"t\"," TASK ",\"limits\":{\"cpus\":{\"value\":1}}}"),
 	 "Task 't' is invalid: Resource limits may only be set"},
+	{GROUP(GROUP_EXECUTOR,
+	       "{\"name\":\"t\"," IDS ",\"resources\":[" PORTS(
+		       1, 2) "]," TRUE_COMMAND
+			     "},{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_id\":{"
+			     "\"value\":\"M-S0\"},\"resources\":[" PORTS(2, 3) "]," TRUE_COMMAND
+									       "}"),
+	 "There are overlapping resources in the task group's task resources [ "
+	 "ports(allocated: *):[1-2], ports(allocated: *):[2-3] ] and/or executor resources [{"},
+	{GROUP(GROUP_EXECUTOR,
+	       "{\"name\":\"t\"," IDS ",\"resources\":[" CPUS(5) "]," TRUE_COMMAND "}"),
+	 "required by task group and its executor are more than available"},
+	{GROUP(GROUP_EXECUTOR,
+	       "{\"name\":\"t\"," TASK ",\"container\":{\"type\":\"DOCKER\",\"docker\":{\"image\":"
+	       "\"i\"}}}"),
+	 "Task 't' is invalid: Docker ContainerInfo is not supported on the task"},
+	{GROUP(GROUP_EXECUTOR, GROUP_TASK
+	       ",{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_id\":{\"value\":"
+	       "\"M-S0\"},\"resources\":[" CPUS(
+		       1) "]," TRUE_COMMAND
+			  ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{\"share_cgroups\":"
+			  "false}}}"),
+	 "If set, the value of 'share_cgroups' must be the same for all tasks in each task group "
+	 "and under a single executor"},
 };
 
 Test(master_validation, groups_are_refused_as_a_whole)
@@ -384,4 +435,38 @@ Test(master_validation, foreign_offers)
 	       "Offer M-O0 has invalid framework M-0000 while framework M-0001 is expected");
 	cr_expect_not(master_find_offer(d->m, "M-O0"));
 	refute(d, "RESCIND");
+}
+
+Test(master_validation, refused_tasks_have_no_executor)
+{
+	launch(IDS "," EXECUTOR ",\"type\":\"CUSTOM\"},\"resources\":[" CPUS(1) "," MEM(32) "]");
+	expect(d, "TASK_ERROR", "'ExecutorInfo.command' must be set for 'CUSTOM' executor");
+	refute(d, "TASK_ERROR", "executor_id");
+	accept_ids(OFFER("none"));
+	refute(d, "TASK_LOST", "executor_id");
+}
+
+Test(master_validation, what_is_malformed_is_refused_before_anything_runs)
+{
+	const char *first, *second;
+
+	driver_forget(d);
+	accept_offer(
+		"{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\","
+		"\"task_id\":{\"value\":\"a/b\"},\"agent_id\":{\"value\":\"M-S0\"}," TRUE_COMMAND
+		",\"resources\":[" CPUS(
+			1) "]}]}},"
+			   "{\"type\":\"LAUNCH\",\"launch\":{\"task_infos\":[{\"name\":\"t\"," IDS
+			   "," TRUE_COMMAND
+			   ",\"resources\":[" CPUS(-1) "]}]}},"
+						       "{\"type\":\"LAUNCH\",\"launch\":{}}");
+	first = strstr(d->trace.data, "Resource 'cpus:-1' is invalid");
+	second = strstr(d->trace.data, "'a/b' contains invalid characters");
+	cr_assert(first && second);
+	cr_expect_lt(first, second);
+	cr_expect_eq(d->m->counters.messages_launch_tasks, 2);
+	cr_expect_eq(d->m->counters.messages_decline_offers, 1);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")
+			     ->counters.operations[MESOS__OFFER__OPERATION__TYPE__LAUNCH],
+		     0);
 }
