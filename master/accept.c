@@ -110,7 +110,6 @@ static void refuse_task(struct master *m, struct framework *f, const Mesos__Task
 	struct master_status say = {
 		.task_id = task->task_id->value,
 		.agent_id = task->agent_id->value,
-		.executor_id = task->executor ? task->executor->executor_id->value : NULL,
 		.state = state,
 		.reason = reason,
 		.message = message,
@@ -425,6 +424,7 @@ static void launch_task(struct master *m, struct accepting *accepting, Mesos__Ta
 		resources_subtract(&accepting->remaining, &e->resources);
 	}
 	t = master_add_task(m, f, accepting->a, master_task_record(m, f, task));
+	f->counters.operations[OPERATION(LAUNCH)]++;
 	resources_subtract(&accepting->remaining, &t->resources);
 	log_info("launching task %s of framework %s on agent %s", t->id, f->id, accepting->a->id);
 }
@@ -517,10 +517,6 @@ static bool admit_operation(struct master *m, struct accepting *accepting,
 static void run_operation(struct master *m, struct accepting *accepting,
 			  const Mesos__Offer__Operation *operation)
 {
-	if (operation->has_type && operation->type < MASTER_OPERATION_TYPES)
-		accepting->f->counters.operations[operation->type]++;
-	if (!admit_operation(m, accepting, operation))
-		return;
 	if (operation->type == OPERATION(LAUNCH)) {
 		launch(m, accepting, operation->launch);
 	} else if (operation->type == OPERATION(LAUNCH_GROUP)) {
@@ -530,6 +526,36 @@ static void run_operation(struct master *m, struct accepting *accepting,
 			       arena_printf(&m->out->arena,
 					    "%s is not supported: resources cannot be converted",
 					    shape_of(operation)->name));
+	}
+}
+
+/* What is malformed is refused before anything runs. */
+static void run_operations(struct master *m, struct accepting *accepting,
+			   const Mesos__Scheduler__Call__Accept *accept)
+{
+	Mesos__Offer__Operation **admitted =
+		arena_alloc(&m->out->arena, (accept->n_operations + 1) * sizeof(*admitted));
+	size_t count = 0;
+
+	for (size_t i = 0; i < accept->n_operations; i++) {
+		if (admit_operation(m, accepting, accept->operations[i]))
+			admitted[count++] = accept->operations[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		run_operation(m, accepting, admitted[i]);
+}
+
+static void count_launches(struct master *m, const Mesos__Scheduler__Call__Accept *accept)
+{
+	for (size_t i = 0; i < accept->n_operations; i++) {
+		const Mesos__Offer__Operation *operation = accept->operations[i];
+
+		if (!operation->has_type || operation->type != OPERATION(LAUNCH))
+			continue;
+		if (operation->launch && operation->launch->n_task_infos)
+			m->counters.messages_launch_tasks++;
+		else
+			m->counters.messages_decline_offers++;
 	}
 }
 
@@ -555,13 +581,13 @@ void master_accept(struct master *m, struct framework *f,
 	struct allocator_filter filter = master_filter(accept->filters);
 	struct err err = {{0}};
 
+	count_launches(m, accept);
 	if (master_validate_offers(m, f, accept->offer_ids, accept->n_offer_ids, &err)) {
 		refuse_offers(m, f, accept, err.text);
 		return;
 	}
 	take_offers(m, &accepting, accept);
-	for (size_t i = 0; i < accept->n_operations; i++)
-		run_operation(m, &accepting, accept->operations[i]);
+	run_operations(m, &accepting, accept);
 	if (!resources_empty(&accepting.remaining))
 		allocator_recover(m->allocator, m->now, f->id, accepting.a->id,
 				  &accepting.remaining, &filter);

@@ -21,6 +21,7 @@ void master_kill(struct master *m, struct framework *f, const char *task_id, con
 	Mesos__Internal__KillTaskMessage *message;
 
 	if (!t) {
+		m->counters.messages_reconcile_tasks++;
 		master_reconcile_task(m, f, task_id, agent_id);
 		return;
 	}
@@ -203,8 +204,6 @@ static void call_update_framework(struct master *m, struct framework *f,
 	bool changed;
 	int rv;
 
-	if (!info->principal && f->info->principal)
-		info->principal = master_text(m, f->info->principal);
 	rv = master_validate_framework_info(m, info, &err);
 	if (rv) {
 		master_reply(m, 400, "Supplied FrameworkInfo is not valid: %s", err.text);
@@ -238,7 +237,6 @@ static void carry_out(struct master *m, struct framework *f, const Mesos__Schedu
 		master_remove_framework(m, f);
 		break;
 	case CALL(ACCEPT):
-		m->counters.messages_launch_tasks++;
 		master_accept(m, f, call->accept);
 		break;
 	case CALL(DECLINE):
@@ -365,14 +363,14 @@ void master_handle_call(struct master *m, const struct master_event *event)
 		return;
 	}
 	f = master_find_framework(m, call->framework_id->value);
+	if (f && call->type < MASTER_CALL_TYPES)
+		f->counters.calls[call->type]++;
 	if (!check_caller(m, event, f))
 		return;
 	if (call->type == CALL(UNKNOWN)) {
 		master_reply(m, 501, "501 Not Implemented.");
 		return;
 	}
-	if (call->type < MASTER_CALL_TYPES)
-		f->counters.calls[call->type]++;
 	master_reply(m, 202, "%s", "");
 	carry_out(m, f, call);
 }

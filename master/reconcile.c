@@ -159,6 +159,7 @@ void master_reconcile_operations(struct master *m, struct framework *f,
 		status->message = master_text(m, message);
 		if (agent_id)
 			status->agent_id = master_agent_id(m, agent_id);
+		status->resource_provider_id = STEP_COPY(m, o->resource_provider_id);
 		master_tell_operation(m, f, status);
 	}
 }

@@ -39,16 +39,19 @@ static char **sorted_texts(char *const *list, size_t count)
 	return sorted;
 }
 
-/* Whether something in the list is not `known`; `out` is then "{ a, b }" of it. */
+/* Whether something in the list is not `known`; `out` is then the set "{ a, b }" of it. */
 static bool list_unknown(char *const *list, size_t count, char *const *known, size_t known_count,
 			 struct buf *out)
 {
-	char **sorted = sorted_texts(known, known_count);
+	char **sorted = sorted_texts(known, known_count), **asked = sorted_texts(list, count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (!bsearch(&list[i], sorted, known_count, sizeof(*sorted), compare_texts))
-			buf_printf(out, "%s%s", out->len ? ", " : "{ ", list[i]);
+		if (i && !strcmp(asked[i], asked[i - 1]))
+			continue;
+		if (!bsearch(&asked[i], sorted, known_count, sizeof(*sorted), compare_texts))
+			buf_printf(out, "%s%s", out->len ? ", " : "{ ", asked[i]);
 	}
+	free(asked);
 	free(sorted);
 	if (!out->len)
 		return false;
@@ -317,7 +320,6 @@ static void subscribe_new(struct master *m, Mesos__FrameworkInfo *info,
 {
 	struct framework *f;
 
-	m->counters.messages_register_framework++;
 	info->id = master_framework_id(m, arena_printf(&m->out->arena, "%s-%04llu", m->options.id,
 						       (unsigned long long)m->next_framework++));
 	f = master_add_framework(m, info);
@@ -336,7 +338,6 @@ static void subscribe_known(struct master *m, struct framework *f, const Mesos__
 {
 	bool recovered = f->state == FRAMEWORK_RECOVERED;
 
-	m->counters.messages_reregister_framework++;
 	discard_offers(m, f);
 	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
 	f->reregistered_time = m->now;
@@ -365,6 +366,10 @@ void master_subscribe(struct master *m, const struct master_event *event)
 	master_reply(m, 200, "%s", "");
 	if (info->id && !info->id->value[0])
 		info->id = NULL;
+	if (info->id)
+		m->counters.messages_reregister_framework++;
+	else
+		m->counters.messages_register_framework++;
 	if (!info->principal && event->call.principal)
 		info->principal = master_text(m, event->call.principal);
 	rv = master_validate_framework_info(m, info, &err);

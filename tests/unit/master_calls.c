@@ -172,3 +172,36 @@ Test(master_calls, update_framework_answers_synchronously)
 	cr_expect_eq(driver_call(d, 1, "%s\"user\":\"u\",\"roles\":[\"a\"]}}}", start), 400);
 	cr_expect(strstr(d->out.reply.text, "Supplied FrameworkInfo is not valid: "));
 }
+
+Test(master_calls, update_framework_needs_the_principal)
+{
+	driver_subscribe(d, NULL, "\"principal\":\"p\"");
+	cr_expect_eq(driver_call(d, 1,
+				 "{\"type\":\"UPDATE_FRAMEWORK\"," FID ",\"update_framework\":{"
+				 "\"framework_info\":{\"name\":\"n\",\"user\":\"u\",\"id\":{"
+				 "\"value\":\"M-0000\"}}}}"),
+		     400);
+	cr_expect_str_eq(d->out.reply.text, "FrameworkInfo update is not valid: Changing "
+					    "framework's principal is not allowed.");
+}
+
+Test(master_calls, unknown_operations_are_reconciled_with_their_provider)
+{
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, NULL);
+	driver_call(d, 1,
+		    "{\"type\":\"RECONCILE_OPERATIONS\"," FID ",\"reconcile_operations\":{"
+		    "\"operations\":[{\"operation_id\":{\"value\":\"o\"},\"agent_id\":{\"value\":"
+		    "\"M-S0\"},\"resource_provider_id\":{\"value\":\"provider\"}}]}}");
+	expect(d, "UPDATE_OPERATION_STATUS", "OPERATION_UNKNOWN",
+	       "Reconciliation: Operation is unknown", "\"agent_id\":{\"value\":\"M-S0\"}",
+	       "\"resource_provider_id\":{\"value\":\"provider\"}");
+}
+
+Test(master_calls, the_kill_of_an_unknown_task_counts_as_reconciliation)
+{
+	driver_subscribe(d, NULL, NULL);
+	driver_call(d, 1, "{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"x\"}}}");
+	cr_expect_eq(d->m->counters.messages_kill_task, 1);
+	cr_expect_eq(d->m->counters.messages_reconcile_tasks, 1);
+}

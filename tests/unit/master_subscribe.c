@@ -221,3 +221,13 @@ Test(master_subscribe, suppressed_roles_must_be_subscribed)
 		     200);
 	expect(d, "ERROR", "Suppressed roles { b } are not contained in the set of roles");
 }
+
+Test(master_subscribe, what_is_refused_is_named_as_a_set)
+{
+	driver_call(d, 0,
+		    "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{\"user\":\"u\","
+		    "\"name\":\"n\"},\"suppressed_roles\":[\"z\",\"*\",\"y\",\"z\"]}}");
+	expect(d, "ERROR", "Suppressed roles { y, z } are not contained in the set of roles");
+	/* A refused one was asked for, too. */
+	cr_expect_eq(d->m->counters.messages_register_framework, 1);
+}
