@@ -131,6 +131,18 @@ void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool 
 	mark_candidate(a, agent);
 }
 
+void allocator_set_agent_region(struct allocator *a, const char *id, const char *region)
+{
+	struct agent *agent = alloc_agent_find(a, id);
+
+	if (!agent || !strcmp(agent->region ? agent->region : "", region ? region : ""))
+		return;
+	free(agent->region);
+	agent->region = region ? xstrdup(region) : NULL;
+	alloc_agent_change(a, agent);
+	mark_candidate(a, agent);
+}
+
 void allocator_forget_filters(struct allocator *a, const char *id)
 {
 	struct agent *agent = alloc_agent_find(a, id);

@@ -103,6 +103,8 @@ void allocator_remove_agent(struct allocator *a, const char *id);
 /* An agent is taken to have both until this says otherwise. */
 void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool multi_role,
 				      bool hierarchical_role);
+/* Of its fault domain; NULL = none. */
+void allocator_set_agent_region(struct allocator *a, const char *id, const char *region);
 /* The agent's attributes changed: what frameworks refused before says nothing now. */
 void allocator_forget_filters(struct allocator *a, const char *agent);
 

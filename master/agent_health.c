@@ -134,6 +134,24 @@ void master_reregister_expired(struct master *m, struct agent *a)
 			     "agent did not reregister within %s after disconnecting", timeout));
 }
 
+/* So many are missing that it is rather the master's network that is broken. */
+static bool too_many_missing(struct master *m, const char *timeout)
+{
+	size_t missing = m->recovered_agents;
+	double share = m->loaded_agents ? 100.0 * (double)missing / (double)m->loaded_agents : 0;
+
+	if (share <= m->options.recovery_removal_limit)
+		return false;
+	master_emit(m, MASTER_EXIT)->exit.text = arena_printf(
+		&m->out->arena,
+		"Post-recovery agent removal limit exceeded! After %s there were %zu (%g%%) agents "
+		"recovered from the registry that did not reregister. The configured removal limit "
+		"is %g%% (--recovery_agent_removal_limit). Please investigate or increase this "
+		"limit to proceed further",
+		timeout, missing, share, m->options.recovery_removal_limit);
+	return true;
+}
+
 void master_recovery_expired(struct master *m)
 {
 	char timeout[DURATION_TEXT];
@@ -141,6 +159,8 @@ void master_recovery_expired(struct master *m)
 	const char *cause;
 
 	duration_format(m->options.agent_reregister_timeout, timeout);
+	if (too_many_missing(m, timeout))
+		return;
 	cause = arena_printf(&m->out->arena, "did not reregister within %s after master failover",
 			     timeout);
 	HASH_ITER (hh, m->agents, a, next) {

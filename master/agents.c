@@ -126,6 +126,7 @@ static void learn_capabilities(struct agent *a, const struct agent_facts *facts)
 {
 	free_capabilities(a);
 	a->resource_provider = a->reservation_refinement = a->task_resource_limits = false;
+	a->multi_role = a->hierarchical_role = false;
 	a->capabilities = xcalloc(facts->capability_count + 1, sizeof(*a->capabilities));
 	for (size_t i = 0; i < facts->capability_count; i++) {
 		const Mesos__AgentInfo__Capability *c = facts->capabilities[i];
@@ -139,6 +140,10 @@ static void learn_capabilities(struct agent *a, const struct agent_facts *facts)
 			a->reservation_refinement = true;
 		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__TASK_RESOURCE_LIMITS)
 			a->task_resource_limits = true;
+		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE)
+			a->multi_role = true;
+		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE)
+			a->hierarchical_role = true;
 	}
 }
 
@@ -240,6 +245,13 @@ static const char *agent_region(const struct agent *a)
 		       : NULL;
 }
 
+void master_tell_allocator_agent(struct master *m, struct agent *a)
+{
+	allocator_add_agent(m->allocator, a->id, &a->total, agent_region(a));
+	allocator_set_agent_region(m->allocator, a->id, agent_region(a));
+	allocator_set_agent_capabilities(m->allocator, a->id, a->multi_role, a->hierarchical_role);
+}
+
 void master_admit_agent(struct master *m, struct agent *a)
 {
 	a->state = AGENT_REGISTERED;
@@ -250,7 +262,7 @@ void master_admit_agent(struct master *m, struct agent *a)
 		a->registered_time = m->now;
 	HASH_ADD_KEYPTR(hh_pid, m->agents_by_pid, a->pid, strlen(a->pid), a);
 	master_emit(m, MASTER_LINK)->link.pid = master_text(m, a->pid);
-	allocator_add_agent(m->allocator, a->id, &a->total, agent_region(a));
+	master_tell_allocator_agent(m, a);
 	if (!a->active)
 		allocator_activate_agent(m->allocator, a->id, false);
 	master_restore_allocations(m, a);

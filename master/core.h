@@ -236,6 +236,7 @@ struct agent {
 	Mesos__AgentInfo__Capability **capabilities; /* heap copies */
 	size_t capability_count;
 	bool resource_provider, reservation_refinement, task_resource_limits;
+	bool multi_role, hierarchical_role;
 	uint8_t *resource_version; /* resource_version_uuid, NULL if it sent none */
 	size_t resource_version_len;
 	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
@@ -304,6 +305,7 @@ struct master {
 	struct agent *agents;	      /* RECOVERED and REGISTERED, by id */
 	struct agent *agents_by_pid;  /* REGISTERED, by pid */
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
+	size_t loaded_agents;	      /* how many the store had at the start */
 	struct offer *offers;	      /* by id */
 	struct departed *unreachable; /* by agent id, oldest first */
 	struct departed *gone;	      /* by agent id, oldest first */

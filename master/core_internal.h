@@ -249,6 +249,8 @@ struct agent_facts {
 };
 void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInfo *info,
 			const struct agent_facts *facts);
+/* Total, region and capabilities, of an agent that the allocator knows or not. */
+void master_tell_allocator_agent(struct master *m, struct agent *a);
 /* RECOVERED or new becomes REGISTERED: pid index, link, allocator, pings. */
 void master_admit_agent(struct master *m, struct agent *a);
 /* Accounts what tasks and executors of the agent hold to the allocator. */

@@ -333,6 +333,10 @@ static void handle(struct master *m, const struct master_event *event)
 	}
 }
 
+/* Clients name resources and roles as they like, so their metadata is let go of now and
+ * then: between steps nobody has bare pointers to it. */
+#define UNUSED_SHAPES_MAX 1024
+
 void master_step(struct master *m, int64_t now, const struct master_event *event,
 		 struct master_actions *out)
 {
@@ -343,4 +347,6 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 		master_allocate(m, false);
 	warm_flush(m);
 	m->out = NULL;
+	if (resource_shapes_unused(m->shapes) > UNUSED_SHAPES_MAX)
+		resource_shapes_collect(m->shapes);
 }

@@ -52,6 +52,7 @@ struct master_options {
 	int64_t registry_max_agent_age;	  /* ns; 0 = 2 weeks; of unreachable and gone agents */
 	int registry_max_agent_count;	  /* 0 = 102400; of each of both */
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */
+	double recovery_removal_limit;	  /* percent of the agents that a restart may lose */
 	Mesos__DomainInfo *domain;	  /* or NULL; not owned */
 };
 

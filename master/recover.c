@@ -357,6 +357,7 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 			restore(m, &m->loaded->items[i]);
 		recover_free(m);
 	}
+	m->loaded_agents = m->recovered_agents;
 	registry_put(m, &batch, "master", m->info);
 	registry_write(m, &batch, NULL, elected);
 	registry_prune(m);

@@ -383,13 +383,27 @@ static void move_agent(struct rejoin *r, const char *pid)
 	master_emit(r->m, MASTER_LINK)->link.pid = master_text(r->m, a->pid);
 }
 
+static bool same_attributes(const Mesos__AgentInfo *a, const Mesos__AgentInfo *b)
+{
+	if (a->n_attributes != b->n_attributes)
+		return false;
+	for (size_t i = 0; i < a->n_attributes; i++) {
+		if (!proto_equal(a->attributes[i], b->attributes[i]))
+			return false;
+	}
+	return true;
+}
+
 static void rejoin_registered(struct rejoin *r, const char *pid)
 {
 	struct agent *a = r->a;
+	bool other_attributes = !same_attributes(a->info, r->message->agent);
 
 	move_agent(r, pid);
 	learn(r, NULL);
-	allocator_update_agent(r->m->allocator, a->id, &a->total);
+	master_tell_allocator_agent(r->m, a);
+	if (other_attributes)
+		allocator_forget_filters(r->m->allocator, a->id);
 	a->reregistered_time = r->m->now;
 	take_in_frameworks(r);
 	take_in_executors(r);

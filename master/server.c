@@ -403,6 +403,8 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
 		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,
 		.agent_removals_per_second = f->agent_removals_per_second,
+		/* "90%", as its check has seen. */
+		.recovery_removal_limit = strtod(f->recovery_agent_removal_limit, NULL),
 		.registry_gc_interval = f->registry_gc_interval,
 		.registry_max_agent_age = f->registry_max_agent_age,
 		.registry_max_agent_count = (int)f->registry_max_agent_count,

@@ -29,6 +29,7 @@ struct driver *driver_prepare(void)
 		.agent_ping_timeout = 15 * SECOND,
 		.max_agent_ping_timeouts = 5,
 		.agent_reregister_timeout = 10 * MINUTE,
+		.recovery_removal_limit = 100,
 		.allocation_interval = SECOND,
 		.filter_gpu_resources = true,
 		.root_submissions = true,
