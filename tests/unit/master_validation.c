@@ -333,14 +333,6 @@ static const struct {
 	       "{\"name\":\"t\"," TASK ",\"container\":{\"type\":\"DOCKER\",\"docker\":{\"image\":"
 	       "\"i\"}}}"),
 	 "Task 't' is invalid: Docker ContainerInfo is not supported on the task"},
-	{GROUP(GROUP_EXECUTOR, GROUP_TASK
-	       ",{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_id\":{\"value\":"
-	       "\"M-S0\"},\"resources\":[" CPUS(
-		       1) "]," TRUE_COMMAND
-			  ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{\"share_cgroups\":"
-			  "false}}}"),
-	 "If set, the value of 'share_cgroups' must be the same for all tasks in each task group "
-	 "and under a single executor"},
 };
 
 Test(master_validation, groups_are_refused_as_a_whole)
