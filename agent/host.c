@@ -222,6 +222,8 @@ int host_domain(struct arena *arena, const char *text, Mesos__DomainInfo **domai
 			json_to_proto(&mesos__domain_info__descriptor, json, SPELL_V1, arena, err);
 		rv = *domain ? 0 : ERR_INVALID;
 	}
+	if (rv == 0 && !(*domain)->fault_domain)
+		rv = err_set(err, ERR_INVALID, "`domain` must define `fault_domain`");
 	if (rv < 0)
 		return err_wrap(err, rv, "Invalid value for --domain");
 	return 0;

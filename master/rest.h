@@ -18,6 +18,7 @@ void rest_state(void *shell, struct http_request *request);
 void rest_state_summary(void *shell, struct http_request *request);
 void rest_slaves(void *shell, struct http_request *request);
 void rest_frameworks(void *shell, struct http_request *request);
+void rest_roles(void *shell, struct http_request *request);
 void rest_tasks(void *shell, struct http_request *request);
 void rest_flags(void *shell, struct http_request *request);
 void rest_health(void *shell, struct http_request *request);

@@ -10,6 +10,7 @@ const struct route shell_routes[] = {
 	{"/master/state-summary", rest_state_summary},
 	{"/master/slaves", rest_slaves},
 	{"/master/frameworks", rest_frameworks},
+	{"/master/roles", rest_roles},
 	{"/master/tasks", rest_tasks},
 	{"/master/flags", rest_flags},
 	{"/master/health", rest_health},
