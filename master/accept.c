@@ -297,6 +297,18 @@ struct repeated_resources {
 	Mesos__Resource **list;
 };
 
+/* Mesos' texts are not quite alike; clients may match them. */
+static int say_missing(const struct shape *shape, struct err *err)
+{
+	bool grow = shape->type == OPERATION(GROW_VOLUME);
+	bool volume = grow || shape->type == OPERATION(SHRINK_VOLUME);
+
+	return err_set(err, ERR_INVALID,
+		       "%s %s%s operation must have the Offer.Operation.%s field set%s",
+		       shape->type == OPERATION(UNRESERVE) ? "An" : "A", shape->name,
+		       grow ? "" : " offer", shape->field, volume ? "" : ".");
+}
+
 static int check_structure(const Mesos__Offer__Operation *operation, const struct shape *shape,
 			   struct err *err)
 {
@@ -306,9 +318,7 @@ static int check_structure(const Mesos__Offer__Operation *operation, const struc
 	int rv = 0;
 
 	if (!body)
-		return err_set(err, ERR_INVALID,
-			       "A %s offer operation must have the Offer.Operation.%s field set.",
-			       shape->name, shape->field);
+		return say_missing(shape, err);
 	count = operation_tasks(operation, &tasks);
 	if (shape->type == OPERATION(LAUNCH_GROUP))
 		rv = check_list(operation->launch_group->executor->resources,
@@ -452,8 +462,8 @@ static void launch(struct master *m, struct accepting *accepting,
 
 /* ---- LAUNCH_GROUP -------------------------------------------------------------------------- */
 
-/* Groups are checked as Mesos checks them; a good one is refused, too, since no
- * executor of mesita runs several containers. */
+/* Groups are checked as Mesos checks them (a health check must tell its type); a good one is
+ * refused, too, since no executor of mesita runs several containers. */
 static void refuse_group(struct master *m, struct accepting *accepting,
 			 const Mesos__Offer__Operation__LaunchGroup *group)
 {
@@ -465,7 +475,6 @@ static void refuse_group(struct master *m, struct accepting *accepting,
 		Mesos__TaskInfo *task = group->task_group->tasks[i];
 
 		normalise_task(m, accepting, task);
-		normalise_health_check(task->health_check);
 		if (!task->executor)
 			task->executor = STEP_COPY(m, group->executor);
 	}
