@@ -142,9 +142,9 @@ void agent_drop_undelivered(struct agent *agent, struct executor *executor, size
 	list_for_each (task, next, &executor->tasks[TASK_LAUNCHED], link) {
 		const char *id = task->record->task_id->value;
 
-		if (task->record->state != MESOS__TASK_STATE__TASK_STAGING)
-			continue;
-		if (lists_task(id, known_count, known)) {
+		/* It has the task: listed, or heard of by an update it just repeated. */
+		if (task->record->state != MESOS__TASK_STATE__TASK_STAGING ||
+		    lists_task(id, known_count, known)) {
 			executor->sent_task = true;
 			continue;
 		}
@@ -187,6 +187,7 @@ static void subscribe(struct agent *agent, struct executor *executor,
 		if (status->has_uuid && status->uuid.len == UUID_BYTES &&
 		    status->state != MESOS__TASK_STATE__TASK_STAGING)
 			take_update(agent, executor, status);
+		executor->sent_task = true;
 	}
 	agent_drop_undelivered(agent, executor, call->n_unacknowledged_tasks,
 			       call->unacknowledged_tasks);

@@ -91,6 +91,7 @@ void agent_handle_reregister_executor(struct agent *agent, const char *from,
 	agent_executor_arrived(agent, executor);
 	for (size_t i = 0; i < message->n_updates; i++)
 		take_update(agent, executor, message->updates[i]);
+	executor->sent_task |= message->n_updates > 0;
 	agent_drop_undelivered(agent, executor, message->n_tasks, message->tasks);
 	if (agent_executor_idle(executor))
 		agent_executor_shutdown(agent, executor);

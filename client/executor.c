@@ -13,6 +13,7 @@
 
 #define EXECUTOR_PATH "/slave(1)/api/v1/executor"
 #define RETRY_MS 1000		/* of a first subscription, as Mesos' built-in executors */
+#define AGAIN_MS 50		/* a restarted agent waits for us: the first tries are quick */
 #define FIRST_WAIT (1 * MINUTE) /* an agent that never answers is gone */
 
 struct pending_update {
@@ -38,6 +39,7 @@ struct executor_driver {
 	bool checkpoint;
 	int64_t recovery_timeout; /* ns */
 	int64_t backoff_max;	  /* ns */
+	int64_t backoff;	  /* ns; bound of the next wait for an agent that was lost */
 	struct http_client *stream;
 	struct http_client *calls;
 	uv_timer_t retry;   /* of the subscription; while subscribed: of updates */
@@ -238,9 +240,14 @@ static void ended_cb(void *context, const char *why)
 			return;
 		}
 		wait_at_most(d, d->recovery_timeout);
+		d->backoff = AGAIN_MS * MILLISECOND;
 	}
-	if (d->ever_subscribed)
-		pause = (int64_t)((double)d->backoff_max * rng_unit(d->rng));
+	if (d->ever_subscribed) {
+		if (d->backoff > d->backoff_max)
+			d->backoff = d->backoff_max;
+		pause = (int64_t)((double)d->backoff * rng_unit(d->rng));
+		d->backoff *= 2;
+	}
 	uv_timer_start(&d->retry, retry_cb, (uint64_t)(pause / MILLISECOND), 0);
 }
 

@@ -237,7 +237,12 @@ class TestCase(unittest.TestCase):
 
     def _failed(self):
         outcome = getattr(self, "_outcome", None)
-        return outcome is not None and not outcome.success
+        if outcome is None:
+            return False
+        # While a cleanup runs, `success` is about that alone.
+        result = outcome.result
+        return not outcome.success or any(
+            test is self for test, _ in result.errors + result.failures)
 
     def _clean(self):
         failed = self._failed()

@@ -62,6 +62,30 @@ Test(agent_recovery, executor_comes_back_and_its_update_goes_again)
 	rig_expect(&rig, "");
 }
 
+/* The agent died before it heard of any update: the store only knows TASK_STAGING. */
+Test(agent_recovery, command_task_that_the_agent_saw_no_update_of_goes_on)
+{
+	Mesos__Executor__Call *call = rig_call(&rig, "t", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+	Mesos__Executor__Call__Update *update = rig_new(
+		&rig, Mesos__Executor__Call__Update, mesos__executor__call__update__descriptor);
+
+	rig_run(&rig, "t", NULL, 1);
+	rig_container_started(&rig, "t", 42);
+	rig_subscribe(&rig, "t", 1);
+	cr_assert(strstr(rig_take(&rig), "event 1 LAUNCH t"));
+	restart();
+	rig_take(&rig);
+	call->subscribe = rig_new(&rig, Mesos__Executor__Call__Subscribe,
+				  mesos__executor__call__subscribe__descriptor);
+	update->status = rig_status(&rig, "t", STATE(RUNNING), 1);
+	proto_push(&rig.arena, call->subscribe->n_unacknowledged_updates,
+		   call->subscribe->unacknowledged_updates, update);
+	proto_push(&rig.arena, call->subscribe->n_unacknowledged_tasks,
+		   call->subscribe->unacknowledged_tasks, rig_task(&rig, "t", NULL));
+	rig_executor_call(&rig, call, 2);
+	rig_expect(&rig, "event 2 SUBSCRIBED\nreply 200\nevent 2 ACKNOWLEDGED t u1\n");
+}
+
 Test(agent_recovery, updates_wait_for_registration_only)
 {
 	Mesos__Executor__Call *call = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__UPDATE);
