@@ -130,7 +130,7 @@ static int open_wanted(const struct agent_shell *shell, struct http_request *req
 		fd = -1;
 	}
 	if (fd < 0) {
-		http_reply_text(request, 404, NULL);
+		http_reply_text(request, 404, "");
 		return -1;
 	}
 	return fd;
@@ -245,6 +245,24 @@ static const char **list_names(struct arena *arena, DIR *dir, size_t *count)
 	return names;
 }
 
+/* What an entry is: of a link that stays in the sandbox, what it leads to, so that
+ * browsers can go on to it. */
+static bool stat_entry(const struct agent_shell *shell, int dir, const char *name, const char *path,
+		       struct stat *info)
+{
+	int fd = -1;
+
+	if (fstatat(dir, name, info, AT_SYMLINK_NOFOLLOW))
+		return false;
+	if (S_ISLNK(info->st_mode))
+		fd = open_path(shell, path);
+	if (fd >= 0) {
+		fstat(fd, info);
+		close(fd);
+	}
+	return true;
+}
+
 void agent_files_browse(void *context, struct http_request *request)
 {
 	struct names names = {0};
@@ -265,12 +283,13 @@ void agent_files_browse(void *context, struct http_request *request)
 		len--;
 	jw_init(&w, &body);
 	jw_begin_array(&w);
-	for (size_t i = 0; i < count; i++)
-		if (!fstatat(fd, entries[i], &info, AT_SYMLINK_NOFOLLOW))
-			write_entry(&w,
-				    arena_printf(&request->arena, "%.*s/%s", (int)len, path,
-						 entries[i]),
-				    &info, &names);
+	for (size_t i = 0; i < count; i++) {
+		const char *full =
+			arena_printf(&request->arena, "%.*s/%s", (int)len, path, entries[i]);
+
+		if (stat_entry(context, fd, entries[i], full, &info))
+			write_entry(&w, full, &info, &names);
+	}
 	jw_end_array(&w);
 	if (dir)
 		closedir(dir);
@@ -396,20 +415,18 @@ static const char *media_of(const char *name)
 		{".css", "text/css"},
 		{".csv", "text/csv"},
 		{".gif", "image/gif"},
-		{".gz", "application/gzip"},
 		{".htm", "text/html"},
 		{".html", "text/html"},
 		{".jpeg", "image/jpeg"},
 		{".jpg", "image/jpeg"},
-		{".js", "application/javascript"},
+		{".js", "application/x-javascript"},
 		{".json", "application/json"},
-		{".log", "text/plain"},
 		{".pdf", "application/pdf"},
 		{".png", "image/png"},
 		{".svg", "image/svg+xml"},
 		{".tar", "application/x-tar"},
 		{".txt", "text/plain"},
-		{".xml", "application/xml"},
+		{".xml", "text/xml"},
 		{".zip", "application/zip"},
 	};
 	const char *dot = strrchr(name, '.');

@@ -28,8 +28,8 @@ char *agent_run_path(const struct agent *agent, const char *framework_id, const 
 		       agent_id(agent), framework_id, executor_id, container);
 }
 
-/* "a/b" matches the words of a pattern, "*" any one component. Returns what follows, or
- * NULL. */
+/* "a/b" matches the words of a pattern, "*" any one name. Returns what follows, which may
+ * lead anywhere, or NULL. */
 static const char *match(const char *path, const char *const *words)
 {
 	for (; *words; words++) {
@@ -38,7 +38,7 @@ static const char *match(const char *path, const char *const *words)
 		while (*path == '/')
 			path++;
 		len = strcspn(path, "/");
-		if (len == 0)
+		if (len == 0 || (len <= 2 && strspn(path, ".") == len))
 			return NULL;
 		if (strcmp(*words, "*") != 0 &&
 		    (strlen(*words) != len || memcmp(*words, path, len) != 0))
@@ -46,18 +46,6 @@ static const char *match(const char *path, const char *const *words)
 		path += len;
 	}
 	return path;
-}
-
-static bool climbs(const char *path)
-{
-	while (*path) {
-		size_t len = strcspn(path, "/");
-
-		if (len == 2 && memcmp(path, "..", 2) == 0)
-			return true;
-		path += len + (path[len] == '/');
-	}
-	return false;
 }
 
 bool agent_resolve_path(const struct agent *agent, const char *path, char **real)
@@ -69,8 +57,6 @@ bool agent_resolve_path(const struct agent *agent, const char *path, char **real
 	const char *work_dir = agent->options.work_dir;
 	size_t len = strlen(work_dir);
 
-	if (climbs(path))
-		return false;
 	if (match(path, virtual)) {
 		while (*path == '/')
 			path++;

@@ -18,7 +18,7 @@ static void write_build(const struct agent_shell *shell, struct json_writer *w)
 		stat(shell->program, &info) ? (time_t)(shell->start_time / SECOND) : info.st_mtime;
 
 	gmtime_r(&when, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	jw_kv_string(w, "build_date", text);
 	jw_kv_double(w, "build_time", (double)when);
 	jw_kv_string(w, "build_user", "mesita");

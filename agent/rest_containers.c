@@ -20,7 +20,6 @@ struct usage {
 	double user;
 	double system;
 	uint64_t rss;
-	size_t processes;
 };
 
 static void measure(struct process_list *all, pid_t pid, struct usage *usage)
@@ -37,7 +36,6 @@ static void measure(struct process_list *all, pid_t pid, struct usage *usage)
 		usage->user += (double)p->user_ticks / tick;
 		usage->system += (double)p->system_ticks / tick;
 		usage->rss += p->rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-		usage->processes++;
 	}
 }
 
@@ -50,19 +48,19 @@ static void write_statistics(struct json_writer *w, const struct json *executor,
 	jw_key(w, "statistics");
 	jw_begin_object(w);
 	if (cpus)
-		jw_kv_double(w, "cpus_limit", json_number(cpus));
+		jw_kv_double(w, "cpus_soft_limit", json_number(cpus));
 	jw_kv_double(w, "cpus_system_time_secs", usage->system);
 	jw_kv_double(w, "cpus_user_time_secs", usage->user);
 	if (mem)
 		jw_kv_int(w, "mem_limit_bytes", (int64_t)(json_number(mem) * MB));
 	jw_kv_int(w, "mem_rss_bytes", (int64_t)usage->rss);
-	jw_kv_int(w, "processes", (int64_t)usage->processes);
+	if (mem)
+		jw_kv_int(w, "mem_soft_limit_bytes", (int64_t)(json_number(mem) * MB));
 	jw_kv_double(w, "timestamp", clock_seconds(clock_now()));
 	jw_end_object(w);
 }
 
-static void write_status(struct json_writer *w, const struct agent_shell *shell,
-			 const char *container, pid_t pid)
+static void write_status(struct json_writer *w, const char *container, pid_t pid)
 {
 	jw_key(w, "status");
 	jw_begin_object(w);
@@ -71,17 +69,6 @@ static void write_status(struct json_writer *w, const struct agent_shell *shell,
 	jw_kv_string(w, "value", container);
 	jw_end_object(w);
 	jw_kv_int(w, "executor_pid", pid);
-	jw_key(w, "network_infos");
-	jw_begin_array(w);
-	jw_begin_object(w);
-	jw_key(w, "ip_addresses");
-	jw_begin_array(w);
-	jw_begin_object(w);
-	jw_kv_string(w, "ip_address", shell->ip);
-	jw_end_object(w);
-	jw_end_array(w);
-	jw_end_object(w);
-	jw_end_array(w);
 	jw_end_object(w);
 }
 
@@ -126,7 +113,7 @@ static void write_executors(const struct agent_shell *shell, const struct json *
 			jw_kv_string(w, "source", json_get_string(executor, "source"));
 			write_statistics(w, executor, &usage);
 			if (full)
-				write_status(w, shell, container, pid);
+				write_status(w, container, pid);
 			jw_end_object(w);
 		}
 	}

@@ -84,7 +84,7 @@ static void add_container_status(struct agent *agent, const struct executor *exe
 		container->container_id->value =
 			arena_strdup(&agent->out->arena, executor->container);
 	}
-	if (!container->has_executor_pid && executor->process_id > 0 &&
+	if (executor->process_id > 0 &&
 	    strcmp(container->container_id->value, executor->container) == 0) {
 		container->has_executor_pid = 1;
 		container->executor_pid = (uint32_t)executor->process_id;

@@ -1,6 +1,7 @@
 """The read-only endpoints: names of keys as Mesos has them, and files of sandboxes."""
 
 import json
+import os
 from urllib.parse import quote
 
 import harness
@@ -29,6 +30,8 @@ OFFER = "id framework_id allocation_info slave_id resources"
 EXECUTOR = "executor_id name framework_id command resources slave_id"
 EXECUTOR_OPTIONAL = "role labels type"
 FILE = "path nlink size mtime mode uid gid"
+STATISTICS = """timestamp cpus_user_time_secs cpus_system_time_secs cpus_soft_limit
+    mem_limit_bytes mem_soft_limit_bytes mem_rss_bytes"""
 METRICS = """master/elected master/uptime_secs master/slaves_active master/slaves_connected
     master/frameworks_active master/frameworks_connected master/tasks_running
     master/tasks_finished master/tasks_failed master/tasks_lost master/cpus_total
@@ -90,6 +93,22 @@ class Shapes(harness.TestCase):
         missing = set(METRICS.split()) - set(self.master.json("/metrics/snapshot"))
         self.assertEqual(missing, set())
 
+    def test_containers_of_the_agent(self):
+        scheduler = self.subscribe()
+        task_id = scheduler.run("sleep 1000")
+        scheduler.wait_state(task_id, "TASK_RUNNING")
+        names = "framework_id executor_id executor_name source statistics"
+        entry, = self.agent.json("/containers")
+        self.keys(entry, names + " container_id status")
+        self.keys(entry["status"], "container_id executor_pid")
+        statistics, = self.agent.json("/monitor/statistics")
+        self.keys(statistics, names)
+        for shown in (entry, statistics):
+            self.keys(shown["statistics"], STATISTICS)
+            self.assertEqual(shown["executor_id"], task_id)
+            self.assertEqual(shown["statistics"]["cpus_soft_limit"], 0.2)
+            self.assertEqual(shown["statistics"]["mem_limit_bytes"], 64 * 2 ** 20)
+
     def test_names_of_old(self):
         for path in ("/state.json", "/master/state.json", "/slaves.json", "/tasks.json"):
             self.assertEqual(get(self.master.address, path)[0], 200, path)
@@ -125,6 +144,18 @@ class Files(harness.TestCase):
             self.assertEqual(set(found[0]), set(FILE.split()))
             self.assertEqual((found[0]["size"], found[0]["mode"][:4]), (10, "-rw-"))
             self.assertEqual(found[3]["mode"][0], "d")
+
+    def test_links(self):
+        for name, target in (("away", "/etc"), ("down", "sub"), ("nowhere", "none")):
+            os.symlink(target, os.path.join(self.sandbox, name))
+        found = self.agent.json("/files/browse?path=" + quote(self.sandbox))
+        modes = {os.path.basename(entry["path"]): entry["mode"][0] for entry in found}
+        self.assertEqual((modes["away"], modes["down"], modes["nowhere"]), ("l", "d", "l"))
+        for path, status in (("away", 400), ("away/passwd", 400), ("down", 200),
+                             ("nowhere", 404), ("sub/../down", 200), ("..", 400)):
+            answer = get(self.agent.address,
+                         "/files/browse?path=" + quote("%s/%s" % (self.sandbox, path)))
+            self.assertEqual(answer[0], status, path)
 
     def test_read(self):
         for root in self.names():

@@ -457,7 +457,10 @@ Test(agent_tasks, paths_of_sandboxes_only)
 	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/c",
 			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/c"));
 	cr_assert(resolves("/frameworks/F/executors/e/runs", NULL));
-	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/../../../../../x", NULL));
+	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/a/../b",
+			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/latest/a/../b"));
+	cr_assert(resolves("/frameworks/F/executors/e/../runs/latest/b", NULL));
+	cr_assert(resolves("/frameworks/F/executors/e/runs/./b", NULL));
 	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/../../../..", NULL));
 	cr_assert(resolves("/w/meta", NULL));
 	cr_assert(resolves("/etc/passwd", NULL));

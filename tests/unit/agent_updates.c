@@ -181,6 +181,26 @@ Test(agent_updates, statuses_are_completed)
 		"10.0.0.2");
 }
 
+Test(agent_updates, the_agent_knows_better_which_process_its_container_has)
+{
+	Mesos__Executor__Call *call;
+	Mesos__TaskStatus *status;
+
+	rig_running(&rig, "t", "e", 1);
+	rig.watch = keep_status;
+	status = rig_status(&rig, "t", STATE(RUNNING), 1);
+	status->container_status =
+		rig_new(&rig, Mesos__ContainerStatus, mesos__container_status__descriptor);
+	status->container_status->has_executor_pid = 1;
+	status->container_status->executor_pid = 1;
+	call = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__UPDATE);
+	call->update = rig_new(&rig, Mesos__Executor__Call__Update,
+			       mesos__executor__call__update__descriptor);
+	call->update->status = status;
+	rig_executor_call(&rig, call, 0);
+	cr_assert_eq(last_status->container_status->executor_pid, 42);
+}
+
 Test(agent_updates, made_here_they_have_a_uuid_and_the_agent_as_source)
 {
 	rig_run(&rig, "q", "e", 1);
