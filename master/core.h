@@ -84,6 +84,7 @@
 	  "master/valid_operation_status_update_acknowledgements")                                 \
 	X(invalid_operation_status_update_acknowledgements,                                        \
 	  "master/invalid_operation_status_update_acknowledgements")                               \
+	X(allocation_runs, "allocator/mesos/allocation_runs")                                      \
 	X(recovery_slave_removals, "master/recovery_slave_removals")                               \
 	X(slave_registrations, "master/slave_registrations")                                       \
 	X(slave_reregistrations, "master/slave_reregistrations")                                   \

@@ -88,6 +88,7 @@ void master_allocate(struct master *m, bool all)
 	struct framework **told;
 	size_t count = 0;
 
+	m->counters.allocation_runs++;
 	allocator_cycle(m->allocator, m->now, all, &grants);
 	if (grants.count) {
 		keep_ids(m, &grants);

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "master/core.h"
 #include "master/shell.h"
 #include "proto/names.h"
 
@@ -59,8 +60,16 @@ static void answer_waiting(struct shell *shell, uint64_t number, int status, con
 	free(waiting);
 }
 
+static double ms_since(int64_t then)
+{
+	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
+}
+
 static void write_store(struct shell *shell, const struct master_action *action)
 {
+	if (shell->write_count < SHELL_WRITES_TIMED)
+		shell->writes[shell->write_count++] =
+			(struct shell_write){action->store.ticket, (int64_t)uv_hrtime()};
 	shell->stores = store_write(shell->store, action->store.class, action->store.ops,
 				    action->store.count);
 	if (shell->stores != action->store.ticket) {
@@ -131,8 +140,14 @@ static void carry_all_out(struct shell *shell)
 void shell_step_opening(struct shell *shell, const struct master_event *event,
 			void (*open)(void *context), void *context)
 {
+	uint64_t runs = shell->core->counters.allocation_runs;
+	int64_t begin = (int64_t)uv_hrtime();
+
 	master_actions_clear(&shell->actions);
 	master_step(shell->core, clock_now(), event, &shell->actions);
+	/* A step that allocates does little else. */
+	if (shell->core->counters.allocation_runs != runs)
+		timing_add(&shell->allocation_timing, (int64_t)uv_hrtime(), ms_since(begin));
 	if (open)
 		open(context);
 	carry_all_out(shell);
@@ -173,6 +188,17 @@ static void store_notify(void *context)
 	uv_async_send(&shell->stored);
 }
 
+static void time_writes(struct shell *shell, uint64_t durable)
+{
+	size_t done = 0;
+
+	for (; done < shell->write_count && shell->writes[done].ticket <= durable; done++)
+		timing_add(&shell->store_timing, (int64_t)uv_hrtime(),
+			   ms_since(shell->writes[done].since));
+	shell->write_count -= done;
+	memmove(shell->writes, shell->writes + done, shell->write_count * sizeof(*shell->writes));
+}
+
 static void stored_cb(uv_async_t *async)
 {
 	struct shell *shell = async->data;
@@ -185,6 +211,7 @@ static void stored_cb(uv_async_t *async)
 		return;
 	}
 	event.stored.ticket = store_durable(shell->store);
+	time_writes(shell, event.stored.ticket);
 	shell_step(shell, &event);
 }
 
@@ -208,12 +235,16 @@ static int open_store(struct shell *shell, struct err *err)
 		.context = shell,
 	};
 	char *path = in_memory ? NULL : xprintf("%s/registry", shell->flags->work_dir);
+	int64_t begin = (int64_t)uv_hrtime();
 	int rv;
 
 	options.path = path;
 	rv = store_open(&options, &shell->store, err);
 	free(path);
-	return rv < 0 ? rv : store_load(shell->store, "", load_pair, shell, err);
+	if (rv == 0)
+		rv = store_load(shell->store, "", load_pair, shell, err);
+	shell->fetch_ms = ms_since(begin);
+	return rv;
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -539,7 +570,12 @@ static void set_log_level(const struct master_flags *flags)
 int master_main(int argc, char **argv)
 {
 	struct master_flags flags;
-	struct shell shell = {.flags = &flags, .start_time = clock_now()};
+	struct shell shell = {
+		.flags = &flags,
+		.start_time = clock_now(),
+		.store_timing.window = DAY,
+		.allocation_timing.window = HOUR,
+	};
 	struct err err = {{0}};
 	int rv = master_flags_parse(&flags, argc, argv, &err);
 

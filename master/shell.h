@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "master/flags.h"
 #include "master/master.h"
+#include "master/timing.h"
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
@@ -26,6 +27,9 @@ struct shell_waiting {
 	UT_hash_handle hh;
 };
 
+/* Batches on their way to the disk whose time is taken; there are seldom more. */
+#define SHELL_WRITES_TIMED 64
+
 struct shell {
 	struct master_flags *flags;
 	struct rng rng;
@@ -38,6 +42,14 @@ struct shell {
 	struct master_actions actions; /* of the step under way */
 	struct store *store;	       /* NULL until opened */
 	uint64_t stores;	       /* number of the last batch handed to the store */
+	struct shell_write {
+		uint64_t ticket;
+		int64_t since; /* uv_hrtime */
+	} writes[SHELL_WRITES_TIMED]; /* not durable yet, oldest first */
+	size_t write_count;
+	double fetch_ms; /* what reading the store took */
+	struct timing store_timing;
+	struct timing allocation_timing;
 	struct http_server *http;
 	struct messenger *messenger;
 	struct router router;
