@@ -428,6 +428,7 @@ static void launch_task(struct master *m, struct accepting *accepting, Mesos__Ta
 
 	if (task->executor)
 		e = agent_find_executor(accepting->a, f->id, task->executor->executor_id->value);
+	master_hurry_acknowledgement(m, f->id, task->task_id->value);
 	send_task(m, f, accepting->a, task, !e);
 	if (task->executor && !e) {
 		e = master_add_executor(m, f, accepting->a, task->executor);

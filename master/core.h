@@ -324,6 +324,7 @@ struct master {
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes;     /* NUL-ended keys, one after the other */
 	struct list dirty_completed; /* struct completed_task.dirty */
+	struct list held_acks;	     /* of terminal updates, by ticket (updates.c) */
 
 	struct master_counters counters;
 	struct reason_counter *reasons;

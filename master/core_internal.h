@@ -209,6 +209,12 @@ void master_status_update(struct master *m, const char *from,
 			  const Mesos__Internal__StatusUpdateMessage *message);
 void master_acknowledge(struct master *m, struct framework *f,
 			const Mesos__Scheduler__Call__Acknowledge *acknowledge);
+/* Acknowledgements held in this step wait for this ticket. */
+void master_time_acknowledgements(struct master *m, uint64_t ticket);
+void master_send_acknowledgements(struct master *m, uint64_t stored);
+/* The task's id is used again: the agent must have heard before. */
+void master_hurry_acknowledgement(struct master *m, const char *framework_id, const char *task_id);
+void master_free_acknowledgements(struct master *m);
 void master_reconcile(struct master *m, struct framework *f,
 		      const Mesos__Scheduler__Call__Reconcile *reconcile);
 void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,

@@ -108,6 +108,7 @@ static void init_lists(struct master *m)
 	list_init(&m->dirty_agents);
 	list_init(&m->dirty_executors);
 	list_init(&m->dirty_completed);
+	list_init(&m->held_acks);
 	m->allocation.kind = TIMER_ALLOCATION;
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
@@ -228,6 +229,7 @@ void master_destroy(struct master *m)
 	timers_free(&m->timers); /* while their owners are there */
 	recover_free(m);
 	registry_free(m);
+	master_free_acknowledgements(m);
 	HASH_ITER (hh, m->offers, o, next)
 		master_take_offer(m, o);
 	free_agents(m);
@@ -322,6 +324,7 @@ static void handle(struct master *m, const struct master_event *event)
 		break;
 	case MASTER_STORED:
 		registry_stored(m, event->stored.ticket);
+		master_send_acknowledgements(m, event->stored.ticket);
 		break;
 	case MASTER_OPERATOR:
 		master_handle_operator(m, event);

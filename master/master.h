@@ -63,7 +63,8 @@ enum master_event_type {
 	MASTER_STREAM_CLOSED, /* the client of a subscription went away */
 	MASTER_MESSAGE,	      /* a libprocess message, decoded */
 	MASTER_EXITED,	      /* the link to a pid broke */
-	MASTER_STORED,	      /* every store action up to `ticket` is durable */
+	MASTER_STORED,	      /* every store action up to `ticket` is written; those of class
+				 STORE_REGISTRY are synced, too */
 	MASTER_OPERATOR,      /* an operator's change */
 	MASTER_TICK,	      /* time passed (master_next_timeout) */
 };

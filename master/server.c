@@ -72,6 +72,8 @@ static void write_store(struct shell *shell, const struct master_action *action)
 			(struct shell_write){action->store.ticket, (int64_t)uv_hrtime()};
 	shell->stores = store_write(shell->store, action->store.class, action->store.ops,
 				    action->store.count);
+	if (action->store.class == STORE_REGISTRY)
+		shell->synced_store = shell->stores;
 	if (shell->stores != action->store.ticket) {
 		log_error("the store's numbering and the core's differ: %llu, %llu",
 			  (unsigned long long)shell->stores,
@@ -204,14 +206,20 @@ static void stored_cb(uv_async_t *async)
 	struct shell *shell = async->data;
 	struct master_event event = {.type = MASTER_STORED};
 	const char *failure = store_failed(shell->store);
+	uint64_t durable, ticket;
 
 	if (failure) {
 		log_error("the registry cannot be written: %s", failure);
 		shell_stop(shell, 1);
 		return;
 	}
-	event.stored.ticket = store_durable(shell->store);
-	time_writes(shell, event.stored.ticket);
+	/* What need not be synced counts once it is written: it outlives us. */
+	durable = store_durable(shell->store);
+	ticket = durable >= shell->synced_store ? store_applied(shell->store) : durable;
+	if (ticket <= shell->stored_ticket)
+		return;
+	event.stored.ticket = shell->stored_ticket = ticket;
+	time_writes(shell, ticket);
 	shell_step(shell, &event);
 }
 

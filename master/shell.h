@@ -42,10 +42,12 @@ struct shell {
 	struct master_actions actions; /* of the step under way */
 	struct store *store;	       /* NULL until opened */
 	uint64_t stores;	       /* number of the last batch handed to the store */
+	uint64_t synced_store;	       /* of the last one that must be synced */
+	uint64_t stored_ticket;	       /* what the core was told last */
 	struct shell_write {
 		uint64_t ticket;
 		int64_t since; /* uv_hrtime */
-	} writes[SHELL_WRITES_TIMED]; /* not durable yet, oldest first */
+	} writes[SHELL_WRITES_TIMED]; /* not written yet, oldest first */
 	size_t write_count;
 	double fetch_ms; /* what reading the store took */
 	struct timing store_timing;

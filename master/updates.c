@@ -4,6 +4,10 @@
  * The agent repeats an update until it is acknowledged, so one that cannot be
  * forwarded now is not lost. What the master knows of the task follows the agent's
  * latest state; what reconciliation tells follows the update sent last.
+ *
+ * With the acknowledgement of a terminal update the agent forgets the task. It is held
+ * until the completed task is in our store: a master killed before that finds the task on
+ * the agent, one killed later in the store, and neither takes it for lost.
  */
 #include "master/core.h"
 
@@ -104,19 +108,106 @@ void master_status_update(struct master *m, const char *from,
 
 /* ---- acknowledgements ------------------------------------------------------------------ */
 
-static void forward_acknowledgement(struct master *m, struct framework *f, struct agent *a,
-				    const Mesos__Scheduler__Call__Acknowledge *call)
-{
-	Mesos__Internal__StatusUpdateAcknowledgementMessage *message =
-		STEP_NEW(m, Mesos__Internal__StatusUpdateAcknowledgementMessage,
-			 mesos__internal__status_update_acknowledgement_message__descriptor);
+struct held_ack {
+	struct list link;
+	uint64_t ticket; /* 0: of the store action that this step is to make */
+	char *agent_id, *framework_id, *task_id;
+	size_t len;
+	uint8_t uuid[];
+};
 
-	message->agent_id = master_agent_id(m, a->id);
-	message->framework_id = master_framework_id(m, f->id);
-	message->task_id = master_task_id(m, call->task_id->value);
-	message->uuid.data = arena_memdup(&m->out->arena, call->uuid.data, call->uuid.len);
-	message->uuid.len = call->uuid.len;
+static void forward_acknowledgement(struct master *m, const struct held_ack *ack)
+{
+	const struct agent *a = master_find_agent(m, ack->agent_id);
+	Mesos__Internal__StatusUpdateAcknowledgementMessage *message;
+
+	/* Not there any more: the update comes again, and with it another one of these. */
+	if (!a || a->state != AGENT_REGISTERED || !a->connected)
+		return;
+	message = STEP_NEW(m, Mesos__Internal__StatusUpdateAcknowledgementMessage,
+			   mesos__internal__status_update_acknowledgement_message__descriptor);
+	message->agent_id = master_agent_id(m, ack->agent_id);
+	message->framework_id = master_framework_id(m, ack->framework_id);
+	message->task_id = master_task_id(m, ack->task_id);
+	message->uuid.data = arena_memdup(&m->out->arena, ack->uuid, ack->len);
+	message->uuid.len = ack->len;
 	master_send_agent(m, a, message);
+}
+
+static void free_ack(struct held_ack *ack)
+{
+	list_remove(&ack->link);
+	free(ack->agent_id);
+	free(ack->framework_id);
+	free(ack->task_id);
+	free(ack);
+}
+
+static struct held_ack *make_ack(struct master *m, const struct framework *f,
+				 const Mesos__Scheduler__Call__Acknowledge *call)
+{
+	struct held_ack *ack = xcalloc(1, sizeof(*ack) + call->uuid.len);
+
+	ack->agent_id = xstrdup(call->agent_id->value);
+	ack->framework_id = xstrdup(f->id);
+	ack->task_id = xstrdup(call->task_id->value);
+	ack->len = call->uuid.len;
+	memcpy(ack->uuid, call->uuid.data, call->uuid.len);
+	list_append(&m->held_acks, &ack->link);
+	return ack;
+}
+
+static struct held_ack *find_ack(struct master *m, const char *framework_id, const char *task_id)
+{
+	struct held_ack *ack, *next;
+
+	list_for_each (ack, next, &m->held_acks, link) {
+		if (!strcmp(ack->task_id, task_id) && !strcmp(ack->framework_id, framework_id))
+			return ack;
+	}
+	return NULL;
+}
+
+void master_time_acknowledgements(struct master *m, uint64_t ticket)
+{
+	struct list *at;
+
+	for (at = m->held_acks.prev; at != &m->held_acks; at = at->prev) {
+		struct held_ack *ack = list_entry(at, struct held_ack, link);
+
+		if (ack->ticket)
+			break;
+		ack->ticket = ticket;
+	}
+}
+
+void master_send_acknowledgements(struct master *m, uint64_t stored)
+{
+	struct held_ack *ack;
+
+	while ((ack = list_first(&m->held_acks, struct held_ack, link)) && ack->ticket &&
+	       ack->ticket <= stored) {
+		forward_acknowledgement(m, ack);
+		free_ack(ack);
+	}
+}
+
+void master_hurry_acknowledgement(struct master *m, const char *framework_id, const char *task_id)
+{
+	struct held_ack *ack = find_ack(m, framework_id, task_id);
+
+	if (!ack)
+		return;
+	forward_acknowledgement(m, ack);
+	free_ack(ack);
+}
+
+void master_free_acknowledgements(struct master *m)
+{
+	struct held_ack *ack, *next;
+
+	list_for_each (ack, next, &m->held_acks, link)
+		free_ack(ack);
 }
 
 /* Whether this acknowledges the update that ended the task. */
@@ -134,6 +225,7 @@ void master_acknowledge(struct master *m, struct framework *f,
 {
 	struct agent *a = master_find_agent(m, call->agent_id->value);
 	struct task *t = framework_find_task(f, call->task_id->value);
+	struct held_ack *ack;
 
 	m->counters.messages_status_update_acknowledgement++;
 	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
@@ -153,8 +245,14 @@ void master_acknowledge(struct master *m, struct framework *f,
 		m->counters.invalid_status_update_acknowledgements++;
 		return;
 	}
-	if (t && ends_task(t, &call->uuid))
-		master_complete_task(m, t, true);
-	forward_acknowledgement(m, f, a, call);
 	m->counters.valid_status_update_acknowledgements++;
+	if (!t && find_ack(m, f->id, call->task_id->value))
+		return;
+	ack = make_ack(m, f, call);
+	if (t && ends_task(t, &call->uuid)) {
+		master_complete_task(m, t, true);
+		return;
+	}
+	forward_acknowledgement(m, ack);
+	free_ack(ack);
 }

@@ -241,5 +241,5 @@ void warm_flush(struct master *m)
 	flush_frameworks(&b);
 	flush_tasks(&b);
 	if (b.count)
-		master_emit_store(m, STORE_WARM, b.ops, b.count);
+		master_time_acknowledgements(m, master_emit_store(m, STORE_WARM, b.ops, b.count));
 }

@@ -90,7 +90,7 @@ static void store_op(struct driver *d, const struct store_op *op)
 static void take_store(struct driver *d, const struct master_action *a)
 {
 	cr_assert_eq(a->store.ticket, ++d->ticket);
-	for (size_t i = 0; i < a->store.count; i++)
+	for (size_t i = 0; i < a->store.count && !d->lose_store; i++)
 		store_op(d, &a->store.ops[i]);
 }
 
@@ -179,7 +179,7 @@ void driver_step(struct driver *d, const struct master_event *event)
 	reply.text = reply.text ? xstrdup(reply.text) : NULL;
 	reply.stream_id = NULL;
 	answer_pings(d);
-	for (; before != d->ticket && !d->hold_store; before = d->ticket) {
+	for (; before != d->ticket && !d->hold_store && !d->lose_store; before = d->ticket) {
 		uint64_t mark = d->ticket;
 
 		driver_store(d);
@@ -225,6 +225,7 @@ void driver_restart(struct driver *d, const char *id)
 	master_destroy(d->m);
 	d->options.id = id;
 	d->ticket = 0;
+	d->lose_store = false;
 	driver_start(d);
 }
 

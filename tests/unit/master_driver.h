@@ -34,6 +34,7 @@ struct driver {
 	uint64_t next_stream;
 	uint64_t ticket;		/* of the last store action */
 	bool hold_store;		/* registry writes wait for driver_store() */
+	bool lose_store;		/* nothing is written any more: kill -9 is near */
 	bool agent_silent;		/* agents do not answer pings */
 	char stream_ids[64][UUID_TEXT]; /* of subscriptions, by stream number */
 };

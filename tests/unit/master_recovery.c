@@ -173,6 +173,50 @@ Test(master_recovery, the_agent_corrects_what_is_remembered)
 	refute(d, " UPDATE {");
 }
 
+/* Killed between an acknowledgement and its record: the agent must still have the task,
+ * or its end would be lost, or told as TASK_LOST. */
+Test(master_recovery, the_end_of_a_task_is_stored_before_the_agent_forgets_it)
+{
+	d->lose_store = true;
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "done", 'd');
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	driver_restart(d, "M2");
+	driver_subscribe(d, "M-0000",
+			 "\"failover_timeout\":60,\"checkpoint\":true,"
+			 "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
+	cr_assert(framework_find_task(master_find_framework(d->m, "M-0000"), "done"));
+}
+
+Test(master_recovery, acknowledgements_follow_the_store)
+{
+	d->hold_store = true;
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "done", 'd');
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	/* Once more, since the update came twice: still not. */
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "done", 'd');
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	driver_store(d);
+	cr_expect_eq(driver_count(d, "StatusUpdateAcknowledgementMessage"), 1, "%s", d->trace.data);
+}
+
+Test(master_recovery, an_id_used_again_overtakes_no_acknowledgement)
+{
+	const char *trace;
+	struct offer *o;
+
+	d->hold_store = true;
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "done", 'd');
+	driver_pass(d, SECOND);
+	for (o = d->m->offers; strcmp(o->agent->id, "M-S0"); o = o->hh.next)
+		;
+	driver_forget(d);
+	driver_launch(d, 1, "M-0000", o->id, "M-S0", "done", NULL);
+	trace = strstr(d->trace.data, "StatusUpdateAcknowledgementMessage");
+	cr_assert(trace && strstr(trace, "RunTaskMessage"), "%s", d->trace.data);
+	driver_store(d);
+	cr_expect_eq(driver_count(d, "StatusUpdateAcknowledgementMessage"), 1);
+}
+
 Test(master_recovery, a_framework_resubscribes_before_its_agents)
 {
 	uint64_t s;
