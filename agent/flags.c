@@ -11,43 +11,8 @@
 #include "base/duration.h"
 #include "base/log.h"
 
-#define AT(member) offsetof(struct agent_flags, member)
-#define TEXT(name, preset, help)                                                                   \
-	{                                                                                          \
-#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL                       \
-	}
-#define FILE_PATH(name, preset, help)                                                              \
-	{                                                                                          \
-#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL                         \
-	}
-#define BOOLEAN(name, preset, help)                                                                \
-	{                                                                                          \
-#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL                         \
-	}
-#define INTEGER(name, preset, help)                                                                \
-	{                                                                                          \
-#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL                          \
-	}
-#define NUMBER(name, preset, help)                                                                 \
-	{                                                                                          \
-#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL                       \
-	}
-#define TIME(name, preset, help)                                                                   \
-	{                                                                                          \
-#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL                     \
-	}
-#define INERT(name, type, preset)                                                                  \
-	{                                                                                          \
-#name, NULL, type, FLAG_INERT, preset, NULL, NULL, NULL                            \
-	}
-#define UNUSED(name)                                                                               \
-	{                                                                                          \
-#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
-	}
-#define UNUSED_ALIAS(name, alias)                                                                  \
-	{                                                                                          \
-#name, #alias, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL       \
-	}
+#define FLAG_OWNER agent_flags
+#include "base/flag_rows.h"
 
 static const struct flag flag_table[] = {
 	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
@@ -230,7 +195,7 @@ static const struct flag flag_table[] = {
 	UNUSED(xfs_project_range),
 	UNUSED(xfs_quota_headroom),
 	INERT(zk_session_timeout, FLAG_DURATION, "10secs"),
-	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+	FLAG_TABLE_END,
 };
 
 /* Mesos' isolators that mesita has no part of: their limits are not enforced. */

@@ -10,39 +10,8 @@
 
 extern char **environ;
 
-#define AT(member) offsetof(struct master_flags, member)
-#define TEXT(name, preset, help)                                                                   \
-	{                                                                                          \
-#name, NULL, FLAG_STRING, AT(name), preset, help, NULL, NULL                       \
-	}
-#define FILE_PATH(name, preset, help)                                                              \
-	{                                                                                          \
-#name, NULL, FLAG_PATH, AT(name), preset, help, NULL, NULL                         \
-	}
-#define BOOLEAN(name, preset, help)                                                                \
-	{                                                                                          \
-#name, NULL, FLAG_BOOL, AT(name), preset, help, NULL, NULL                         \
-	}
-#define INTEGER(name, preset, help)                                                                \
-	{                                                                                          \
-#name, NULL, FLAG_INT, AT(name), preset, help, NULL, NULL                          \
-	}
-#define NUMBER(name, preset, help)                                                                 \
-	{                                                                                          \
-#name, NULL, FLAG_DOUBLE, AT(name), preset, help, NULL, NULL                       \
-	}
-#define TIME(name, preset, help)                                                                   \
-	{                                                                                          \
-#name, NULL, FLAG_DURATION, AT(name), preset, help, NULL, NULL                     \
-	}
-#define INERT(name, type, preset)                                                                  \
-	{                                                                                          \
-#name, NULL, type, FLAG_INERT, preset, NULL, NULL, NULL                            \
-	}
-#define UNUSED(name)                                                                               \
-	{                                                                                          \
-#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL         \
-	}
+#define FLAG_OWNER master_flags
+#include "base/flag_rows.h"
 
 static const struct flag flag_table[] = {
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
@@ -146,7 +115,7 @@ static const struct flag flag_table[] = {
 	INERT(logbufsecs, FLAG_INT, "0"),
 	INERT(initialize_driver_logging, FLAG_BOOL, "true"),
 	INERT(external_log_file, FLAG_PATH, NULL),
-	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
+	FLAG_TABLE_END,
 };
 
 /* Flags whose absence of effect would let somebody in or leave something out. */
