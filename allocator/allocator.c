@@ -40,6 +40,8 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	a->interval = options->allocation_interval;
 	a->filter_gpus = options->filter_gpu_resources;
 	a->region = options->region ? xstrdup(options->region) : NULL;
+	a->excludes = options->excludes;
+	a->context = options->context;
 	a->pool.epoch = 1;
 	exclude_names(&a->pool, options->fair_sharing_excluded);
 	alloc_roles_init(a);

@@ -30,6 +30,11 @@ struct allocator_options {
 	const char *fair_sharing_excluded;     /* comma-separated names, or NULL */
 	bool filter_gpu_resources; /* keep agents with gpus for GPU_RESOURCES frameworks */
 	const char *region;	   /* of the master's fault domain; NULL = none */
+	/* Whether offer constraints of the framework keep the agent from it in the role.
+	 * Answers alike until the framework is updated or the agent's filters forgotten. */
+	bool (*excludes)(const void *context, const char *framework, const char *role,
+			 const char *agent);
+	const void *context;
 };
 
 /* The least that an offer for `role` must hold, instead of the option's: one of the
@@ -60,6 +65,7 @@ struct allocator_framework {
 	bool reservation_refinement, multi_role, region_aware;
 	const struct allocator_minimum *minima;
 	size_t minimum_count;
+	bool constrained; /* has offer constraints: ask options.excludes */
 };
 
 /* One offer to make: resources of one agent, allocated to one role. */

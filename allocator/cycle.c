@@ -63,7 +63,10 @@ static bool may_see_agent(const struct allocator *a, const struct agent *agent,
 		return false;
 	if (!agent->multi_role && framework->multi_role)
 		return false;
-	return agent->hierarchical_role || !strchr(leaf->role_name, '/');
+	if (!agent->hierarchical_role && strchr(leaf->role_name, '/'))
+		return false;
+	return !framework->constrained || !a->excludes ||
+	       !a->excludes(a->context, framework->id, leaf->role_name, agent->id);
 }
 
 /* What of the agent's free resources the leaf may have: a view, valid until they

@@ -158,6 +158,7 @@ static void set_capabilities(struct framework *framework, const struct allocator
 	framework->reservation_refinement = from->reservation_refinement;
 	framework->multi_role = from->multi_role;
 	framework->region_aware = from->region_aware;
+	framework->constrained = from->constrained;
 }
 
 static void drop_roles(struct allocator *a, struct framework *framework,

@@ -97,6 +97,7 @@ struct framework {
 	bool active;
 	bool gpu_resources, revocable_resources, shared_resources;
 	bool reservation_refinement, multi_role, region_aware;
+	bool constrained;
 	struct leaf *leaves;
 };
 
@@ -184,6 +185,9 @@ struct allocator {
 	int64_t interval;
 	bool filter_gpus;
 	char *region;
+	bool (*excludes)(const void *context, const char *framework, const char *role,
+			 const char *agent);
+	const void *context;
 	struct minima minima;
 	size_t own_minima; /* leaves that have their own */
 

@@ -16,6 +16,7 @@
 #define MASTER_CORE_H
 
 #include "allocator/allocator.h"
+#include "allocator/constraints.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/table.h"
@@ -193,7 +194,8 @@ struct framework {
 	char *pid;	 /* driver's pid; NULL for HTTP frameworks */
 	char **roles;	 /* subscribed */
 	size_t role_count;
-	char **suppressed; /* subset of roles */
+	struct constraints *constraints; /* offer_constraints; NULL = none */
+	char **suppressed;		 /* subset of roles */
 	size_t suppressed_count;
 	bool partition_aware, multi_role, reservation_refinement, gpu_resources;
 	bool revocable_resources, shared_resources, region_aware;

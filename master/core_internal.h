@@ -64,7 +64,8 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
  * Offers of dropped roles are rescinded. */
 void master_update_framework(struct master *m, struct framework *f,
 			     const Mesos__FrameworkInfo *info, char *const *suppressed,
-			     size_t suppressed_count);
+			     size_t suppressed_count,
+			     const Mesos__Scheduler__OfferConstraints *constraints);
 void master_activate_framework(struct master *m, struct framework *f, bool active);
 /* 4.6. The stream, if any, is ended. */
 void master_remove_framework(struct master *m, struct framework *f);
@@ -76,6 +77,9 @@ void master_free_framework(struct framework *f);
 /* Interprets info: roles, capabilities. */
 void framework_derive(struct framework *f);
 void framework_set_suppressed(struct framework *f, char *const *roles, size_t count);
+/* Validated ones (master_validate_suppressed), or NULL. */
+void framework_set_constraints(struct framework *f,
+			       const Mesos__Scheduler__OfferConstraints *constraints);
 bool framework_has_role(const struct framework *f, const char *role);
 /* Puts the framework among the completed ones, evicting the oldest. */
 void master_keep_completed(struct master *m, struct framework *f);

@@ -79,6 +79,16 @@ void framework_set_suppressed(struct framework *f, char *const *roles, size_t co
 	f->suppressed_count = count;
 }
 
+void framework_set_constraints(struct framework *f,
+			       const Mesos__Scheduler__OfferConstraints *constraints)
+{
+	struct err err;
+
+	constraints_destroy(f->constraints);
+	/* They were checked before. */
+	constraints_create(constraints, &f->constraints, &err);
+}
+
 bool framework_has_role(const struct framework *f, const char *role)
 {
 	for (size_t i = 0; i < f->role_count; i++) {
@@ -154,6 +164,7 @@ void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
 		.region_aware = f->region_aware,
 		.minima = minima,
 		.minimum_count = minimum_count,
+		.constrained = f->constraints != NULL,
 	};
 
 	if (is_new)
@@ -200,6 +211,7 @@ void master_free_framework(struct framework *f)
 	}
 	free_texts(f->roles, f->role_count);
 	free_texts(f->suppressed, f->suppressed_count);
+	constraints_destroy(f->constraints);
 	resources_free(&f->used);
 	resources_free(&f->offered);
 	proto_free(f->info);
@@ -239,7 +251,8 @@ static void rescind_foreign_roles(struct master *m, struct framework *f)
 
 void master_update_framework(struct master *m, struct framework *f,
 			     const Mesos__FrameworkInfo *info, char *const *suppressed,
-			     size_t suppressed_count)
+			     size_t suppressed_count,
+			     const Mesos__Scheduler__OfferConstraints *constraints)
 {
 	Mesos__FrameworkInfo *old = f->info;
 
@@ -247,6 +260,7 @@ void master_update_framework(struct master *m, struct framework *f,
 	proto_free(old);
 	framework_derive(f);
 	framework_set_suppressed(f, suppressed, suppressed_count);
+	framework_set_constraints(f, constraints);
 	rescind_foreign_roles(m, f);
 	master_tell_allocator(m, f, false);
 	warm_framework(m, f);

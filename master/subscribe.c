@@ -227,6 +227,7 @@ int master_validate_framework_info(const struct master *m, const Mesos__Framewor
 static int check_constraints(const Mesos__Scheduler__OfferConstraints *constraints,
 			     char *const *roles, size_t role_count, struct err *err)
 {
+	struct constraints *compiled = NULL;
 	char **sorted;
 	int rv = 0;
 
@@ -244,7 +245,11 @@ static int check_constraints(const Mesos__Scheduler__OfferConstraints *constrain
 				     role);
 	}
 	free(sorted);
-	return rv;
+	if (rv)
+		return rv;
+	rv = constraints_create(constraints, &compiled, err);
+	constraints_destroy(compiled);
+	return rv ? err_wrap(err, rv, "Offer constraints are not valid") : 0;
 }
 
 int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *suppressed,
@@ -324,6 +329,7 @@ static void subscribe_new(struct master *m, Mesos__FrameworkInfo *info,
 						       (unsigned long long)m->next_framework++));
 	f = master_add_framework(m, info);
 	framework_set_suppressed(f, subscribe->suppressed_roles, subscribe->n_suppressed_roles);
+	framework_set_constraints(f, subscribe->offer_constraints);
 	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
 	f->registered_time = f->reregistered_time = m->now;
 	f->active = true;
@@ -345,7 +351,7 @@ static void subscribe_known(struct master *m, struct framework *f, const Mesos__
 		f->registered_time = m->now;
 	f->active = true;
 	master_update_framework(m, f, info, subscribe->suppressed_roles,
-				subscribe->n_suppressed_roles);
+				subscribe->n_suppressed_roles, subscribe->offer_constraints);
 	log_info("framework %s (%s) subscribed again", f->id, f->info->name);
 	welcome(m, f);
 	master_broadcast(m, master_update_framework_message(m, f));

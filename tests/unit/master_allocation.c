@@ -231,3 +231,55 @@ Test(master_allocation, inventions_are_forgotten)
 		cr_assert_leq(resource_shapes_unused(d->m->shapes), 1100);
 	}
 }
+
+/* ---- offer constraints ----------------------------------------------------------- */
+
+#define RACK(value)                                                                                \
+	",\"attributes\":[{\"name\":\"rack\",\"type\":\"TEXT\",\"text\":{\"value\":\"" value "\"}" \
+											     "}]"
+#define WANTED(value)                                                                              \
+	"\"offer_constraints\":{\"role_constraints\":{\"*\":{\"groups\":[{"                        \
+	"\"attribute_constraints\":[{\"selector\":{\"attribute_name\":\"rack\"},\"predicate\":{"   \
+	"\"text_equals\":{\"value\":\"" value "\"}}}]}]}}}"
+
+Test(master_allocation, constraints_keep_agents_away)
+{
+	driver_call(d, 0,
+		    "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{\"user\":\"u\","
+		    "\"name\":\"n\"}," WANTED("a") "}}");
+	agent(REGISTER, RACK("b"), "");
+	driver_pass(d, 2 * SECOND);
+	refute(d, "OFFERS");
+	/* The agent may become another. */
+	agent(REREGISTER, SELF RACK("a"), "");
+	expect(d, "OFFERS");
+}
+
+Test(master_allocation, constraints_are_replaced_by_updates)
+{
+	const char *start = "{\"type\":\"UPDATE_FRAMEWORK\"," FID ",\"update_framework\":{"
+			    "\"framework_info\":{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":"
+			    "\"M-0000\"}}";
+
+	agent(REGISTER, RACK("b"), "");
+	driver_subscribe(d, NULL, NULL);
+	cr_expect_eq(driver_call(d, 1, "%s,%s}}", start, WANTED("a")), 200);
+	refute(d, "RESCIND");
+	driver_call(d, 1,
+		    "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":"
+		    "\"M-O0\"}],\"filters\":{\"refuse_seconds\":0}}}");
+	driver_forget(d);
+	driver_pass(d, 2 * SECOND);
+	refute(d, "OFFERS");
+	cr_expect_eq(driver_call(d, 1,
+				 "%s,\"offer_constraints\":{\"role_constraints\":{\"*\":{}}}}}",
+				 start),
+		     400);
+	cr_expect_str_eq(d->out.reply.text,
+			 "'UpdateFramework' call is not valid: Offer constraints are not valid: "
+			 "'OfferConstraints::role_constraints' has an empty "
+			 "'RoleConstraints::groups' for role *");
+	cr_expect_eq(driver_call(d, 1, "%s}}", start), 200);
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS");
+}
