@@ -8,6 +8,7 @@
  *	stakes.c      what one leaf holds on one agent
  *	filters.c     what leaves refused, and until when
  *	cycle.c       who is offered what
+ *	constraints.c offer constraints; pattern*.c the expressions in them
  *
  * Work follows changes. An agent whose evaluation gave nothing more is *settled*:
  * as whoever declines a set of resources declines each part of it, nothing can be

@@ -1,9 +1,8 @@
-/* A recursive descent parser that emits a program of Thompson's kind, and its
- * simulation: all threads go through the text side by side. */
-#include "allocator/pattern.h"
+/* The parser of expressions: recursive descent, emitting a program as it goes. What is
+ * repeated is parsed again for each time. */
+#include "allocator/pattern_internal.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,37 +11,6 @@
 #define REPEAT_MAX 1000 /* of {n,m}, as in RE2 */
 #define NESTING_MAX 50	/* groups in groups */
 #define WORK_MAX 20000	/* atoms looked at: repetitions parse theirs again */
-#define END UINT32_MAX	/* where a text ends there is no character */
-
-enum op {
-	OP_CLASS,  /* one character of the ranges */
-	OP_SPLIT,  /* go on at x and at y */
-	OP_JUMP,   /* go on at x */
-	OP_BEGIN,  /* the text begins here */
-	OP_FINISH, /* it ends here */
-	OP_WORD,   /* a word begins or ends here */
-	OP_INNER,  /* it does not */
-	OP_MATCH,
-};
-
-struct range {
-	uint32_t low, high;
-};
-
-/* Jumps are relative, so that code can be moved. */
-struct instruction {
-	enum op op;
-	int x, y;
-	bool negated;
-	uint32_t first, count; /* ranges */
-};
-
-struct pattern {
-	struct instruction *code;
-	size_t count, cap;
-	struct range *ranges;
-	size_t range_count, range_cap;
-};
 
 struct parser {
 	struct pattern *p;
@@ -83,17 +51,12 @@ static void add_range(struct pattern *p, uint32_t low, uint32_t high)
 	p->ranges[p->range_count++] = (struct range){low, high};
 }
 
-static bool is_letter(uint32_t c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* The range, and the letters of other case if they do not matter. */
 static void add_chars(struct parser *ps, uint32_t low, uint32_t high)
 {
 	add_range(ps->p, low, high);
 	for (uint32_t c = low; ps->fold && c <= high && c < 128; c++) {
-		if (is_letter(c))
+		if (pattern_letter(c))
 			add_range(ps->p, c ^ 0x20, c ^ 0x20);
 	}
 }
@@ -119,32 +82,6 @@ static int emit_char(struct parser *ps, uint32_t c)
 }
 
 /* ---- characters ------------------------------------------------------------------- */
-
-static uint32_t next_char(const char **at)
-{
-	const unsigned char *s = (const unsigned char *)*at;
-	int more = s[0] >= 0xf0 && s[0] < 0xf8 ? 3 : s[0] >= 0xe0 ? 2 : s[0] >= 0xc0 ? 1 : 0;
-	uint32_t c = s[0];
-
-	if (!s[0])
-		return END;
-	if (s[0] >= 0xf8)
-		more = 0;
-	if (more)
-		c = s[0] & (0x3f >> more);
-	for (int i = 1; i <= more; i++) {
-		if ((s[i] & 0xc0) != 0x80) {
-			/* Not UTF-8: apart from all characters that are. */
-			*at += 1;
-			return 0x110000 + s[0];
-		}
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (!more && s[0] >= 0x80)
-		c = 0x110000 + s[0];
-	*at += more + 1;
-	return c;
-}
 
 static const struct {
 	const char *name;
@@ -251,7 +188,7 @@ static int parse_escape(struct parser *ps, uint32_t *out)
 	}
 	if (isalnum((unsigned char)c))
 		return err_set(ps->err, ERR_INVALID, "invalid escape sequence: \\%c", c);
-	*out = next_char(&ps->at);
+	*out = pattern_next(&ps->at);
 	return 0;
 }
 
@@ -287,7 +224,7 @@ static int parse_class_char(struct parser *ps, uint32_t *out)
 		ps->at++;
 		return parse_escape(ps, out);
 	}
-	*out = next_char(&ps->at);
+	*out = pattern_next(&ps->at);
 	return 0;
 }
 
@@ -448,7 +385,7 @@ static int parse_atom(struct parser *ps)
 		return err_set(ps->err, ERR_INVALID, "no argument for repetition operator: %c",
 			       *at);
 	default:
-		return emit_char(ps, next_char(&ps->at));
+		return emit_char(ps, pattern_next(&ps->at));
 	}
 }
 
@@ -604,113 +541,4 @@ void pattern_destroy(struct pattern *p)
 	free(p->ranges);
 	free(p->code);
 	free(p);
-}
-
-/* ---- matching --------------------------------------------------------------------------- */
-
-struct threads {
-	size_t *at;
-	size_t count;
-};
-
-struct matcher {
-	const struct pattern *p;
-	size_t *marks; /* the position at which an instruction was last added, from 1 */
-	size_t *stack;
-	size_t position;
-	uint32_t before, after; /* characters around the position */
-};
-
-static bool is_word(uint32_t c)
-{
-	return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool holds(const struct matcher *m, enum op op)
-{
-	bool word = is_word(m->before) != is_word(m->after);
-
-	return op == OP_BEGIN	 ? m->before == END
-	       : op == OP_FINISH ? m->after == END
-	       : op == OP_WORD	 ? word
-				 : !word;
-}
-
-static size_t push(struct matcher *m, size_t depth, size_t to)
-{
-	if (m->marks[to] == m->position)
-		return depth;
-	m->marks[to] = m->position;
-	m->stack[depth] = to;
-	return depth + 1;
-}
-
-/* Follows all that takes no character. */
-static void add_thread(struct matcher *m, struct threads *threads, size_t first)
-{
-	size_t depth = push(m, 0, first);
-
-	while (depth) {
-		size_t at = m->stack[--depth];
-		const struct instruction *i = &m->p->code[at];
-
-		switch (i->op) {
-		case OP_SPLIT:
-			depth = push(m, depth, at + (size_t)(ptrdiff_t)i->y);
-			depth = push(m, depth, at + (size_t)(ptrdiff_t)i->x);
-			break;
-		case OP_JUMP:
-			depth = push(m, depth, at + (size_t)(ptrdiff_t)i->x);
-			break;
-		case OP_CLASS:
-		case OP_MATCH:
-			threads->at[threads->count++] = at;
-			break;
-		default:
-			if (holds(m, i->op))
-				depth = push(m, depth, at + 1);
-		}
-	}
-}
-
-static bool takes(const struct pattern *p, const struct instruction *i, uint32_t c)
-{
-	for (uint32_t r = 0; r < i->count; r++) {
-		if (c >= p->ranges[i->first + r].low && c <= p->ranges[i->first + r].high)
-			return !i->negated;
-	}
-	return i->negated;
-}
-
-bool pattern_matches(const struct pattern *p, const char *text)
-{
-	size_t *memory = xcalloc(p->count * 4, sizeof(*memory));
-	struct matcher m = {.p = p, .marks = memory, .stack = memory + p->count, .position = 1};
-	struct threads now = {memory + 2 * p->count, 0}, next = {memory + 3 * p->count, 0}, swap;
-	bool matched = false;
-
-	m.before = END;
-	m.after = next_char(&text);
-	add_thread(&m, &now, 0);
-	while (m.after != END && now.count) {
-		uint32_t c = m.after;
-
-		m.before = c;
-		m.after = next_char(&text);
-		m.position++;
-		next.count = 0;
-		for (size_t i = 0; i < now.count; i++) {
-			const struct instruction *at = &p->code[now.at[i]];
-
-			if (at->op == OP_CLASS && takes(p, at, c))
-				add_thread(&m, &next, now.at[i] + 1);
-		}
-		swap = now;
-		now = next;
-		next = swap;
-	}
-	for (size_t i = 0; i < now.count; i++)
-		matched |= p->code[now.at[i]].op == OP_MATCH;
-	free(memory);
-	return matched;
 }
