@@ -76,6 +76,7 @@ enum agent_event_type {
 
 enum agent_start_stage {
 	AGENT_STAGE_SANDBOX, /* directory, owner, unknown user: TASK_LOST/DROPPED */
+	AGENT_STAGE_TYPE,    /* nobody has such containers: TASK_FAILED, "Abnormal ...: <text>" */
 	AGENT_STAGE_LAUNCH,  /* fetch, fork: TASK_FAILED, "Failed to launch container: ..." */
 };
 

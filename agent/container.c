@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/container_info.h"
 #include "agent/fetcher.h"
 #include "agent/process_tree.h"
 #include "agent/process_watch.h"
@@ -419,6 +420,7 @@ static int launch_or_fetch(struct container *container, const struct agent_launc
 void containers_launch(struct containers *c, const struct agent_launch *launch)
 {
 	struct container *container;
+	enum agent_start_stage stage;
 	struct start *start;
 	struct err err = {""};
 
@@ -434,6 +436,8 @@ void containers_launch(struct containers *c, const struct agent_launch *launch)
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);
 	if (prepare_sandbox(launch, start, &err) < 0)
 		fail(container, AGENT_STAGE_SANDBOX, err.text);
+	else if (container_info_check(launch->info, &stage, &err) < 0)
+		fail(container, stage, err.text);
 	else if (launch_or_fetch(container, launch, &err) < 0) {
 		remove_status(c, launch->container);
 		fail(container, AGENT_STAGE_LAUNCH, err.text);

@@ -425,6 +425,10 @@ void agent_handle_container_failed(struct agent *agent, const struct agent_event
 		drop_executor(agent, executor, text);
 		return;
 	}
+	if (event->container_failed.stage == AGENT_STAGE_TYPE) {
+		agent_executor_exited(agent, executor, UNKNOWN_STATUS, text);
+		return;
+	}
 	agent_executor_set_pending(executor, MESOS__TASK_STATE__TASK_FAILED,
 				   REASON(CONTAINER_LAUNCH_FAILED),
 				   agent_key(agent, "Failed to launch container: %s", text));

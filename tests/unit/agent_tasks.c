@@ -355,6 +355,16 @@ Test(agent_tasks, launch_that_fails)
 			 "\"Failed to launch container: Failed to fetch all URIs\"\n");
 }
 
+Test(agent_tasks, container_of_a_type_that_nobody_has)
+{
+	rig_run(&rig, "x", "e", 1);
+	rig_take(&rig);
+	rig_container_failed(&rig, "e", AGENT_STAGE_TYPE, "unknown container");
+	rig_expect(&rig, "send master StatusUpdateMessage x FAILED EXECUTOR_TERMINATED "
+			 "\"Abnormal executor termination: unknown container\"\n"
+			 "send master ExitedExecutorMessage e -1\n");
+}
+
 Test(agent_tasks, unknown_container_is_destroyed)
 {
 	struct agent_event event = {.type = AGENT_CONTAINER_STARTED,
