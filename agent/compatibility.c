@@ -109,7 +109,8 @@ int agent_info_compatible(struct agent *agent, const Mesos__AgentInfo *old, stru
 	    check_resources(agent, old, additive, err) < 0 ||
 	    check_attributes(old, new, additive, err) < 0)
 		return err_wrap(err, ERR_STATE,
-				"Configuration change not permitted under `%s` policy",
+				"%sConfiguration change not permitted under `%s` policy",
+				additive ? "" : "Incompatible agent info detected. ",
 				agent->options.reconfiguration_policy);
 	return 0;
 }

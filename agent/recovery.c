@@ -314,12 +314,24 @@ static void forget_all(struct agent *agent)
 	}
 }
 
-/* Takes over the identity. After a reboot an info that does not fit is forgotten, with
- * all that ran under it. */
+/* Gives up the stored identity, with all that ran under it. */
+static void start_anew(struct agent *agent, const char *why)
+{
+	char *path = xprintf("%s/slaves/%s", agent->options.work_dir, agent_id(agent));
+
+	log_warning("This is a new agent, and %s is no more: %s", agent_id(agent), why);
+	agent_collect(agent, path);
+	free(path);
+	proto_free(agent->info->id);
+	agent->info->id = NULL;
+	agent_delete(agent, agent_key(agent, "agent/info"));
+	forget_all(agent);
+}
+
+/* Takes over the identity. After a reboot an info that does not fit is forgotten. */
 static int take_identity(struct agent *agent, bool rebooted, struct err *err)
 {
 	Mesos__AgentInfo *old = agent->loaded_info;
-	char *path;
 	int rv;
 
 	agent->loaded_info = NULL;
@@ -330,22 +342,16 @@ static int take_identity(struct agent *agent, bool rebooted, struct err *err)
 	rv = agent_info_compatible(agent, old, err);
 	agent->info->id = proto_copy(old->id);
 	proto_free(old);
-	if (rv == 0)
-		return 0;
-	if (!rebooted)
+	if (agent->options.start_new)
+		start_anew(agent, "its link was removed");
+	else if (rv < 0 && rebooted)
+		start_anew(agent, err->text);
+	else if (rv < 0)
 		return err_wrap(err, rv,
-				"The agent cannot take up its stored identity with these flags; "
-				"restore the old ones, or remove %s/meta to start as a new agent "
-				"without its tasks",
+				"Failed to perform recovery. To keep the agent id, restore the "
+				"flags or see --reconfiguration_policy; to start as a new agent "
+				"without the old one's tasks: rm -f %s/meta/slaves/latest",
 				agent->options.work_dir);
-	log_warning("After the reboot this is a new agent: %s", err->text);
-	path = xprintf("%s/slaves/%s", agent->options.work_dir, agent_id(agent));
-	agent_collect(agent, path);
-	free(path);
-	proto_free(agent->info->id);
-	agent->info->id = NULL;
-	agent_delete(agent, agent_key(agent, "agent/info"));
-	forget_all(agent);
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/host.h"
+#include "agent/latest.h"
 #include "agent/sandbox.h"
 #include "agent/shell.h"
 #include "base/clock.h"
@@ -231,6 +232,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.rng = &shell->rng,
 		.start_time = shell->start_time,
 		.reconfiguration_policy = f->reconfiguration_policy,
+		.start_new = latest_removed(f->work_dir),
 		.recover_cleanup = !strcmp(f->recover, "cleanup"),
 		.switch_user = f->switch_user,
 		.http_command_executor = f->http_command_executor,

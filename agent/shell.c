@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/latest.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -186,6 +187,10 @@ static void step(struct agent_shell *shell, const struct agent_event *event,
 	agent_step(shell->core, clock_now(), event, &shell->actions);
 	if (open)
 		open(context);
+	if (!shell->linked && agent_registered(shell->core)) {
+		latest_set(shell->flags->work_dir, agent_id(shell->core));
+		shell->linked = true;
+	}
 	for (size_t i = 0; i < shell->actions.count; i++)
 		carry_out(shell, &shell->actions.items[i]);
 }

@@ -58,6 +58,7 @@ struct agent_shell {
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	int exit_status;
+	bool linked; /* meta/slaves/latest is ours */
 	bool stopping;
 };
 

@@ -72,6 +72,10 @@ class Persistent(Scheduler):
         except (OSError, AssertionError, http.client.HTTPException):
             return False
 
+    def insist(self, call, *args, **options):
+        """A call that is repeated until it is accepted."""
+        wait_for(lambda: self.attempt(call, *args, **options), "accepted call")
+
     def take_offers(self):
         """All offers that are there."""
         taken = []
@@ -276,7 +280,7 @@ class Chaos(harness.TestCase):
             pids = wait_for(lambda name=name: job.trace(name), "pid of " + name)
             self.assertEqual(len(pids), 1, name)
             self.assertTrue(alive(int(pids[0])), "%s was disturbed" % name)
-            scheduler.kill(name)
+            scheduler.insist(scheduler.kill, name)
         self.settle(job, "end of the servers", servers=True)
         for name, kind in job.expected.items():
             self.check_task(job, name, kind)
@@ -305,9 +309,9 @@ class Chaos(harness.TestCase):
         scheduler = job.scheduler
         for executor in job.executors.values():
             for agent in self.cluster.agents:
-                scheduler.call("SHUTDOWN", shutdown={
+                scheduler.insist(scheduler.call, "SHUTDOWN", shutdown={
                     "executor_id": executor["executor_id"], "agent_id": {"value": agent.id}})
-        scheduler.call("REVIVE")
+        scheduler.insist(scheduler.call, "REVIVE")
 
         def idle():
             for agent in self.cluster.agents:

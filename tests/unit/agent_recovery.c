@@ -66,8 +66,8 @@ Test(agent_recovery, executor_comes_back_and_its_update_goes_again)
 Test(agent_recovery, command_task_that_the_agent_saw_no_update_of_goes_on)
 {
 	Mesos__Executor__Call *call = rig_call(&rig, "t", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
-	Mesos__Executor__Call__Update *update = rig_new(
-		&rig, Mesos__Executor__Call__Update, mesos__executor__call__update__descriptor);
+	Mesos__Executor__Call__Update *update = rig_new(&rig, Mesos__Executor__Call__Update,
+							mesos__executor__call__update__descriptor);
 
 	rig_run(&rig, "t", NULL, 1);
 	rig_container_started(&rig, "t", 42);
@@ -142,6 +142,23 @@ Test(agent_recovery, reboot_ends_all)
 	rig_reregister(&rig);
 	cr_assert(strstr(rig_take(&rig), "t FAILED EXECUTOR_TERMINATED \"Abnormal executor "
 					 "termination: unknown container\""));
+}
+
+Test(agent_recovery, an_identity_given_up_leaves_nothing)
+{
+	running();
+	rig_kill_agent(&rig);
+	rig.options.start_new = rig.show_store = true;
+	rig_start(&rig);
+	rig.show_store = false;
+	cr_expect(strstr(rig_take(&rig), "collect /slaves/" RIG_AGENT "\n"));
+	cr_expect_str_eq(agent_id(rig.agent), "");
+	for (size_t i = 0; i < rig.pair_count; i++)
+		cr_expect(strstr(rig.pairs[i].key, "collect/") == rig.pairs[i].key, "%s",
+			  rig.pairs[i].key);
+	rig_detect(&rig, RIG_MASTER);
+	rig_next(&rig);
+	rig_expect(&rig, "link " RIG_MASTER "\nsend master RegisterSlaveMessage\n");
 }
 
 Test(agent_recovery, v0_executor_is_called_back)
