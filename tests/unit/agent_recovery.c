@@ -151,7 +151,7 @@ Test(agent_recovery, an_identity_given_up_leaves_nothing)
 	rig.options.start_new = rig.show_store = true;
 	rig_start(&rig);
 	rig.show_store = false;
-	cr_expect(strstr(rig_take(&rig), "collect /slaves/" RIG_AGENT "\n"));
+	cr_expect(strstr(rig_take(&rig), "+collect//w/slaves/" RIG_AGENT "\n"));
 	cr_expect_str_eq(agent_id(rig.agent), "");
 	for (size_t i = 0; i < rig.pair_count; i++)
 		cr_expect(strstr(rig.pairs[i].key, "collect/") == rig.pairs[i].key, "%s",
