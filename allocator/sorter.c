@@ -21,6 +21,7 @@ void alloc_quantities_free(struct quantities *q)
 	*q = (struct quantities){0};
 }
 
+/* Absurd amounts wrap around, so that taking one away restores what was before. */
 static void quantities_add(struct quantities *q, uint32_t name, int64_t milli)
 {
 	if (name >= q->count) {
@@ -28,7 +29,7 @@ static void quantities_add(struct quantities *q, uint32_t name, int64_t milli)
 		memset(q->milli + q->count, 0, (name + 1 - q->count) * sizeof(*q->milli));
 		q->count = name + 1;
 	}
-	q->milli[name] += milli;
+	q->milli[name] = (int64_t)((uint64_t)q->milli[name] + (uint64_t)milli);
 }
 
 static struct pool_name *pool_name_get(struct pool *pool, const char *text)

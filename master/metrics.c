@@ -270,24 +270,24 @@ static void allocator_metrics(const struct shell *shell, metric_fn *each, void *
 {
 	static const char *const names[] = {"cpus", "disk", "mem"};
 	const struct master *m = shell->core;
-	int64_t total[3] = {0}, held[3] = {0};
+	double total[3] = {0}, held[3] = {0};
 	char name[80];
 
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		if (a->state != AGENT_REGISTERED)
 			continue;
 		for (int i = 0; i < 3; i++) {
-			total[i] += resources_quantity(&a->total, names[i]);
-			held[i] += resources_quantity(&a->used, names[i]) +
-				   resources_quantity(&a->offered, names[i]);
+			total[i] += (double)resources_quantity(&a->total, names[i]);
+			held[i] += (double)resources_quantity(&a->used, names[i]) +
+				   (double)resources_quantity(&a->offered, names[i]);
 		}
 	}
 	for (int i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/total", names[i]);
-		each(context, name, (double)total[i] / 1000);
+		each(context, name, total[i] / 1000);
 		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/offered_or_allocated",
 			 names[i]);
-		each(context, name, (double)held[i] / 1000);
+		each(context, name, held[i] / 1000);
 	}
 	each(context, "allocator/event_queue_dispatches", 0);
 	each(context, "allocator/mesos/event_queue_dispatches", 0);

@@ -11,7 +11,7 @@
 
 struct amount {
 	const char *name;
-	int64_t milli;
+	double milli; /* a sum over many agents may leave int64 */
 	struct amount *next; /* by name, ascending */
 };
 
@@ -75,7 +75,7 @@ static void know_role(struct view *view, const char *name)
 	role_of(view, name, strlen(name));
 }
 
-static void add_amount(struct arena *arena, struct amount **list, const char *name, int64_t milli)
+static void add_amount(struct arena *arena, struct amount **list, const char *name, double milli)
 {
 	struct amount *amount;
 
@@ -93,7 +93,7 @@ static void add_amount(struct arena *arena, struct amount **list, const char *na
 static void count_piece(struct view *view, const char *name, amount_of *which,
 			const struct resource_piece *piece, int sign)
 {
-	int64_t milli = sign * resource_piece_quantity(piece);
+	double milli = sign * (double)resource_piece_quantity(piece);
 	const char *end = name;
 
 	while (end) {
@@ -221,7 +221,7 @@ static void write_amounts(struct json_writer *w, struct arena *arena, const char
 	jw_begin_object(w);
 	for (; sum; sum = sum->next)
 		if (sum->milli > 0 || fill)
-			jw_kv_double(w, sum->name, (double)sum->milli / 1000.0);
+			jw_kv_double(w, sum->name, sum->milli / 1000.0);
 	jw_end_object(w);
 }
 

@@ -312,8 +312,30 @@ int resource_validate(const Mesos__Resource *resource, struct err *err)
 	return rv;
 }
 
+/* Sums of resources take time for each that is there already: a list that no machine has
+ * would hold everything up. */
+static int check_size(Mesos__Resource *const *list, size_t count, struct err *err)
+{
+	size_t parts = 0;
+
+	if (count > RESOURCES_MAX)
+		return err_set(err, ERR_INVALID, "There are %zu resources, more than %d", count,
+			       RESOURCES_MAX);
+	for (size_t i = 0; i < count; i++) {
+		parts += list[i]->ranges ? list[i]->ranges->n_range : 0;
+		parts += list[i]->set ? list[i]->set->n_item : 0;
+	}
+	if (parts > RESOURCE_PARTS_MAX)
+		return err_set(err, ERR_INVALID,
+			       "The resources have %zu ranges and items, more than %d", parts,
+			       RESOURCE_PARTS_MAX);
+	return 0;
+}
+
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err)
 {
+	if (check_size(list, count, err) < 0)
+		return ERR_INVALID;
 	for (size_t i = 0; i < count; i++) {
 		struct err why = {""};
 		struct buf text = BUF_INIT;

@@ -67,104 +67,162 @@ static bool ranges_contain(const struct resource_piece *have, const struct resou
 	return true;
 }
 
+/* Appends a range that begins no earlier than the last one. */
+static void push_joined(struct resource_range *out, uint32_t *count, struct resource_range range)
+{
+	if (!*count || !joins(&out[*count - 1], &range))
+		out[(*count)++] = range;
+	else if (range.end > out[*count - 1].end)
+		out[*count - 1].end = range.end;
+}
+
 static void ranges_add(struct resource_piece *to, const struct resource_piece *more)
 {
-	uint32_t count = to->count + more->count;
+	struct resource_range *merged;
+	uint32_t count = 0, i = 0, j = 0;
 
 	if (ranges_contain(to, more))
 		return;
-	to->ranges = xrealloc(to->ranges, count * sizeof(*to->ranges));
-	memcpy(to->ranges + to->count, more->ranges, more->count * sizeof(*more->ranges));
-	to->count = ranges_coalesce(to->ranges, count);
-}
+	merged = xcalloc((size_t)to->count + more->count, sizeof(*merged));
+	while (i < to->count || j < more->count) {
+		bool first = j == more->count ||
+			     (i < to->count && to->ranges[i].begin <= more->ranges[j].begin);
 
-/* Cuts one range out of `from`; there is room for one range more than there are. */
-static void ranges_cut(struct resource_piece *from, const struct resource_range *cut)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < from->count; i++) {
-		struct resource_range range = from->ranges[i];
-
-		if (range.end < cut->begin || range.begin > cut->end) {
-			from->ranges[n++] = range;
-			continue;
-		}
-		if (range.begin < cut->begin && range.end > cut->end) {
-			memmove(&from->ranges[i + 2], &from->ranges[i + 1],
-				(from->count - i - 1) * sizeof(range));
-			from->ranges[n] = (struct resource_range){range.begin, cut->begin - 1};
-			from->ranges[n + 1] = (struct resource_range){cut->end + 1, range.end};
-			from->count++;
-			return;
-		}
-		if (range.begin < cut->begin)
-			from->ranges[n++] = (struct resource_range){range.begin, cut->begin - 1};
-		else if (range.end > cut->end)
-			from->ranges[n++] = (struct resource_range){cut->end + 1, range.end};
+		push_joined(merged, &count, first ? to->ranges[i++] : more->ranges[j++]);
 	}
-	from->count = n;
+	free(to->ranges);
+	to->ranges = merged;
+	to->count = count;
 }
 
-static bool splits(const struct resource_piece *from, const struct resource_range *cut)
+static bool ranges_meet(const struct resource_piece *a, const struct resource_piece *b)
 {
-	for (uint32_t i = 0; i < from->count; i++)
-		if (from->ranges[i].begin < cut->begin && from->ranges[i].end > cut->end)
+	for (uint32_t i = 0, j = 0; i < a->count && j < b->count;) {
+		if (a->ranges[i].end < b->ranges[j].begin)
+			i++;
+		else if (b->ranges[j].end < a->ranges[i].begin)
+			j++;
+		else
 			return true;
+	}
 	return false;
+}
+
+/* What the cuts from the j-th on leave of a range. Returns the first cut that may reach the
+ * next range. */
+static uint32_t cut_range(struct resource_range range, const struct resource_piece *less,
+			  uint32_t j, struct resource_range *out, uint32_t *count)
+{
+	while (j < less->count && less->ranges[j].end < range.begin)
+		j++;
+	for (; j < less->count && less->ranges[j].begin <= range.end; j++) {
+		const struct resource_range *cut = &less->ranges[j];
+
+		if (cut->begin > range.begin)
+			out[(*count)++] = (struct resource_range){range.begin, cut->begin - 1};
+		if (cut->end >= range.end)
+			return j;
+		range.begin = cut->end + 1;
+	}
+	out[(*count)++] = range;
+	return j;
 }
 
 static void ranges_subtract(struct resource_piece *from, const struct resource_piece *less)
 {
-	for (uint32_t i = 0; i < less->count && from->count; i++) {
-		if (splits(from, &less->ranges[i]))
-			from->ranges =
-				xrealloc(from->ranges, (from->count + 1) * sizeof(*from->ranges));
-		ranges_cut(from, &less->ranges[i]);
-	}
+	struct resource_range *rest;
+	uint32_t count = 0, j = 0;
+
+	if (!ranges_meet(from, less))
+		return;
+	/* Each cut makes at most one range more. */
+	rest = xcalloc((size_t)from->count + less->count, sizeof(*rest));
+	for (uint32_t i = 0; i < from->count; i++)
+		j = cut_range(from->ranges[i], less, j, rest, &count);
+	free(from->ranges);
+	from->ranges = rest;
+	from->count = count;
 }
 
 /* ---- sets ----------------------------------------------------------------------------- */
 
-static bool set_has(const struct resource_piece *set, const char *item)
+/* Above so many items a set is searched by an index. */
+#define SET_LINEAR 16
+
+/* To look items of a set up; valid while the set's items are. */
+struct set_index {
+	char **sorted; /* NULL: `set` is searched as it is */
+	const struct resource_piece *set;
+	uint32_t count;
+};
+
+static int compare_items(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < set->count; i++)
-		if (!strcmp(set->items[i], item))
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static struct set_index index_set(const struct resource_piece *set)
+{
+	struct set_index index = {.set = set, .count = set->count};
+
+	if (set->count > SET_LINEAR) {
+		index.sorted = xmemdup(set->items, set->count * sizeof(*set->items));
+		qsort(index.sorted, set->count, sizeof(*index.sorted), compare_items);
+	}
+	return index;
+}
+
+static bool index_has(const struct set_index *index, char *item)
+{
+	if (index->sorted)
+		return bsearch(&item, index->sorted, index->count, sizeof(*index->sorted),
+			       compare_items) != NULL;
+	for (uint32_t i = 0; i < index->count; i++)
+		if (!strcmp(index->set->items[i], item))
 			return true;
 	return false;
 }
 
 static bool set_contains(const struct resource_piece *have, const struct resource_piece *want)
 {
+	struct set_index index;
+	bool all = true;
+
 	if (want->count > have->count)
 		return false;
-	for (uint32_t i = 0; i < want->count; i++)
-		if (!set_has(have, want->items[i]))
-			return false;
-	return true;
+	index = index_set(have);
+	for (uint32_t i = 0; all && i < want->count; i++)
+		all = index_has(&index, want->items[i]);
+	free(index.sorted);
+	return all;
 }
 
 static void set_add(struct resource_piece *to, const struct resource_piece *more)
 {
-	for (uint32_t i = 0; i < more->count; i++) {
-		if (set_has(to, more->items[i]))
-			continue;
-		to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
-		to->items[to->count++] = xstrdup(more->items[i]);
-	}
+	struct set_index index = index_set(to);
+	uint32_t kept = to->count;
+
+	/* The index is of what was there: the items of `more` differ from one another. */
+	to->items = xrealloc(to->items, ((size_t)kept + more->count) * sizeof(*to->items));
+	for (uint32_t i = 0; i < more->count; i++)
+		if (!index_has(&index, more->items[i]))
+			to->items[to->count++] = xstrdup(more->items[i]);
+	free(index.sorted);
 }
 
 static void set_subtract(struct resource_piece *from, const struct resource_piece *less)
 {
+	struct set_index index = index_set(less);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < from->count; i++) {
-		if (set_has(less, from->items[i]))
+		if (index_has(&index, from->items[i]))
 			free(from->items[i]);
 		else
 			from->items[kept++] = from->items[i];
 	}
 	from->count = kept;
+	free(index.sorted);
 }
 
 /* ---- any ------------------------------------------------------------------------------ */

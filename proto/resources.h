@@ -19,6 +19,9 @@
 /* Scalars above this are refused: 9e15 units would overflow the int64 of
  * milli-units soon after (spec/allocator.md 1.1). */
 #define RESOURCE_SCALAR_MAX 9e12
+/* In one list; ports, say, have 32768 ranges at most. */
+#define RESOURCES_MAX 10000
+#define RESOURCE_PARTS_MAX 100000 /* ranges and items of sets, together */
 
 struct resource_shapes; /* interned metadata; one per core */
 struct resource_shape;	/* name, type, allocation role, reservations, disk, ... */
