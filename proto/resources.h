@@ -20,7 +20,7 @@
  * milli-units soon after (spec/allocator.md 1.1). */
 #define RESOURCE_SCALAR_MAX 9e12
 /* In one list; ports, say, have 32768 ranges at most. */
-#define RESOURCES_MAX 10000
+#define RESOURCES_MAX 2000
 #define RESOURCE_PARTS_MAX 100000 /* ranges and items of sets, together */
 
 struct resource_shapes; /* interned metadata; one per core */

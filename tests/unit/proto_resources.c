@@ -340,7 +340,7 @@ Test(proto_resources, refuses_lists_that_no_machine_has)
 		list[i] = cpus;
 	cr_assert_eq(resources_validate(list, RESOURCES_MAX, &err), 0);
 	cr_assert_neq(resources_validate(list, RESOURCES_MAX + 1, &err), 0);
-	cr_assert_str_eq(err.text, "There are 10001 resources, more than 10000");
+	cr_assert_str_eq(err.text, "There are 2001 resources, more than 2000");
 	for (size_t i = 0; i <= RESOURCE_PARTS_MAX; i++)
 		items[i] = arena_printf(&arena, "i%zu", i);
 	set->set->item = items;
