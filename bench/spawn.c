@@ -3,11 +3,13 @@
  *
  *   bench_spawn PROGRAM COUNT [PARALLEL]
  *
- * Prints "<pairs per second> <median microseconds of one pair, run one by one>". */
+ * Prints "<pairs per second> <median microseconds of one pair, run one by one>". The exit
+ * status is 1, and nothing is printed, if a process cannot be started. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,11 +30,13 @@ static pid_t start(char *const *argv)
 {
 	posix_spawn_file_actions_t actions;
 	pid_t pid = -1;
+	int rv;
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0) {
-		perror(argv[0]);
+	rv = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+	if (rv) {
+		fprintf(stderr, "%s: %s\n", argv[0], strerror(rv));
 		exit(1);
 	}
 	posix_spawn_file_actions_destroy(&actions);
@@ -52,16 +56,25 @@ static void run_pair(char *const *executor)
 static double rate(char *const *executor, int count, int parallel)
 {
 	double begin = now();
+	int status, bad = 0;
 
 	for (int i = 0; i < parallel; i++) {
-		if (fork() == 0) {
+		pid_t pid = fork();
+
+		if (pid < 0) {
+			perror("fork");
+			exit(1);
+		}
+		if (pid == 0) {
 			for (int n = 0; n < count / parallel; n++)
 				run_pair(executor);
 			_exit(0);
 		}
 	}
-	while (wait(NULL) > 0)
-		;
+	while (wait(&status) > 0)
+		bad |= status;
+	if (bad)
+		exit(1);
 	return (count / parallel * parallel) / (now() - begin);
 }
 
@@ -94,6 +107,7 @@ int main(int argc, char **argv)
 {
 	char *executor[] = {NULL, "executor", NULL};
 	int count, parallel;
+	double pairs;
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: bench_spawn PROGRAM COUNT [PARALLEL]\n");
@@ -102,9 +116,11 @@ int main(int argc, char **argv)
 	executor[0] = argv[1];
 	count = atoi(argv[2]);
 	parallel = argc > 3 ? atoi(argv[3]) : 2;
-	if (count < parallel || parallel < 1)
+	if (count < parallel || parallel < 1) {
+		fprintf(stderr, "bench_spawn: expected COUNT >= PARALLEL >= 1\n");
 		return 2;
-	printf("%.1f ", rate(executor, count, parallel));
-	printf("%.1f\n", median_pair(executor, count < 100 ? count : 100));
+	}
+	pairs = rate(executor, count, parallel);
+	printf("%.1f %.1f\n", pairs, median_pair(executor, count < 100 ? count : 100));
 	return 0;
 }

@@ -221,8 +221,13 @@ static void print_result(const struct bench *b)
 
 int main(int argc, char **argv)
 {
-	static const struct scheduler_handlers handlers = {event_cb, trouble_cb, trouble_cb,
-							   refused_cb};
+	static const struct scheduler_handlers handlers = {
+		.event = event_cb,
+		.disconnected = trouble_cb,
+		.failed = trouble_cb,
+		.refused = refused_cb,
+		.unreachable = trouble_cb,
+	};
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct bench b = {0};
 	struct err err;
