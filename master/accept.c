@@ -408,7 +408,6 @@ static void send_task(struct master *m, struct framework *f, struct agent *a,
 	Mesos__Internal__RunTaskMessage *message = STEP_NEW(
 		m, Mesos__Internal__RunTaskMessage, mesos__internal__run_task_message__descriptor);
 
-	message->framework_id = master_framework_id(m, f->id);
 	message->framework = STEP_COPY(m, f->info);
 	message->pid = master_text(m, f->pid ? f->pid : MASTER_EMPTY_PID);
 	message->task = STEP_COPY(m, (Mesos__TaskInfo *)task);

@@ -1,0 +1,264 @@
+"""A libprocess process for the tests: it is sent messages over HTTP, keeps them, and sends its
+own, so that it can play a master to an agent or an agent to a master.
+
+Messages are dictionaries, put into bytes and back by the part of Mesos' schema below. A field
+that is not in it is kept by its number, as "#7": tests compare whole messages.
+"""
+
+import http.client
+import http.server
+import struct
+import threading
+import time
+
+from processes import SCALE, Timeout
+
+IP = "127.0.0.1"
+ID = {"value": (1, "str")}
+# name: (number, type); "*" after the type: repeated.
+SCHEMA = {
+    "ID": ID,
+    "UUID": {"value": (1, "bytes")},
+    "Capability": {"type": (1, "int")},
+    "Scalar": {"value": (1, "double")},
+    "Range": {"begin": (1, "int"), "end": (2, "int")},
+    "Ranges": {"range": (1, "Range*")},
+    "AllocationInfo": {"role": (1, "str")},
+    "Resource": {"name": (1, "str"), "type": (2, "int"), "scalar": (3, "Scalar"),
+                 "ranges": (4, "Ranges"), "role": (6, "str"),
+                 "allocation_info": (11, "AllocationInfo")},
+    "SlaveInfo": {"hostname": (1, "str"), "resources": (3, "Resource*"), "id": (6, "ID"),
+                  "checkpoint": (7, "bool"), "port": (8, "int")},
+    "FrameworkInfo": {"user": (1, "str"), "name": (2, "str"), "id": (3, "ID"),
+                      "failover_timeout": (4, "double"), "checkpoint": (5, "bool"),
+                      "role": (6, "str"), "capabilities": (10, "Capability*"),
+                      "roles": (12, "str*")},
+    "CommandInfo": {"shell": (6, "bool"), "value": (3, "str"), "arguments": (7, "str*")},
+    "ExecutorInfo": {"executor_id": (1, "ID"), "data": (4, "bytes"), "resources": (5, "Resource*"),
+                     "command": (7, "CommandInfo"), "framework_id": (8, "ID"), "name": (9, "str"),
+                     "source": (10, "str"), "type": (15, "int")},
+    "TaskInfo": {"name": (1, "str"), "task_id": (2, "ID"), "slave_id": (3, "ID"),
+                 "resources": (4, "Resource*"), "executor": (5, "ExecutorInfo"),
+                 "data": (6, "bytes"), "command": (7, "CommandInfo")},
+    "IPAddress": {"ip_address": (2, "str")},
+    "NetworkInfo": {"ip_addresses": (5, "IPAddress*")},
+    "ContainerStatus": {"network_infos": (1, "NetworkInfo*"), "executor_pid": (3, "int"),
+                        "container_id": (4, "ID")},
+    "TaskStatus": {"task_id": (1, "ID"), "state": (2, "int"), "slave_id": (5, "ID"),
+                   "message": (4, "str"), "timestamp": (6, "double"), "executor_id": (7, "ID"),
+                   "source": (9, "int"), "reason": (10, "int"), "uuid": (11, "bytes"),
+                   "container_status": (13, "ContainerStatus")},
+    "Task": {"name": (1, "str"), "task_id": (2, "ID"), "framework_id": (3, "ID"),
+             "executor_id": (4, "ID"), "slave_id": (5, "ID"), "state": (6, "int"),
+             "resources": (7, "Resource*"), "statuses": (8, "TaskStatus*"),
+             "status_update_state": (9, "int"), "status_update_uuid": (10, "bytes")},
+    "StatusUpdate": {"framework_id": (1, "ID"), "executor_id": (2, "ID"), "slave_id": (3, "ID"),
+                     "status": (4, "TaskStatus"), "timestamp": (5, "double"), "uuid": (6, "bytes"),
+                     "latest_state": (7, "int")},
+    "Connection": {"total_ping_timeout_seconds": (1, "double")},
+    "ResourceVersion": {"uuid": (2, "UUID")},
+    "Empty": {},
+    # mesos.internal
+    "RegisterSlaveMessage": {
+        "slave": (1, "SlaveInfo"), "version": (2, "str"), "checkpointed_resources": (3, "Resource*"),
+        "agent_capabilities": (4, "Capability*"), "resource_version_uuid": (5, "UUID")},
+    "ReregisterSlaveMessage": {
+        "slave": (2, "SlaveInfo"), "tasks": (3, "Task*"), "executor_infos": (4, "ExecutorInfo*"),
+        "version": (6, "str"), "checkpointed_resources": (7, "Resource*"),
+        "frameworks": (8, "FrameworkInfo*"), "agent_capabilities": (9, "Capability*"),
+        "resource_version_uuid": (10, "UUID")},
+    "UpdateSlaveMessage": {
+        "slave_id": (1, "ID"), "update_oversubscribed_resources": (5, "bool"),
+        "operations": (6, "Empty"), "resource_version_uuid": (7, "UUID"),
+        "resource_providers": (8, "Empty")},
+    "UnregisterSlaveMessage": {"slave_id": (1, "ID")},
+    "SlaveRegisteredMessage": {"slave_id": (1, "ID"), "connection": (2, "Connection")},
+    "SlaveReregisteredMessage": {"slave_id": (1, "ID"), "connection": (3, "Connection"),
+                                 "reconciliations": (2, "ReconcileTasksMessage*")},
+    "ReconcileTasksMessage": {"framework_id": (1, "ID"), "statuses": (2, "TaskStatus*"),
+                              "framework": (3, "FrameworkInfo")},
+    "PingSlaveMessage": {"connected": (1, "bool")},
+    "PongSlaveMessage": {},
+    "RunTaskMessage": {
+        "framework": (2, "FrameworkInfo"), "pid": (3, "str"), "task": (4, "TaskInfo"),
+        "resource_version_uuids": (5, "ResourceVersion*"), "launch_executor": (6, "bool")},
+    "KillTaskMessage": {"framework_id": (1, "ID"), "task_id": (2, "ID")},
+    "StatusUpdateMessage": {"update": (1, "StatusUpdate"), "pid": (2, "str")},
+    "StatusUpdateAcknowledgementMessage": {
+        "slave_id": (1, "ID"), "framework_id": (2, "ID"), "task_id": (3, "ID"),
+        "uuid": (4, "bytes")},
+    "UpdateFrameworkMessage": {"framework_id": (1, "ID"), "pid": (2, "str"),
+                               "framework_info": (3, "FrameworkInfo")},
+    "ShutdownFrameworkMessage": {"framework_id": (1, "ID")},
+    "ExitedExecutorMessage": {"slave_id": (1, "ID"), "framework_id": (2, "ID"),
+                              "executor_id": (3, "ID"), "status": (4, "int")},
+    "CheckpointResourcesMessage": {"resources": (1, "Resource*")},
+    "ShutdownMessage": {"message": (1, "str")},
+}
+
+
+def _varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def _field(number, kind, value):
+    if kind in ("int", "bool"):
+        return _varint(number << 3) + _varint(int(value))
+    if kind == "double":
+        return _varint(number << 3 | 1) + struct.pack("<d", value)
+    if kind == "str":
+        value = value.encode()
+    elif kind != "bytes":
+        value = encode(kind, value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def encode(name, message):
+    out = b""
+    for key, (number, kind) in SCHEMA[name].items():
+        if key in message:
+            values = message[key] if kind.endswith("*") else [message[key]]
+            out += b"".join(_field(number, kind.rstrip("*"), value) for value in values)
+    assert not set(message) - set(SCHEMA[name]), (name, message)
+    return out
+
+
+def _read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def decode(name, data):
+    fields = {number: (key, kind) for key, (number, kind) in SCHEMA[name].items()}
+    message, at = {}, 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        key, kind = fields.get(tag >> 3, ("#%d" % (tag >> 3), "bytes"))
+        if tag & 7 == 0:
+            value, at = _read_varint(data, at)
+            value = bool(value) if kind == "bool" else value
+        elif tag & 7 == 1:
+            value, at = struct.unpack("<d", data[at:at + 8])[0], at + 8
+        else:
+            size, at = _read_varint(data, at)
+            value, at = data[at:at + size], at + size
+            plain = kind.rstrip("*")
+            if plain == "str":
+                value = value.decode()
+            elif plain != "bytes":
+                value = decode(plain, value)
+        if kind.endswith("*"):
+            message.setdefault(key, []).append(value)
+        else:
+            message[key] = value
+    return message
+
+
+class Message:
+    def __init__(self, to, sender, name, headers, body):
+        self.to, self.sender, self.name, self.headers = to, sender, name, headers
+        self.body = decode(name, body) if name in SCHEMA else body
+
+    def __repr__(self):
+        return "%s -> %s %s %s" % (self.sender, self.to, self.name, self.body)
+
+
+class Process:
+    """One actor at an address of its own."""
+
+    def __init__(self, actor):
+        process = self
+        self.received, self._condition = [], threading.Condition()
+        self._connections = {}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                process._take(self)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer((IP, 0), Handler)
+        self._server.daemon_threads = True
+        self.address = self._server.server_address
+        self.pid = "%s@%s:%d" % (actor, *self.address)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        for connection in self._connections.values():
+            connection.close()
+
+    def _take(self, request):
+        if request.headers.get("Transfer-Encoding") == "chunked":
+            body = b""
+            while True:
+                size = int(request.rfile.readline(), 16)
+                body += request.rfile.read(size)
+                request.rfile.readline()
+                if not size:
+                    break
+        else:
+            body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        _, to, name = request.path.split("/")
+        message = Message(to, request.headers["Libprocess-From"],
+                          name.replace("mesos.internal.", ""), request.headers, body)
+        with self._condition:
+            self.received.append(message)
+            self._condition.notify_all()
+        request.send_response(202)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    def expect(self, name, timeout=15):
+        """Takes the first message of a name."""
+        deadline = time.monotonic() + timeout * SCALE
+        with self._condition:
+            while True:
+                for index, message in enumerate(self.received):
+                    if message.name == name:
+                        return self.received.pop(index)
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Timeout("no %s came, but %s" % (name, self.received))
+                self._condition.wait(left)
+
+    def names(self):
+        with self._condition:
+            return [message.name for message in self.received]
+
+    def send(self, address, to, name, message, sender=None):
+        """Sends as libprocess does: chunked, on a connection that stays."""
+        body = encode(name, message)
+        connection = self._connections.get(address)
+        if connection is None:
+            connection = self._connections[address] = http.client.HTTPConnection(
+                *address, timeout=10 * SCALE)
+        sender = sender or self.pid
+        headers = {"User-Agent": "libprocess/" + sender, "Libprocess-From": sender,
+                   "Connection": "Keep-Alive"}
+        if body:
+            headers["Transfer-Encoding"] = "chunked"
+        try:
+            connection.request("POST", "/%s/mesos.internal.%s" % (to, name),
+                               iter([body]) if body else None, headers,
+                               encode_chunked=bool(body))
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException):
+            del self._connections[address]
+            raise
+        return answer.status
