@@ -71,19 +71,9 @@ void allocator_destroy(struct allocator *a)
 	free(a);
 }
 
-void allocator_hold(struct allocator *a, bool hold)
-{
-	a->held = hold;
-}
-
 bool allocator_pending(const struct allocator *a)
 {
-	return !a->held && (a->all_candidates || !list_empty(&a->candidates));
-}
-
-int64_t allocator_next_timeout(const struct allocator *a)
-{
-	return timers_next(&a->timers);
+	return a->all_candidates || !list_empty(&a->candidates);
 }
 
 void allocator_grants_free(struct allocator_grants *grants)
@@ -114,4 +104,9 @@ double allocator_framework_share(const struct allocator *a, const char *id, cons
 size_t allocator_filter_count(const struct allocator *a)
 {
 	return a->filters;
+}
+
+int64_t allocator_next_timeout(const struct allocator *a)
+{
+	return timers_next(&a->timers);
 }

@@ -133,23 +133,20 @@ void allocator_suppress(struct allocator *a, const char *framework, const char *
 void allocator_revive(struct allocator *a, const char *framework, const char *const *roles,
 		      size_t count);
 
-/* While held (recovery of agents after a restart) cycles grant nothing. */
-void allocator_hold(struct allocator *a, bool hold);
-
 /* Runs an allocation over the agents that something changed for since the last
  * cycle, or over all (`all`, the periodic batch). Expired filters are dropped
  * first. Grants are appended; the resources count as allocated from now on. */
 void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocator_grants *out);
 /* True when something happened that should be followed by a cycle at once. */
 bool allocator_pending(const struct allocator *a);
-/* When the next filter expires; TIME_NEVER if none. */
-int64_t allocator_next_timeout(const struct allocator *a);
 void allocator_grants_free(struct allocator_grants *grants);
 
-/* -- looking in (metrics, tests, `mesita` demo) -- */
+/* -- looking in, for tests -- */
 double allocator_role_share(const struct allocator *a, const char *role); /* dominant share */
 double allocator_framework_share(const struct allocator *a, const char *framework,
 				 const char *role);
 size_t allocator_filter_count(const struct allocator *a);
+/* When the next filter expires; TIME_NEVER if none. Cycles see to it by themselves. */
+int64_t allocator_next_timeout(const struct allocator *a);
 
 #endif

@@ -319,8 +319,6 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 	bool everyone = all || a->all_candidates;
 
 	alloc_filters_expire(a, now);
-	if (a->held)
-		return;
 	a->cycles++;
 	size_t count = collect_visits(a, everyone);
 	if (count > 1)

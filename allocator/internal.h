@@ -205,7 +205,6 @@ struct allocator {
 	size_t filters;
 	uint64_t batches; /* cycles over all that were run */
 
-	bool held;
 	bool all_candidates;
 	struct list candidates;
 	struct list dirty;

@@ -27,7 +27,6 @@ static void copy_options(struct master *m, const struct master_options *options)
 	o->ip = copy_text(options->ip);
 	o->hostname = copy_text(options->hostname);
 	o->version = copy_text(options->version);
-	o->cluster = copy_text(options->cluster);
 	o->min_allocatable_resources = copy_text(options->min_allocatable_resources);
 	o->fair_sharing_excluded = copy_text(options->fair_sharing_excluded);
 	o->roles = copy_text(options->roles);
@@ -42,7 +41,6 @@ static void free_options(struct master *m)
 	free((char *)o->ip);
 	free((char *)o->hostname);
 	free((char *)o->version);
-	free((char *)o->cluster);
 	free((char *)o->min_allocatable_resources);
 	free((char *)o->fair_sharing_excluded);
 	free((char *)o->roles);

@@ -29,16 +29,12 @@ struct master_options {
 	int port;	/* as advertised */
 	const char *hostname;
 	const char *version;		  /* "1.12.0" */
-	const char *cluster;		  /* or NULL */
 	struct rng *rng;		  /* the owner's */
-	int64_t start_time;		  /* ns */
 	int64_t agent_ping_timeout;	  /* ns; default 15 s */
 	int max_agent_ping_timeouts;	  /* default 5 */
 	int64_t agent_reregister_timeout; /* ns; default 10 min */
 	int64_t offer_timeout;		  /* ns; 0 = never */
 	int64_t allocation_interval;	  /* ns; default 1 s */
-	int64_t recovery_timeout;	  /* ns; allocator_recovery_timeout, default 10 min */
-	double recovery_factor;		  /* allocator_agent_recovery_factor, default 0.8 */
 	const char *min_allocatable_resources;
 	const char *fair_sharing_excluded;
 	const char *roles; /* whitelist, comma-separated, or NULL */

@@ -422,16 +422,12 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.port = port,
 		.hostname = shell->hostname,
 		.version = MESITA_VERSION,
-		.cluster = f->cluster,
 		.rng = &shell->rng,
-		.start_time = shell->start_time,
 		.agent_ping_timeout = f->agent_ping_timeout,
 		.max_agent_ping_timeouts = (int)f->max_agent_ping_timeouts,
 		.agent_reregister_timeout = f->agent_reregister_timeout,
 		.offer_timeout = f->offer_timeout,
 		.allocation_interval = f->allocation_interval,
-		.recovery_timeout = f->allocator_recovery_timeout,
-		.recovery_factor = f->allocator_agent_recovery_factor,
 		.min_allocatable_resources = f->min_allocatable_resources,
 		.fair_sharing_excluded = f->fair_sharing_excluded_resource_names,
 		.roles = f->roles,
@@ -483,8 +479,10 @@ static int write_port_file(const struct shell *shell, struct err *err)
 		return 0;
 	temporary = xprintf("%s.new", path);
 	file = fopen(temporary, "w");
-	if (!file || fprintf(file, "%d\n", http_server_port(shell->http)) < 0 || fclose(file) ||
-	    rename(temporary, path))
+	if (file)
+		fprintf(file, "%d\n", http_server_port(shell->http));
+	/* What could not be written is told by fclose(). */
+	if (!file || fclose(file) || rename(temporary, path))
 		rv = err_set(err, ERR_IO, "cannot write --port_file=%s: %s", path, strerror(errno));
 	free(temporary);
 	return rv;

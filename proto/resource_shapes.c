@@ -283,11 +283,6 @@ const char *resource_shape_persistence(const struct resource_shape *shape)
 	return disk && disk->persistence ? disk->persistence->id : NULL;
 }
 
-const Mesos__Resource *resource_shape_message(const struct resource_shape *shape)
-{
-	return shape->message;
-}
-
 bool resource_shape_same(const struct resource_shape *a, const struct resource_shape *b)
 {
 	return a == b || a->identity == b->identity;

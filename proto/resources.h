@@ -70,8 +70,6 @@ const char *resource_shape_persistence(const struct resource_shape *shape); /* N
 /* Whether the algebra takes them for the same: equal but for the volume of a disk and the
  * principal of a persistence. */
 bool resource_shape_same(const struct resource_shape *a, const struct resource_shape *b);
-const Mesos__Resource *
-resource_shape_message(const struct resource_shape *shape); /* value unset; post-refinement */
 
 /* -- from and to messages -- */
 
@@ -79,6 +77,7 @@ resource_shape_message(const struct resource_shape *shape); /* value unset; post
  * Error texts are Mesos'. */
 int resource_validate(const Mesos__Resource *resource, struct err *err);
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err);
+#define ROLE_COMPONENTS_MAX 64
 bool role_valid(const char *role, struct err *err);
 bool role_is_strict_subrole(const char *role, const char *ancestor); /* "a/b" of "a" */
 

@@ -67,20 +67,6 @@ Test(allocator_events, declined_resources_wait_for_the_batch)
 	lab_close(&lab);
 }
 
-Test(allocator_events, held_cycles_grant_nothing)
-{
-	struct lab lab = lab_open(NULL);
-
-	allocator_hold(lab.a, true);
-	lab_framework(&lab, "fw", "r");
-	lab_agent(&lab, "s1", "cpus:1;mem:512");
-	cr_expect(!allocator_pending(lab.a));
-	lab_expect_tick(&lab, "");
-	allocator_hold(lab.a, false);
-	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:512");
-	lab_close(&lab);
-}
-
 Test(allocator_events, restored_use_counts_once_the_framework_is_known)
 {
 	struct lab lab = lab_open(NULL);

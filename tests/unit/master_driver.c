@@ -199,7 +199,6 @@ void driver_start(struct driver *d)
 	struct stored_pair *pair, *next;
 	struct err err = {{0}};
 
-	d->options.start_time = d->now;
 	cr_assert_eq(master_create(&d->options, &d->m, &err), 0, "%s", err.text);
 	HASH_ITER (hh, d->store, pair, next)
 		cr_assert_eq(master_load(d->m, (struct slice){pair->key, strlen(pair->key)},
