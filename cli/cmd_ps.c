@@ -38,16 +38,23 @@ static bool is_over(const char *state)
 	return false;
 }
 
-/* The agent's host name and port, or its id when it is not registered. */
-static const char *agent_name(struct arena *arena, const struct json *slaves, const char *id)
+/* The agent's host name and port, or its id when it is not known; `agents` is the answer of
+ * /slaves. Those that a restarted master has not seen again yet count, too. */
+static const char *agent_name(struct arena *arena, const struct json *agents, const char *id)
 {
-	for (size_t i = 0; slaves && i < slaves->count; i++) {
-		const struct json *slave = &slaves->items[i];
-		const struct json *port = json_get(slave, "port");
+	const struct json *lists[] = {json_get(agents, "slaves"),
+				      json_get(agents, "recovered_slaves")};
 
-		if (!strcmp(json_get_string(slave, "id"), id))
-			return arena_printf(arena, "%s:%d", json_get_string(slave, "hostname"),
-					    port ? (int)json_number(port) : 0);
+	for (size_t n = 0; n < 2; n++) {
+		for (size_t i = 0; lists[n] && i < lists[n]->count; i++) {
+			const struct json *agent = &lists[n]->items[i];
+			const struct json *port = json_get(agent, "port");
+
+			if (!strcmp(json_get_string(agent, "id"), id))
+				return arena_printf(arena, "%s:%d",
+						    json_get_string(agent, "hostname"),
+						    port ? (int)json_number(port) : 0);
+		}
 	}
 	return id;
 }
@@ -102,7 +109,7 @@ static void add_header(struct cli_table *table)
 }
 
 static void print_tasks(const struct ps_flags *flags, struct arena *arena, const struct json *tasks,
-			const struct json *slaves)
+			const struct json *agents)
 {
 	struct cli_table table;
 	size_t shown = 0;
@@ -110,7 +117,7 @@ static void print_tasks(const struct ps_flags *flags, struct arena *arena, const
 	add_header(&table);
 	for (size_t i = 0; tasks && i < tasks->count; i++) {
 		const struct json *task = &tasks->items[i];
-		const char *agent = agent_name(arena, slaves, json_get_string(task, "slave_id"));
+		const char *agent = agent_name(arena, agents, json_get_string(task, "slave_id"));
 
 		if (!flags->all && is_over(json_get_string(task, "state")))
 			continue;
@@ -135,7 +142,7 @@ int cmd_ps(int argc, char **argv)
 	struct arena arena;
 	struct err err = {{0}};
 	struct buf path = BUF_INIT;
-	const struct json *tasks, *slaves = NULL;
+	const struct json *tasks, *agents = NULL;
 	int status = 0;
 
 	if (cli_flags(&flags, ps_table, sizeof(ps_table) / sizeof(*ps_table), &target,
@@ -154,9 +161,9 @@ int cmd_ps(int argc, char **argv)
 	}
 	tasks = cli_get_json(&arena, target.master, path.data, &err);
 	if (tasks)
-		slaves = cli_get_json(&arena, target.master, "/slaves", &err);
-	if (tasks && slaves) {
-		print_tasks(&target, &arena, json_get(tasks, "tasks"), json_get(slaves, "slaves"));
+		agents = cli_get_json(&arena, target.master, "/slaves", &err);
+	if (tasks && agents) {
+		print_tasks(&target, &arena, json_get(tasks, "tasks"), agents);
 	} else {
 		fprintf(stderr, "mesita ps: %s\n", err.text);
 		status = 1;

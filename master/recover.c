@@ -200,6 +200,30 @@ static void restore_executor(struct master *m, struct record *r)
 	list_remove(&master_add_executor(m, f, a, info)->dirty);
 }
 
+/* Its agent became unreachable by the last words of the master before. */
+static Mesos__Task *unreachable_record(struct master *m, const struct framework *f,
+				       const Mesos__Task *info, const struct departed *away)
+{
+	Mesos__Task *record = STEP_COPY(m, (Mesos__Task *)info);
+	struct master_status say = {
+		.task_id = info->task_id->value,
+		.agent_id = info->agent_id->value,
+		.executor_id = info->executor_id ? info->executor_id->value : NULL,
+		.state = f->partition_aware ? MESOS__TASK_STATE__TASK_UNREACHABLE
+					    : MESOS__TASK_STATE__TASK_LOST,
+		.reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED,
+		.message = "Agent unreachable",
+		.unreachable_time = away->time,
+	};
+
+	if (task_state_terminal(info->state))
+		return record;
+	record->state = say.state;
+	proto_push(&m->out->arena, record->n_statuses, record->statuses,
+		   master_make_status(m, &say));
+	return record;
+}
+
 /* Its agent was removed by the last words of the master before. */
 static void lose_task(struct master *m, struct framework *f, const Mesos__Task *info)
 {
@@ -228,6 +252,8 @@ static void restore_task(struct master *m, struct record *r)
 {
 	const Mesita__StoredTask *s = r->message;
 	struct framework *f = master_find_framework(m, r->parts[0]);
+	const Mesos__Task *record = s->task;
+	struct departed *away;
 	struct agent *a;
 	struct task *t;
 
@@ -236,17 +262,20 @@ static void restore_task(struct master *m, struct record *r)
 		return;
 	}
 	a = s->unreachable ? NULL : master_find_agent(m, s->task->agent_id->value);
-	if (!a && !s->unreachable &&
-	    !master_find_departed(m->unreachable, s->task->agent_id->value)) {
+	away = master_find_departed(m->unreachable, s->task->agent_id->value);
+	if (!a && !s->unreachable && !away) {
 		lose_task(m, f, s->task);
 		return;
 	}
-	t = master_add_task(m, f, a, s->task);
+	if (!a && !s->unreachable)
+		record = unreachable_record(m, f, record, away);
+	t = master_add_task(m, f, a, record);
 	if (framework_find_task(f, r->parts[1]) != t &&
 	    framework_find_unreachable(f, r->parts[1]) != t)
 		return; /* the ring is full */
 	t->kill_wanted = s->kill_wanted;
-	list_remove(&t->dirty);
+	if (record == s->task)
+		list_remove(&t->dirty);
 }
 
 static void restore_completed(struct master *m, struct record *r)

@@ -368,13 +368,14 @@ static void learn(struct rejoin *r, const char *pid)
 	master_learn_agent(r->m, r->a, r->message->agent, &facts);
 }
 
-/* A registered agent may have moved to another port. */
+/* A registered agent may have moved to another port. Even at the same one the old link is
+ * given up: its end may still be on its way to us, and is not the new one's. */
 static void move_agent(struct rejoin *r, const char *pid)
 {
 	struct agent *a = r->a;
 
+	master_emit(r->m, MASTER_UNLINK)->link.pid = master_text(r->m, a->pid);
 	if (strcmp(a->pid, pid)) {
-		master_emit(r->m, MASTER_UNLINK)->link.pid = master_text(r->m, a->pid);
 		HASH_DELETE(hh_pid, r->m->agents_by_pid, a);
 		free(a->pid);
 		a->pid = xstrdup(pid);

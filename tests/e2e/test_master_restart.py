@@ -61,6 +61,11 @@ class MasterRestart(harness.TestCase):
             return found if (self.finished, "TASK_FINISHED") in completed else None
         return wait_for(probe, "finished task in /state")
 
+    def ps(self):
+        code, out, err = harness.run(["ps", "--json", "--master=%s:%d" % self.master.address])
+        self.assertEqual(code, 0, err)
+        return sorted(out.splitlines())
+
     def restart(self):
         self.master.kill()
         self.master.start().wait_ready()
@@ -70,17 +75,19 @@ class MasterRestart(harness.TestCase):
             self.assertTrue(harness.processes.alive(pid), task_id)
 
     def test_everything_is_known_at_once(self):
-        before = self.settled()
+        before, listed = self.settled(), self.ps()
         # Agents are stopped, so all that the new master says is from its store.
         for agent in self.cluster.agents:
             agent.signal(harness.signal.SIGSTOP)
         try:
             self.restart()
-            after = picture(self.master.state())
+            after, listed_after = picture(self.master.state()), self.ps()
         finally:
             for agent in self.cluster.agents:
                 agent.signal(harness.signal.SIGCONT)
         self.assertEqual(after, before)
+        self.assertEqual(listed_after, listed)
+        self.assertGreaterEqual(len(listed), 3)
         framework = self.master.state()["frameworks"][0]
         self.assertFalse(framework["connected"])
         self.check_running()

@@ -315,6 +315,33 @@ Test(master_recovery, a_task_whose_agent_went_with_the_crash_is_completed)
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 4);
 }
 
+/* Killed after an agent was durably unreachable, before anything followed from it. */
+Test(master_recovery, tasks_of_an_agent_lost_in_the_crash_are_unreachable)
+{
+	struct framework *f;
+	struct task *t;
+
+	d->agent_silent = true;
+	d->lose_store = false;
+	d->hold_store = true;
+	driver_pass(d, 90 * SECOND);
+	cr_assert(framework_find_task(master_find_framework(d->m, "M-0000"), "run"));
+	d->hold_store = d->agent_silent = false;
+	driver_restart(d, "M2");
+	f = master_find_framework(d->m, "M-0000");
+	t = framework_find_unreachable(f, "run");
+	cr_assert(t);
+	cr_expect_eq(t->info->state, MESOS__TASK_STATE__TASK_UNREACHABLE);
+	cr_expect_eq(t->info->statuses[t->info->n_statuses - 1]->state,
+		     MESOS__TASK_STATE__TASK_UNREACHABLE);
+	/* A state that is terminal stays. */
+	t = framework_find_unreachable(f, "done");
+	cr_expect(t && t->info->state == MESOS__TASK_STATE__TASK_FINISHED);
+	driver_restart(d, "M3");
+	t = framework_find_unreachable(master_find_framework(d->m, "M-0000"), "run");
+	cr_expect(t && t->info->state == MESOS__TASK_STATE__TASK_UNREACHABLE);
+}
+
 Test(master_recovery, unreadable_records_are_errors)
 {
 	struct err err = {{0}};
