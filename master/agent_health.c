@@ -103,6 +103,13 @@ void master_cancel_removal(struct master *m, struct agent *a)
 	m->counters.slave_shutdowns_canceled++;
 }
 
+static int64_t removal_interval(const struct master *m)
+{
+	double interval = SECOND / m->options.agent_removals_per_second;
+
+	return interval < (double)INT64_MAX ? (int64_t)interval : INT64_MAX;
+}
+
 void master_removal_due(struct master *m)
 {
 	struct agent *a = list_first(&m->removals, struct agent, removal);
@@ -110,7 +117,7 @@ void master_removal_due(struct master *m)
 
 	if (!a)
 		return;
-	m->next_removal = m->now + (int64_t)(SECOND / m->options.agent_removals_per_second);
+	m->next_removal = master_later(m, removal_interval(m));
 	list_remove(&a->removal);
 	cause = a->removal_cause;
 	a->removal_cause = NULL;

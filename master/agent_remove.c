@@ -69,7 +69,8 @@ void master_disconnect_agent(struct master *m, struct agent *a)
 	allocator_activate_agent(m->allocator, a->id, false);
 	rescind_offers(m, a);
 	lose_fragile_tasks(m, a);
-	timers_start(&m->timers, &a->reregister, m->now + m->options.agent_reregister_timeout);
+	timers_start(&m->timers, &a->reregister,
+		     master_later(m, m->options.agent_reregister_timeout));
 }
 
 void master_agent_exited(struct master *m, const char *pid)

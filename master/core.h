@@ -274,8 +274,9 @@ struct departed {
 	UT_hash_handle hh;
 };
 
-struct pending; /* a follow-up of a registry write (registry.c) */
-struct loaded;	/* recover.c */
+struct pending;	 /* a follow-up of a registry write (registry.c) */
+struct loaded;	 /* recover.c */
+struct held_ack; /* updates.c */
 
 enum master_timer {
 	TIMER_ALLOCATION,
@@ -324,9 +325,10 @@ struct master {
 	uint64_t mark; /* source of the `seen` marks */
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
-	struct buf warm_deletes;     /* NUL-ended keys, one after the other */
-	struct list dirty_completed; /* struct completed_task.dirty */
-	struct list held_acks;	     /* of terminal updates, by ticket (updates.c) */
+	struct buf warm_deletes;       /* NUL-ended keys, one after the other */
+	struct list dirty_completed;   /* struct completed_task.dirty */
+	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
+	struct held_ack *acks_by_task; /* the same, by framework and task */
 
 	struct master_counters counters;
 	struct reason_counter *reasons;

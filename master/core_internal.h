@@ -4,6 +4,12 @@
 #ifndef MASTER_CORE_INTERNAL_H
 #define MASTER_CORE_INTERNAL_H
 
+/* The time `span` from now, for timers: spans of flags may be close to INT64_MAX. */
+static inline int64_t master_later(const struct master *m, int64_t span)
+{
+	return span < TIME_NEVER - m->now ? m->now + span : TIME_NEVER - 1;
+}
+
 /* ---- emit.c: actions ------------------------------------------------------- */
 
 struct master_action *master_emit(struct master *m, enum master_action_type type);

@@ -320,8 +320,7 @@ void master_disconnect_framework(struct master *m, struct framework *f)
 		master_remove_framework(m, f);
 		return;
 	}
-	timers_start(&m->timers, &f->failover,
-		     timeout > TIME_NEVER - m->now - 1 ? TIME_NEVER - 1 : m->now + timeout);
+	timers_start(&m->timers, &f->failover, master_later(m, timeout));
 }
 
 void master_framework_failover_expired(struct master *m, struct framework *f)

@@ -263,7 +263,7 @@ static void timer_due(struct master *m, struct timer *timer)
 {
 	switch ((enum master_timer)timer->kind) {
 	case TIMER_ALLOCATION:
-		timers_start(&m->timers, timer, m->now + m->options.allocation_interval);
+		timers_start(&m->timers, timer, master_later(m, m->options.allocation_interval));
 		master_allocate(m, true);
 		break;
 	case TIMER_HEARTBEAT:

@@ -47,7 +47,7 @@ static struct offer *make_offer(struct master *m, struct framework *f, struct ag
 	list_append(&a->offers, &o->by_agent);
 	HASH_ADD_KEYPTR(hh, m->offers, o->id, strlen(o->id), o);
 	if (m->options.offer_timeout)
-		timers_start(&m->timers, &o->expiry, m->now + m->options.offer_timeout);
+		timers_start(&m->timers, &o->expiry, master_later(m, m->options.offer_timeout));
 	return o;
 }
 

@@ -1,5 +1,5 @@
 /* Coming back after a restart: what the store held becomes frameworks, agents and
- * tasks again (issue: nothing that was known is forgotten).
+ * tasks again.
  *
  * Records come in any order; they are kept until all are there and then put together:
  * agents (RECOVERED until they reregister), frameworks (RECOVERED until they
@@ -390,9 +390,10 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 	registry_put(m, &batch, "master", m->info);
 	registry_write(m, &batch, NULL, elected);
 	registry_prune(m);
-	timers_start(&m->timers, &m->allocation, now + m->options.allocation_interval);
+	timers_start(&m->timers, &m->allocation, master_later(m, m->options.allocation_interval));
 	if (m->recovered_agents)
-		timers_start(&m->timers, &m->recovery, now + m->options.agent_reregister_timeout);
+		timers_start(&m->timers, &m->recovery,
+			     master_later(m, m->options.agent_reregister_timeout));
 	warm_flush(m);
 	m->out = NULL;
 }

@@ -193,5 +193,5 @@ void registry_prune(struct master *m)
 	prune_table(m, &m->gone, "gone", &batch);
 	if (batch.count)
 		registry_write(m, &batch, NULL, pruned);
-	timers_start(&m->timers, &m->prune, m->now + (interval ? interval : PRUNE_INTERVAL));
+	timers_start(&m->timers, &m->prune, master_later(m, interval ? interval : PRUNE_INTERVAL));
 }

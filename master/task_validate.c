@@ -644,18 +644,18 @@ static int validate_group_total(const struct subject *s,
 	return rv;
 }
 
-/* Does a task of this executor, of the framework's `tasks`, share where `unshared` ones
- * are wanted, or the other way round? */
-static bool shares_otherwise(const struct subject *s, const struct task *tasks,
-			     const char *executor_id, bool unshared)
+/* Does a task of this executor share where `unshared` ones are wanted, or the other way
+ * round? An agent that is here has no unreachable tasks. */
+static bool shares_otherwise(const struct subject *s, const char *executor_id, bool unshared)
 {
 	const struct task *t, *next;
 
-	HASH_ITER (hh, tasks, t, next) {
+	list_for_each (t, next, &s->a->tasks, by_agent) {
 		const Mesos__Task *info = t->info;
 
-		if (info->executor_id && !strcmp(info->executor_id->value, executor_id) &&
-		    !strcmp(t->agent_id, s->a->id) && unshared_cgroups(info->container) != unshared)
+		if (t->framework == s->f && info->executor_id &&
+		    !strcmp(info->executor_id->value, executor_id) &&
+		    unshared_cgroups(info->container) != unshared)
 			return true;
 	}
 	return false;
@@ -675,8 +675,7 @@ static int validate_group_cgroups(const struct subject *s,
 	for (size_t i = 1; i < count; i++)
 		mixed = mixed || unshared_cgroups(tasks[i]->container) != unshared;
 	if (count && agent_find_executor(s->a, s->f->id, id))
-		mixed = mixed || shares_otherwise(s, s->f->tasks, id, unshared) ||
-			shares_otherwise(s, s->f->unreachable, id, unshared);
+		mixed = mixed || shares_otherwise(s, id, unshared);
 	if (mixed)
 		FAIL("If set, the value of 'share_cgroups' must be the same for all tasks in each "
 		     "task group and under a single executor");

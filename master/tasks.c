@@ -258,7 +258,11 @@ void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState st
 	warm_task(m, t);
 }
 
-/* Appends to, or replaces the last of, the record's statuses; without data. */
+/* An executor may go to and fro between states for as long as it likes; each status is in
+ * memory and is stored again with each update. */
+#define STATUSES_MAX 100
+
+/* Appends to, or replaces the last of, the record's statuses; without data. The oldest go. */
 static void record_status(Mesos__Task *info, const Mesos__TaskStatus *status)
 {
 	Mesos__TaskStatus *copy = proto_copy(status);
@@ -270,6 +274,10 @@ static void record_status(Mesos__Task *info, const Mesos__TaskStatus *status)
 	}
 	if (info->n_statuses && info->statuses[info->n_statuses - 1]->state == status->state) {
 		proto_free(info->statuses[info->n_statuses - 1]);
+	} else if (info->n_statuses >= STATUSES_MAX) {
+		proto_free(info->statuses[0]);
+		memmove(info->statuses, info->statuses + 1,
+			(info->n_statuses - 1) * sizeof(*info->statuses));
 	} else {
 		info->statuses =
 			xrealloc(info->statuses, (info->n_statuses + 1) * sizeof(*info->statuses));

@@ -110,7 +110,9 @@ void master_status_update(struct master *m, const char *from,
 
 struct held_ack {
 	struct list link;
-	uint64_t ticket; /* 0: of the store action that this step is to make */
+	UT_hash_handle hh; /* master.acks_by_task, by key */
+	uint64_t ticket;   /* 0: of the store action that this step is to make */
+	char *key;	   /* framework id '/' task id */
 	char *agent_id, *framework_id, *task_id;
 	size_t len;
 	uint8_t uuid[];
@@ -134,13 +136,20 @@ static void forward_acknowledgement(struct master *m, const struct held_ack *ack
 	master_send_agent(m, a, message);
 }
 
-static void free_ack(struct held_ack *ack)
+static void free_ack(struct master *m, struct held_ack *ack)
 {
+	HASH_DEL(m->acks_by_task, ack);
 	list_remove(&ack->link);
+	free(ack->key);
 	free(ack->agent_id);
 	free(ack->framework_id);
 	free(ack->task_id);
 	free(ack);
+}
+
+static char *ack_key(const char *framework_id, const char *task_id)
+{
+	return xprintf("%s/%s", framework_id, task_id);
 }
 
 static struct held_ack *make_ack(struct master *m, const struct framework *f,
@@ -148,24 +157,25 @@ static struct held_ack *make_ack(struct master *m, const struct framework *f,
 {
 	struct held_ack *ack = xcalloc(1, sizeof(*ack) + call->uuid.len);
 
+	ack->key = ack_key(f->id, call->task_id->value);
 	ack->agent_id = xstrdup(call->agent_id->value);
 	ack->framework_id = xstrdup(f->id);
 	ack->task_id = xstrdup(call->task_id->value);
 	ack->len = call->uuid.len;
 	memcpy(ack->uuid, call->uuid.data, call->uuid.len);
 	list_append(&m->held_acks, &ack->link);
+	HASH_ADD_KEYPTR(hh, m->acks_by_task, ack->key, strlen(ack->key), ack);
 	return ack;
 }
 
 static struct held_ack *find_ack(struct master *m, const char *framework_id, const char *task_id)
 {
-	struct held_ack *ack, *next;
+	char *key = ack_key(framework_id, task_id);
+	struct held_ack *ack;
 
-	list_for_each (ack, next, &m->held_acks, link) {
-		if (!strcmp(ack->task_id, task_id) && !strcmp(ack->framework_id, framework_id))
-			return ack;
-	}
-	return NULL;
+	HASH_FIND(hh, m->acks_by_task, key, strlen(key), ack);
+	free(key);
+	return ack;
 }
 
 void master_time_acknowledgements(struct master *m, uint64_t ticket)
@@ -188,7 +198,7 @@ void master_send_acknowledgements(struct master *m, uint64_t stored)
 	while ((ack = list_first(&m->held_acks, struct held_ack, link)) && ack->ticket &&
 	       ack->ticket <= stored) {
 		forward_acknowledgement(m, ack);
-		free_ack(ack);
+		free_ack(m, ack);
 	}
 }
 
@@ -199,7 +209,7 @@ void master_hurry_acknowledgement(struct master *m, const char *framework_id, co
 	if (!ack)
 		return;
 	forward_acknowledgement(m, ack);
-	free_ack(ack);
+	free_ack(m, ack);
 }
 
 void master_free_acknowledgements(struct master *m)
@@ -207,7 +217,7 @@ void master_free_acknowledgements(struct master *m)
 	struct held_ack *ack, *next;
 
 	list_for_each (ack, next, &m->held_acks, link)
-		free_ack(ack);
+		free_ack(m, ack);
 }
 
 /* Whether this acknowledges the update that ended the task. */
@@ -254,5 +264,5 @@ void master_acknowledge(struct master *m, struct framework *f,
 		return;
 	}
 	forward_acknowledgement(m, ack);
-	free_ack(ack);
+	free_ack(m, ack);
 }

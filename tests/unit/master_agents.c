@@ -429,3 +429,19 @@ Test(master_agents, unreachable_agents_of_long_ago_are_forgotten)
 	HASH_FIND(hh, d->store, "unreachable/M-S0", strlen("unreachable/M-S0"), pair);
 	cr_expect_not(pair);
 }
+
+Test(master_agents, time_outs_may_be_as_long_as_they_like)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.agent_reregister_timeout = INT64_MAX;
+	d->options.offer_timeout = INT64_MAX;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, NULL);
+	cr_assert(d->m->offers);
+	driver_exited(d, AGENT1);
+	driver_pass(d, MINUTE);
+	cr_expect(master_find_agent(d->m, "M-S0"));
+	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
+}

@@ -118,6 +118,31 @@ Test(master_updates, acknowledgements_are_routed)
 	refute(d, "Acknowledgement");
 }
 
+Test(master_updates, statuses_kept_are_bounded)
+{
+	for (int i = 0; i < 300; i++)
+		update(i % 2 ? "TASK_RUNNING" : "TASK_STARTING", i % 256);
+	cr_assert_eq(task()->info->n_statuses, 100);
+	cr_expect_eq(task()->info->statuses[99]->state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_eq(task()->info->statuses[0]->state, MESOS__TASK_STATE__TASK_STARTING);
+}
+
+Test(master_updates, held_acknowledgements_are_found_by_their_task)
+{
+	d->hold_store = true;
+	update("TASK_FINISHED", 1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	/* The id is used again: the agent hears of the first task's end before. */
+	driver_pass(d, SECOND);
+	driver_launch(d, 1, "M-0000", d->m->offers->id, "M-S0", "t", NULL);
+	expect(d, "StatusUpdateAcknowledgementMessage");
+	cr_expect_null(d->m->acks_by_task);
+	d->hold_store = false;
+	driver_store(d);
+	cr_expect_eq(driver_count(d, "StatusUpdateAcknowledgementMessage"), 1);
+}
+
 Test(master_updates, completed_ids_are_free_again)
 {
 	update("TASK_FINISHED", 2);
