@@ -13,14 +13,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/shell.h"
@@ -31,6 +30,8 @@
 /* Entries of one listing: the loop must not be held up by a directory of millions. */
 #define ENTRIES_MAX 20000
 #define LOG_PATH "/slave/log"
+#define COMPONENT_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define LAST_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC)
 
 /* ---- opening ------------------------------------------------------------- */
 
@@ -49,18 +50,29 @@ static size_t sandbox_length(const char *work_dir, const char *path)
 	return at;
 }
 
+/* Component by component: a task may put links in place at any moment, and openat2() is
+ * not everywhere. -1: not there, or a link or ".." is in the way. */
 static int open_below(const char *root, const char *below)
 {
-	struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), dir;
+	char name[NAME_MAX + 1];
+	bool last = false;
 
-	if (dir < 0)
-		return -1;
-	fd = (int)syscall(SYS_openat2, dir, *below ? below : ".", &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS) /* before Linux 5.6 */
-		fd = openat(dir, *below ? below : ".", (int)how.flags | O_NOFOLLOW);
-	close(dir);
+	while (fd >= 0 && !last) {
+		size_t len = strcspn(below, "/");
+
+		dir = fd;
+		last = !below[len];
+		if (len > NAME_MAX || (len == 2 && !memcmp(below, "..", 2))) {
+			fd = -1;
+			errno = EXDEV;
+		} else {
+			snprintf(name, sizeof(name), "%.*s", len ? (int)len : 1, len ? below : ".");
+			fd = openat(dir, name, last ? LAST_FLAGS : COMPONENT_FLAGS);
+		}
+		close(dir);
+		below += len + !last;
+	}
 	return fd;
 }
 
@@ -68,14 +80,21 @@ int files_open_in_sandbox(const char *work_dir, const char *path)
 {
 	size_t len = sandbox_length(work_dir, path);
 	char *sandbox, *root, *real;
-	int fd = ERR_NOT_FOUND;
+	int fd;
 
 	if (!len)
 		return ERR_NOT_FOUND;
 	sandbox = xstrndup(path, len);
+	fd = open_below(sandbox, path + len + (path[len] == '/'));
+	if (fd >= 0) {
+		/* No link on the way, as mostly. */
+		free(sandbox);
+		return fd;
+	}
 	root = realpath(sandbox, NULL);
 	real = realpath(path, NULL);
 	free(sandbox);
+	fd = ERR_NOT_FOUND;
 	if (root && real) {
 		len = strlen(root);
 		if (strncmp(real, root, len) || (real[len] && real[len] != '/')) {
@@ -412,22 +431,14 @@ static const char *media_of(const char *name)
 		const char *extension;
 		const char *media;
 	} known[] = {
-		{".css", "text/css"},
-		{".csv", "text/csv"},
-		{".gif", "image/gif"},
-		{".htm", "text/html"},
-		{".html", "text/html"},
-		{".jpeg", "image/jpeg"},
-		{".jpg", "image/jpeg"},
-		{".js", "application/x-javascript"},
-		{".json", "application/json"},
-		{".pdf", "application/pdf"},
-		{".png", "image/png"},
-		{".svg", "image/svg+xml"},
-		{".tar", "application/x-tar"},
-		{".txt", "text/plain"},
-		{".xml", "text/xml"},
-		{".zip", "application/zip"},
+		{".css", "text/css"},	       {".csv", "text/csv"},
+		{".gif", "image/gif"},	       {".htm", "text/html"},
+		{".html", "text/html"},	       {".jpeg", "image/jpeg"},
+		{".jpg", "image/jpeg"},	       {".js", "application/x-javascript"},
+		{".json", "application/json"}, {".pdf", "application/pdf"},
+		{".png", "image/png"},	       {".svg", "image/svg+xml"},
+		{".tar", "application/x-tar"}, {".txt", "text/plain"},
+		{".xml", "text/xml"},	       {".zip", "application/zip"},
 	};
 	const char *dot = strrchr(name, '.');
 
