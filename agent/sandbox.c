@@ -17,11 +17,16 @@
 
 int sandbox_make_directories(const char *path, struct err *err)
 {
-	char *copy = xstrdup(path);
+	bool missing_parent;
+	char *copy;
 	int rv = 0;
 
 	/* Mostly only the last few are missing, so try from the end. */
-	if (mkdir(copy, 0755) && errno == ENOENT) {
+	if (!mkdir(path, 0755) || errno == EEXIST)
+		return 0;
+	missing_parent = errno == ENOENT;
+	copy = xstrdup(path);
+	if (missing_parent) {
 		char *slash = strrchr(copy, '/');
 
 		if (slash && slash != copy) {
@@ -32,7 +37,7 @@ int sandbox_make_directories(const char *path, struct err *err)
 		if (rv == 0 && mkdir(copy, 0755) && errno != EEXIST)
 			rv = err_set(err, ERR_IO, "Failed to create directory: %s",
 				     strerror(errno));
-	} else if (errno != EEXIST && access(copy, F_OK)) {
+	} else if (access(copy, F_OK)) {
 		rv = err_set(err, ERR_IO, "Failed to create directory: %s", strerror(errno));
 	}
 	free(copy);

@@ -110,8 +110,9 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
-	/* All signals are blocked up to here: a handler of ours must not run in it. */
-	for (int i = 1; i < NSIG; i++)
+	/* All signals are blocked up to here: a handler of ours must not run in it. Nobody
+	 * here touches the real-time signals behind SIGSYS. */
+	for (int i = 1; i <= SIGSYS; i++)
 		sigaction(i, &standard, NULL);
 	setsid();
 	if (!spawn->leaves_orphans)

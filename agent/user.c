@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -36,7 +37,8 @@ int user_find(const char *name, struct user *out, struct err *err)
 	if (found) {
 		out->uid = record.pw_uid;
 		out->gid = record.pw_gid;
-		read_groups(name, out);
+		if (out->uid != geteuid())
+			read_groups(name, out);
 	}
 	free(data);
 	if (found)

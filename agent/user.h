@@ -14,7 +14,8 @@ struct user {
 	size_t group_count;
 };
 
-/* Looks a name up. ERR_NOT_FOUND when there is no such user. */
+/* Looks a name up. ERR_NOT_FOUND when there is no such user. The groups are left out for
+ * the user that we run as: nobody switches to that one. */
 int user_find(const char *name, struct user *out, struct err *err);
 void user_free(struct user *user);
 
