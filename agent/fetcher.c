@@ -126,8 +126,9 @@ static int run_program(char *const *argv, const char *input, const char *target,
 		return err_set(err, ERR_IO, "Failed to make a pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid == 0) {
-		int in = open(input ? input : "/dev/null", O_RDONLY);
-		int out = target ? open(target, O_WRONLY | O_CREAT | O_TRUNC, 0644) : ends[1];
+		int in = open(input ? input : "/dev/null", O_RDONLY | O_CLOEXEC);
+		int out = target ? open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+				 : ends[1];
 
 		if (in < 0 || (target && out < 0)) {
 			fprintf(stderr, "cannot open '%s': %s\n", in < 0 ? input : target,
