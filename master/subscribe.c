@@ -18,6 +18,9 @@
 
 /* ---- checks of an info ------------------------------------------------------- */
 
+/* Each is compared with each; nobody has as many. */
+#define ROLES_MAX 5000
+
 static bool has_role_field(const Mesos__FrameworkInfo *info)
 {
 	return info->role && info->role != mesos__framework_info__role__default_value;
@@ -99,6 +102,9 @@ static int check_roles(const Mesos__FrameworkInfo *info, struct err *err)
 			err, ERR_INVALID,
 			"'FrameworkInfo.role' must not be set when the framework is MULTI_ROLE "
 			"capable");
+	if (info->n_roles > ROLES_MAX)
+		return err_set(err, ERR_INVALID, "'FrameworkInfo.roles' has more than %d roles",
+			       ROLES_MAX);
 	rv = check_duplicates(info, err);
 	if (rv)
 		return rv;

@@ -69,6 +69,7 @@ struct http_server_options {
 	int write_timeout_ms;
 	int linger_ms;
 	size_t connections_max;
+	size_t output_total_max;
 };
 
 int http_server_create(const struct http_server_options *options, struct http_server **out,

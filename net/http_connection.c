@@ -372,6 +372,11 @@ static bool is_stalled(struct http_connection *connection, uint64_t now)
 	       (uint64_t)connection->server->options.write_timeout_ms;
 }
 
+size_t http_connection_waiting(const struct http_connection *connection)
+{
+	return output_waiting(&connection->output) + connection->held;
+}
+
 void http_connection_tick(struct http_connection *connection, uint64_t now)
 {
 	uint64_t linger = (uint64_t)connection->server->options.linger_ms;

@@ -123,6 +123,8 @@ void http_connection_close(struct http_connection *connection);
 void http_connection_turn(struct http_connection *connection); /* end of a loop turn */
 /* Offers the kernel what is queued; a write error ends streams at once. */
 void http_connection_flush(struct http_connection *connection);
+/* Bytes for the client that it has not taken. */
+size_t http_connection_waiting(const struct http_connection *connection);
 void http_connection_tick(struct http_connection *connection, uint64_t now);
 /* Where the bytes of an answer go that is complete now. */
 struct buf *http_connection_sink(struct http_connection *connection);

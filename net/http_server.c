@@ -63,6 +63,29 @@ static void on_turn(uv_idle_t *flusher)
 		uv_idle_stop(flusher);
 }
 
+/* Who is watched includes everybody that output waits for. */
+static void bound_output(struct http_server *server)
+{
+	struct http_connection *connection, *next;
+	size_t total = 0, count = 0, share;
+
+	list_for_each (connection, next, &server->timed, timed) {
+		total += http_connection_waiting(connection);
+		count++;
+	}
+	if (total <= server->options.output_total_max)
+		return;
+	share = server->options.output_total_max / count;
+	list_for_each (connection, next, &server->timed, timed) {
+		if (http_connection_waiting(connection) <= share)
+			continue;
+		log_rumor("Closing the connection of %s: it does not read, and %zu bytes wait for "
+			  "%zu such clients",
+			  connection->peer, total, count);
+		http_connection_close(connection);
+	}
+}
+
 static void on_tick(uv_timer_t *ticker)
 {
 	struct http_server *server = ticker->data;
@@ -71,6 +94,7 @@ static void on_tick(uv_timer_t *ticker)
 
 	list_for_each (connection, next, &server->timed, timed)
 		http_connection_tick(connection, now);
+	bound_output(server);
 	if (list_empty(&server->timed))
 		uv_timer_stop(ticker);
 }
@@ -162,6 +186,8 @@ static void fill_in_limits(struct http_server *server)
 	options->linger_ms = or_default(options->linger_ms, HTTP_LINGER_MS);
 	if (options->connections_max == 0)
 		options->connections_max = HTTP_CONNECTIONS_MAX;
+	if (options->output_total_max == 0)
+		options->output_total_max = HTTP_OUTPUT_TOTAL_MAX;
 
 	int least = options->head_timeout_ms;
 	if (options->body_timeout_ms < least)

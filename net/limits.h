@@ -24,7 +24,10 @@
 #define HTTP_READ_AHEAD (64 * 1024)
 /* Unsent bytes of answers at which no further request is taken from the client:
  * together with the biggest answer this bounds a client that never reads. */
-#define HTTP_OUTPUT_HIGH (1024 * 1024)
+#define HTTP_OUTPUT_HIGH (64 * 1024)
+/* Unsent bytes of all clients together. Beyond it, those go that hold more than their
+ * share. */
+#define HTTP_OUTPUT_TOTAL_MAX (512 * 1024 * 1024)
 /* Answers to requests behind an open stream wait for its end, which may never
  * come: 202s of some 80 bytes, so this is 100,000 of them. */
 #define HTTP_HELD_MAX (8 * 1024 * 1024)

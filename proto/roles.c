@@ -3,6 +3,9 @@
 
 #include "proto/resources.h"
 
+#define STRINGIFY_(text) #text
+#define STRINGIFY(text) STRINGIFY_(text)
+
 /* One component between slashes, `len` bytes of `role`. */
 static bool component_valid(const char *role, const char *component, size_t len, struct err *err)
 {
@@ -33,6 +36,16 @@ static bool component_valid(const char *role, const char *component, size_t len,
 	return true;
 }
 
+/* Each component is a node in the allocator's tree and an ancestor to account for. */
+static bool too_deep(const char *role)
+{
+	size_t slashes = 0;
+
+	for (; *role; role++)
+		slashes += *role == '/';
+	return slashes >= ROLE_COMPONENTS_MAX;
+}
+
 bool role_valid(const char *role, struct err *err)
 {
 	const char *why = NULL;
@@ -50,6 +63,8 @@ bool role_valid(const char *role, struct err *err)
 		why = "end with a slash";
 	else if (strstr(role, "//"))
 		why = "contain two adjacent slashes";
+	else if (too_deep(role))
+		why = "have more than " STRINGIFY(ROLE_COMPONENTS_MAX) " components";
 	if (why) {
 		err_set(err, ERR_INVALID, "Role '%s' cannot %s", role, why);
 		return false;

@@ -252,6 +252,26 @@ Test(http_limits, gives_up_on_clients_that_never_read)
 	cr_assert_str_eq(fixture.log.data, "GET /big\n", "the next was not even taken");
 }
 
+Test(http_limits, bounds_what_waits_for_all_clients_together)
+{
+	struct raw greedy[3];
+
+	fixture.server->options.output_total_max = 8 * 1024 * 1024;
+	fixture.server->tick_ms = 5;
+	fixture.big_size = 16 * 1024 * 1024;
+	raw_expect(&raw, GET_HELLO, "hello");
+	for (int i = 0; i < 3; i++) {
+		raw_open(&greedy[i], &fixture);
+		raw_deafen(&greedy[i]);
+		raw_send(&greedy[i], "GET /big HTTP/1.1\r\n\r\n");
+	}
+	until(&fixture, fixture.log.len >= strlen("GET /hello\nGET /big\nGET /big\nGET /big\n"));
+	until(&fixture, fixture.server->connection_count == 1);
+	raw_expect(&raw, GET_HELLO, "hello");
+	for (int i = 0; i < 3; i++)
+		raw_close(&greedy[i]);
+}
+
 Test(http_limits, waits_for_the_clients_end_but_not_for_ever)
 {
 	shorten(&fixture.server->options.linger_ms);

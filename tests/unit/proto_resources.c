@@ -389,6 +389,9 @@ Test(proto_resources, calculates_with_many_parts, .timeout = 60)
 	buf_free(&text);
 }
 
+#define ROLE_OF_15 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
+#define DEEP_ROLE ROLE_OF_15 ROLE_OF_15 ROLE_OF_15 ROLE_OF_15 "a/a/a/a"
+
 static const struct {
 	const char *role;
 	const char *error;
@@ -397,6 +400,8 @@ static const struct {
 	{"a", NULL},
 	{"a/b-c/...", NULL},
 	{"a\\b", NULL},
+	{DEEP_ROLE, NULL},
+	{DEEP_ROLE "/b", "Role '" DEEP_ROLE "/b' cannot have more than 64 components"},
 	{"", "Role names cannot be the empty string"},
 	{"/", "Role '/' cannot start with a slash"},
 	{"a/", "Role 'a/' cannot end with a slash"},
