@@ -1,5 +1,5 @@
 /* Agent core: registration, frameworks, executors, tasks, status updates and their
- * recovery, as a state machine (spec/agent.md).
+ * recovery, as a state machine.
  *
  * Pure: no I/O, no clock, no processes. One event goes in with the time, a list of
  * actions comes out. The shell (server.h) owns sockets, containers, sandboxes and
@@ -247,7 +247,7 @@ bool agent_recovering(const struct agent *agent); /* executor API answers 503 */
 bool agent_registered(const struct agent *agent); /* metric slave/registered */
 const char *agent_id(const struct agent *agent);  /* "" before registration */
 /* Appends the members of /state from "id" to "completed_frameworks" that the core
- * knows (spec/operator.md 1.11) to an open JSON object. */
+ * knows to an open JSON object. */
 void agent_write_state(const struct agent *agent, struct json_writer *w);
 /* slave/... counters and gauges, one call each. */
 void agent_each_metric(const struct agent *agent,

@@ -1,4 +1,4 @@
-/* POST /api/v1/executor: decodes a v1 executor Call and answers it (spec/agent.md 2).
+/* POST /api/v1/executor: decodes a v1 executor Call and answers it.
  * What is checked before the call is decoded is checked here, the rest by the core. */
 #include "agent/shell.h"
 

@@ -1,4 +1,4 @@
-/* The executor that the agent makes up for a task that brings none (spec/agent.md 4). */
+/* The executor that the agent makes up for a task that brings none. */
 #include "agent/core.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* --reconfiguration_policy: whether the stored agent info allows a start with the present
- * flags (spec/agent.md 1.4). */
+ * flags. */
 #include "agent/core.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a ContainerInfo asks for that containers cannot do (spec/agent.md 6.5, 11.1). */
+/* What a ContainerInfo asks for that containers cannot do. */
 #ifndef AGENT_CONTAINER_INFO_H
 #define AGENT_CONTAINER_INFO_H
 

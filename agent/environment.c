@@ -1,4 +1,4 @@
-/* The environment of an executor (spec/agent.md 2.5). Nothing of the agent's own gets in;
+/* The environment of an executor. Nothing of the agent's own gets in;
  * a later value of a name replaces an earlier one. */
 #include "agent/core.h"
 

@@ -1,4 +1,4 @@
-/* The v1 executor API (spec/agent.md 2): SUBSCRIBE, UPDATE, MESSAGE, HEARTBEAT, and the end
+/* The v1 executor API: SUBSCRIBE, UPDATE, MESSAGE, HEARTBEAT, and the end
  * of a subscription. Every call is answered; one that is refused changes nothing. */
 #include "agent/core.h"
 

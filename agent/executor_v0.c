@@ -1,4 +1,4 @@
-/* The v0 executor protocol (spec/agent.md 3): RegisterExecutor, ReregisterExecutor,
+/* The v0 executor protocol: RegisterExecutor, ReregisterExecutor,
  * StatusUpdate and ExecutorToFramework messages of libmesos drivers. An executor that may
  * not be here (any more) is answered ShutdownExecutorMessage. */
 #include "agent/core.h"

@@ -1,4 +1,4 @@
-/* Executors: from launch to removal (spec/agent.md 6.1, 6.4, 6.5).
+/* Executors: from launch to removal.
  *
  * Happy path: created WAITING for its checkpoint, LAUNCH, CONTAINER_STARTED, it comes
  * (REGISTERING -> RUNNING), gets its queue, runs tasks, exits, its last update is

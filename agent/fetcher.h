@@ -1,4 +1,4 @@
-/* Fetching URIs into a sandbox (spec/agent.md 7).
+/* Fetching URIs into a sandbox.
  *
  * The agent checks the URIs and starts `mesita fetch` as the task's user with the
  * CommandInfo on standard input, its output in the sandbox's stdout and stderr. A

@@ -1,4 +1,4 @@
-/* Opening what the files API may show (spec/operator.md 8). */
+/* Opening what the files API may show. */
 #ifndef AGENT_FILES_H
 #define AGENT_FILES_H
 

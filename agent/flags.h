@@ -1,4 +1,4 @@
-/* The agent's command line: Mesos' flags (spec/agent.md 1.6, spec/operator.md 7). */
+/* The agent's command line: Mesos' flags. */
 #ifndef AGENT_FLAGS_H
 #define AGENT_FLAGS_H
 

@@ -1,4 +1,4 @@
-/* What the agent's machine is and has (spec/agent.md 1.5), from flags and, where they
+/* What the agent's machine is and has, from flags and, where they
  * are silent, from the operating system. All of it blocks; used at start-up only. */
 #ifndef AGENT_HOST_H
 #define AGENT_HOST_H

@@ -1,4 +1,4 @@
-/* KillTaskMessage (spec/agent.md 6.4): a task that was not delivered is answered here, the
+/* KillTaskMessage: a task that was not delivered is answered here, the
  * executor is told of others. */
 #include "agent/core.h"
 

@@ -1,4 +1,4 @@
-/* After a restart (spec/agent.md 10): the stored pairs become frameworks, executors, tasks
+/* After a restart: the stored pairs become frameworks, executors, tasks
  * and update streams again.
  *
  * Happy path: agent_load() for each pair, agent_start(): processes are watched again, v0

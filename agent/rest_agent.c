@@ -1,5 +1,5 @@
 /* The agent's read endpoints but /metrics, /monitor and /files: /state, /flags, /health,
- * /version (spec/operator.md 1.6-1.8, 1.11). */
+ * /version. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* /containers and /monitor/statistics (spec/operator.md 1.11): executors as the core
+/* /containers and /monitor/statistics: executors as the core
  * shows them in its state, with what /proc says of their processes. */
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* /metrics/snapshot: what the core counts, what containers and garbage collection count,
- * and the machine; every name of spec/operator.md 4.3 that mesita has a meaning for from
+ * and the machine; every name of Mesos that mesita has a meaning for is there from
  * the start, sorted. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Sandboxes: the directory of one run of an executor (spec/agent.md 8.1). */
+/* Sandboxes: the directory of one run of an executor. */
 #ifndef AGENT_SANDBOX_H
 #define AGENT_SANDBOX_H
 

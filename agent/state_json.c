@@ -1,4 +1,4 @@
-/* The agent's part of /state (spec/operator.md 1.11). */
+/* The agent's part of /state. */
 #include "agent/core.h"
 #include "proto/endpoint.h"
 

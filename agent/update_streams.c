@@ -1,4 +1,4 @@
-/* Reliable delivery of status updates (spec/agent.md 9.2): one stream per task, first in
+/* Reliable delivery of status updates: one stream per task, first in
  * first out; the head is sent again, 10 s later and then at doubling intervals up to
  * 10 min, until the scheduler's acknowledgement with its uuid comes by way of the master.
  *

@@ -1,4 +1,4 @@
-/* Status updates on their way in (spec/agent.md 9.1): from executors and from the agent
+/* Status updates on their way in: from executors and from the agent
  * itself.
  *
  * Happy path: checked, completed (uuid, source, executor, container), applied to its task,

@@ -1,4 +1,4 @@
-/* Decoding, with Mesos' errors (spec/master.md 1.2 rows 7-11). See api_body.h. */
+/* Decoding, with Mesos' errors. See api_body.h. */
 #include "net/api_body.h"
 
 void *api_body_decode(struct http_request *request, const ProtobufCMessageDescriptor *type)

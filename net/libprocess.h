@@ -1,4 +1,4 @@
-/* libprocess messages (spec/libprocess-driver-zk.md section 1): one-way HTTP
+/* libprocess messages: one-way HTTP
  * POSTs between actors "id@ip:port".
  *
  * Inbound: a daemon's HTTP handler asks libprocess_is_message() first and, if so,

@@ -1,4 +1,4 @@
-/* Routes of a daemon: which handler serves a path (spec/operator.md section 0).
+/* Routes of a daemon: which handler serves a path.
  *
  * "/<process>/<route>": a first component that names no process is looked up below
  * the delegate ("/state" is "/master/state"). The longest registered path that is

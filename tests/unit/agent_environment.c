@@ -1,4 +1,4 @@
-/* The environment and the command of executors (spec/agent.md 2.5, 4). */
+/* The environment and the command of executors. */
 #include "agent_harness.h"
 
 #include <stdio.h>
