@@ -1,6 +1,5 @@
-/* Allocator: who is offered what. Hierarchical DRF over roles and frameworks
- * (spec/allocator.md), pure: no I/O, no clock; time is handed in and decisions come
- * out as a list of grants.
+/* Allocator: who is offered what. Hierarchical DRF over roles and frameworks,
+ * pure: no I/O, no clock; time is handed in and decisions come out as a list of grants.
  *
  * Ids are texts (framework id, agent id, role). The allocator copies what it is
  * given. A resource of an agent is at any time free, or allocated to one

@@ -1,4 +1,4 @@
-/* Offer constraints (spec/allocator.md 4.5): which agents a framework wants to be
+/* Offer constraints: which agents a framework wants to be
  * offered in a role, by their attributes, host name, region and zone.
  *
  * Groups are alternatives; in a group all constraints must hold. An attribute that is

@@ -1,4 +1,4 @@
-/* One cycle (spec/allocator.md 3.2, stage 2 without quota).
+/* One cycle: agents are shared out.
  *
  * For each agent that must be seen, in order of arrival: roles in order of share,
  * in each its frameworks in order of share; each is given all that it may have, and

@@ -1,4 +1,4 @@
-/* Filters: what leaves refused on agents (spec/allocator.md 4, spec/master.md 5.6).
+/* Filters: what leaves refused on agents.
  *
  * A filter hides an offer that the refused resources contain. It lasts at least one
  * allocation interval and always meets one batch (a cycle over all agents): one

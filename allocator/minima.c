@@ -1,4 +1,4 @@
-/* The least that an offer must hold (spec/allocator.md 3.4): one of several sets of
+/* The least that an offer must hold: one of several sets of
  * amounts, summed over all pieces of a name; no set at all asks for nothing. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The tree of roles (spec/allocator.md 2.1).
+/* The tree of roles.
  *
  * A role exists while frameworks are tracked in it or below. `node` sums its
  * subtree and competes with its siblings; `self` sums its own frameworks and, as

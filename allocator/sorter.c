@@ -1,4 +1,4 @@
-/* Dominant shares and the order they make (spec/allocator.md 2.2).
+/* Dominant shares and the order they make.
  *
  * A group keeps its active members in an array ordered by keys computed earlier. A
  * change of a member only puts it on the group's list of stale ones; before a walk

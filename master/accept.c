@@ -1,4 +1,4 @@
-/* ACCEPT (spec/master.md 2.4, 5.4, 5.5): offers become tasks.
+/* ACCEPT: offers become tasks.
  *
  * The offers are checked as a whole. If they are good they are taken, and the
  * operations run in their order against what is left of them; the rest goes back to
@@ -129,7 +129,7 @@ static void refuse_tasks(struct master *m, struct framework *f, Mesos__TaskInfo 
 		refuse_task(m, f, tasks[i], state, reason, message);
 }
 
-/* 2.5: tells of an operation with an id; any other is dropped silently. */
+/* Tells of an operation with an id; any other is dropped silently. */
 static void drop_operation(struct master *m, struct framework *f,
 			   const Mesos__Offer__Operation *operation, const char *message)
 {
@@ -159,7 +159,7 @@ static bool launches(const Mesos__Offer__Operation *operation)
 	return operation->type == OPERATION(LAUNCH) || operation->type == OPERATION(LAUNCH_GROUP);
 }
 
-/* 5.5. */
+/* Every task is lost and every offer given back; the framework hears why. */
 static void refuse_offers(struct master *m, struct framework *f,
 			  const Mesos__Scheduler__Call__Accept *accept, const char *why)
 {
@@ -188,7 +188,7 @@ static void refuse_offers(struct master *m, struct framework *f,
 	}
 }
 
-/* ---- the pre-pass: structure (2.4 step 2) ------------------------------------------ */
+/* ---- the pre-pass: structure ------------------------------------------ */
 
 /* Nobody names that many; comparing them all would hold up everyone else. */
 #define LIST_RESOURCES_MAX 1000
@@ -340,7 +340,7 @@ static int check_structure(const Mesos__Offer__Operation *operation, const struc
 	return rv;
 }
 
-/* ---- normalising (2.4 step 4) -------------------------------------------------------- */
+/* ---- normalising -------------------------------------------------------- */
 
 static void normalise_resources(struct master *m, Mesos__Resource **list, size_t count,
 				const char *role)

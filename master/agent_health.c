@@ -1,4 +1,4 @@
-/* Health checks of agents (spec/master.md 8.4): an observer per agent, slave-observer(N),
+/* Health checks of agents: an observer per agent, slave-observer(N),
  * pings it at fixed intervals; silence long enough makes it unreachable.
  *
  * Removals for silence, for not coming back after a broken link and for not coming

@@ -1,5 +1,5 @@
-/* Losing agents (spec/master.md 8.3, 8.5, 8.8): broken links, unreachable, gone,
- * unregistered; and what becomes of their tasks (7.4).
+/* Losing agents: broken links, unreachable, gone,
+ * unregistered; and what becomes of their tasks.
  *
  * All but the broken link are durable first. Then: the allocator forgets the agent,
  * its tasks are told and moved, executors and offers dropped, and every framework

@@ -1,4 +1,4 @@
-/* Agent records and their registration (spec/master.md 8.1, 8.2), and what agents
+/* Agent records and their registration, and what agents
  * report of themselves later (UpdateSlaveMessage).
  *
  * A registration that breaks a rule is ignored: the agent retries, the log says why.

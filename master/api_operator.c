@@ -1,4 +1,4 @@
-/* POST /api/v1: the operator API (spec/operator.md 2). A table of calls; a type
+/* POST /api/v1: the operator API. A table of calls; a type
  * without a row is answered 501, as Mesos answers a call that it does not serve. */
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* POST /api/v1/scheduler: decodes a v1 scheduler Call and answers it. The checks
- * and their order are spec/master.md 1.2; from row 12 on the core makes them. */
+/* POST /api/v1/scheduler: decodes a v1 scheduler Call and answers it. What is
+ * wrong with the request is checked here, what is wrong with the call in the core, in
+ * the order in which Mesos checks it. */
 #include "master/shell.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Validation of v1 scheduler calls before anything looks at their framework
- * (spec/master.md 2.1). Required fields were checked when the call was decoded.
+/* Validation of v1 scheduler calls before anything looks at their framework.
+ * Required fields were checked when the call was decoded.
  */
 #include "master/core.h"
 

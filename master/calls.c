@@ -1,4 +1,4 @@
-/* The scheduler calls of an HTTP framework (spec/master.md 1.2 rows 12-23, 2).
+/* The scheduler calls of an HTTP framework.
  *
  * Whatever is wrong with a call itself is a status; everything that only turns out
  * while it is carried out is an event or a log line, the call was 202.
@@ -292,7 +292,7 @@ static void carry_out(struct master *m, struct framework *f, const Mesos__Schedu
 	}
 }
 
-/* Rows 15-20: whether the call may come from here. False: it was answered. */
+/* Whether the call may come from here. False: it was answered. */
 static bool check_caller(struct master *m, const struct master_event *event, struct framework *f)
 {
 	const char *principal = event->call.principal;

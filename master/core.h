@@ -26,14 +26,14 @@
 #include "proto/states.h"
 
 #define MASTER_HEARTBEAT 15	     /* s; a constant in Mesos too, not a flag */
-#define MASTER_REMOVED_AGENTS 100000 /* ids remembered as removed (spec/master.md 8.9) */
+#define MASTER_REMOVED_AGENTS 100000 /* ids remembered as removed */
 #define MASTER_TASK_STATES 14	     /* TASK_STARTING 0 .. TASK_UNKNOWN 13 */
 #define MASTER_CALL_TYPES 32	     /* scheduler call types fit in */
 #define MASTER_EVENT_TYPES 16
 #define MASTER_OPERATION_TYPES 20
 #define MASTER_EMPTY_PID "@0.0.0.0:0" /* how Mesos prints a UPID that is not set */
 
-/* ---- counters (operator.md 4.1) ------------------------------------------ */
+/* ---- counters -------------------------------------------------------------- */
 
 /* X(field, metric name) of every counter of the master. */
 #define MASTER_COUNTERS(X)                                                                         \

@@ -66,16 +66,16 @@ struct framework *master_make_framework(const Mesos__FrameworkInfo *info);
 /* Makes a framework of a copy of `info` (id set) and adds it, to the allocator too;
  * RECOVERED and inactive. */
 struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info);
-/* Replaces the info but for what may not change (4.5) and tells the allocator.
+/* Replaces the info but for what may not change and tells the allocator.
  * Offers of dropped roles are rescinded. */
 void master_update_framework(struct master *m, struct framework *f,
 			     const Mesos__FrameworkInfo *info, char *const *suppressed,
 			     size_t suppressed_count,
 			     const Mesos__Scheduler__OfferConstraints *constraints);
 void master_activate_framework(struct master *m, struct framework *f, bool active);
-/* 4.6. The stream, if any, is ended. */
+/* The stream, if any, is ended. */
 void master_remove_framework(struct master *m, struct framework *f);
-/* The stream or link is gone (4.4). */
+/* The stream or link is gone. */
 void master_disconnect_framework(struct master *m, struct framework *f);
 void master_framework_failover_expired(struct master *m, struct framework *f);
 void master_detach_stream(struct master *m, struct framework *f);
@@ -136,25 +136,25 @@ int master_validate_offers(const struct master *m, const struct framework *f,
 /* ---- task_validate.c, executor_validate.c ------------------------------------ */
 
 int master_validate_id(const char *id, struct err *err);
-/* The rules of 6.2. `available` is what is left of the offers. */
+/* A task launched by itself. `available` is what is left of the offers. */
 int master_validate_task(struct master *m, const struct framework *f, const struct agent *a,
 			 const Mesos__TaskInfo *task, const struct resources *available,
 			 struct err *err);
-/* Rules 1-12 alone: what single tasks and tasks of groups share. */
+/* The rules that single tasks and tasks of groups share. */
 int master_validate_task_alone(struct master *m, const struct framework *f, const struct agent *a,
 			       const Mesos__TaskInfo *task, struct err *err);
 int master_validate_group(struct master *m, const struct framework *f, const struct agent *a,
 			  const Mesos__Offer__Operation__LaunchGroup *group,
 			  const struct resources *available, struct err *err);
-/* Rules 14 and 15: of the ExecutorInfo by itself. */
+/* The ExecutorInfo by itself. */
 int master_validate_executor_alone(const Mesos__ExecutorInfo *executor, struct err *err);
-/* Rules 14-18. */
+/* It, and whether it fits what runs on the agent. */
 int master_validate_executor(struct master *m, const struct framework *f, const struct agent *a,
 			     const Mesos__ExecutorInfo *executor, struct err *err);
 bool master_executor_share_cgroups(const Mesos__ContainerInfo *container);
 int master_validate_command(const Mesos__CommandInfo *command, struct err *err);
 int master_validate_container(const Mesos__ContainerInfo *container, struct err *err);
-/* Rule 9b: the common part of all resource rules. */
+/* The common part of all resource rules. */
 int master_validate_resources(Mesos__Resource *const *list, size_t count, struct err *err);
 int master_validate_persistence(const struct resources *r, struct err *err);
 int master_validate_single_role(const struct resources *r, struct err *err);
@@ -164,7 +164,7 @@ bool master_resources_overlap(const struct resources *a, const struct resources 
 /* The resources of a message (validated, new format). */
 void master_resources(struct master *m, Mesos__Resource *const *list, size_t count,
 		      struct resources *out);
-/* Whether two infos are the same executor (rule 18). */
+/* Whether two infos are the same executor. */
 bool master_same_executor(struct master *m, const Mesos__ExecutorInfo *a,
 			  const Mesos__ExecutorInfo *b);
 
@@ -185,7 +185,7 @@ void master_remove_executor(struct master *m, struct executor *e, bool give_back
 /* Resources of a task that ended: accounted no more. */
 void master_release_task(struct master *m, struct task *t, bool give_back);
 void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state);
-/* Applies a status to the record (7.2); releases the resources at the first terminal
+/* Applies a status to the record; releases the resources at the first terminal
  * state. `state` is the latest known one. */
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
 			 Mesos__TaskState state, bool give_back);
@@ -351,7 +351,7 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 			       void (*follow)(struct master *m, struct pending *p));
 struct pending *registry_pending(const struct master *m, const char *key);
 void registry_stored(struct master *m, uint64_t ticket);
-/* Forgets departed agents that are too old or too many (8.7), and arms the next time. */
+/* Forgets departed agents that are too old or too many, and arms the next time. */
 void registry_prune(struct master *m);
 void registry_free(struct master *m);
 char *registry_key(struct master *m, const char *kind, const char *id);

@@ -1,4 +1,4 @@
-/* The v1 events that schedulers hear (spec/master.md 3).
+/* The v1 events that schedulers hear.
  *
  * A framework that is not connected hears nothing: agents repeat their own
  * updates, what the master itself says is lost. Offers are in the format that the

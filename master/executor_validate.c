@@ -1,4 +1,4 @@
-/* Rules that executors must obey (spec/master.md 6.2 rules 10, 11, 14-18), and those
+/* Rules that executors must obey, and those
  * that tasks and executors share: commands, containers, resources.
  *
  * Texts are Mesos' own: schedulers match on them.

@@ -1,4 +1,4 @@
-/* The master's command line: Mesos' flags (spec/master.md 10.1). */
+/* The master's command line: Mesos' flags. */
 #ifndef MASTER_FLAGS_H
 #define MASTER_FLAGS_H
 

@@ -1,4 +1,4 @@
-/* Framework records (spec/master.md 4): making, changing, disconnecting and removing
+/* Framework records: making, changing, disconnecting and removing
  * them, and what the allocator is told about them.
  */
 #include "master/core.h"
@@ -223,7 +223,7 @@ void master_free_framework(struct framework *f)
 
 /* ---- changing ------------------------------------------------------------------ */
 
-/* What a framework may not change keeps its old value (4.5). */
+/* What a framework may not change keeps its old value. */
 static Mesos__FrameworkInfo *merged_info(const struct framework *f,
 					 const Mesos__FrameworkInfo *info)
 {
@@ -332,7 +332,7 @@ void master_framework_failover_expired(struct master *m, struct framework *f)
 
 /* ---- removal ------------------------------------------------------------------------ */
 
-/* 4.6 step 3: recorded, not sent. */
+/* Recorded, not sent: nobody is there to hear it. */
 static void end_task(struct master *m, struct task *t)
 {
 	struct master_status say = {

@@ -1,4 +1,4 @@
-/* Libprocess messages that reach the master (spec/master.md 9.2): which handler takes
+/* Libprocess messages that reach the master: which handler takes
  * which, and the small ones.
  *
  * A message of an agent counts only if it comes from that agent's pid. Everything

@@ -1,5 +1,5 @@
-/* /metrics/snapshot: every counter and gauge of spec/operator.md 4.1 and 4.2 that
- * the master has, from the start, sorted by name. */
+/* /metrics/snapshot: every counter and gauge of a Mesos master that this one
+ * has, from the start, sorted by name. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

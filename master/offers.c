@@ -1,4 +1,4 @@
-/* Offers (spec/master.md 5.1-5.3, 5.6): made of what the allocator grants, taken
+/* Offers: made of what the allocator grants, taken
  * back by expiry, rescinding or discarding.
  *
  * An offer holds resources that the allocator counts as allocated; whoever takes an

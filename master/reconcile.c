@@ -1,4 +1,4 @@
-/* Reconciliation of tasks and operations (spec/master.md 7.6, 2.14): the master's
+/* Reconciliation of tasks and operations: the master's
  * answer to "what became of ...?". Never carries a uuid.
  */
 #include "master/core.h"
@@ -42,7 +42,7 @@ static void tell_known(struct master *m, struct task *t)
 	master_tell_update(m, t->framework, status);
 }
 
-/* Rows 2-6 of the table. False: no answer. */
+/* What becomes of a task that is not known. False: no answer. */
 static bool judge_unknown(struct master *m, const char *agent_id, struct master_status *say)
 {
 	struct agent *a = agent_id ? master_find_agent(m, agent_id) : NULL;

@@ -1,5 +1,5 @@
 /* The durable part of the master's state: which agents are admitted, unreachable,
- * gone, and who this master is (spec/master.md 10.2).
+ * gone, and who this master is.
  *
  * A change is a STORE_REGISTRY batch; what follows from it (replies, task updates)
  * happens in the step that hears it is durable, in the order of the batches. A store

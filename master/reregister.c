@@ -1,4 +1,4 @@
-/* Reregistration of agents (spec/master.md 8.6): after the agent or the link died,
+/* Reregistration of agents: after the agent or the link died,
  * after it was unreachable, and after the master itself was restarted.
  *
  * The agent is the authority on what runs on it. Tasks the master remembers and the
@@ -485,8 +485,7 @@ static void reregistration_stored(struct master *m, struct pending *p)
 	reregistered(m, p->pid, message);
 }
 
-/* ---- the message
- * ---------------------------------------------------------------------------------- */
+/* ---- the message --------------------------------------------------------------------- */
 
 static void shut_down(struct master *m, const char *to, const char *why)
 {

@@ -1,4 +1,4 @@
-/* Whether a ReregisterSlaveMessage is consistent (spec/master.md 8.6): ids unique and
+/* Whether a ReregisterSlaveMessage is consistent: ids unique and
  * valid, everything it mentions listed, resources well-formed. One that contradicts
  * itself is ignored as a whole.
  */

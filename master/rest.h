@@ -1,5 +1,5 @@
 /* Parts that the master's read endpoints share: how an agent, a framework, a role
- * of things is rendered (spec/operator.md 1.2). */
+ * of things is rendered. */
 #ifndef MASTER_REST_H
 #define MASTER_REST_H
 

@@ -1,4 +1,4 @@
-/* /roles: what each known role and the roles below it hold (spec/operator.md 1.5).
+/* /roles: what each known role and the roles below it hold.
  *
  * Known are the roles that frameworks subscribe to or hold something in, those that
  * resources are reserved for, and all above them; with --roles exactly the listed ones
@@ -11,7 +11,7 @@
 
 struct amount {
 	const char *name;
-	double milli; /* a sum over many agents may leave int64 */
+	double milli;	     /* a sum over many agents may leave int64 */
 	struct amount *next; /* by name, ascending */
 };
 

@@ -1,5 +1,5 @@
 /* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
- * ones (spec/operator.md 1.2-1.8). */
+ * ones. */
 #include "master/rest.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* /state-summary: agents and frameworks with their tasks counted by state
- * (spec/operator.md 1.3). Two passes over the tasks: one a framework, one an agent. */
+/* /state-summary: agents and frameworks with their tasks counted by state.
+ * Two passes over the tasks: one a framework, one an agent. */
 #include <string.h>
 
 #include "master/rest.h"

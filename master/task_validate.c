@@ -1,4 +1,4 @@
-/* Rules that tasks must obey to be launched (spec/master.md 6.2-6.4), first failing
+/* Rules that tasks must obey to be launched, first failing
  * rule wins. Texts are Mesos' own: schedulers match on them.
  */
 #include "master/core.h"
@@ -139,7 +139,8 @@ static int validate_health(const Mesos__HealthCheck *check, struct err *err)
 	return rv;
 }
 
-/* ---- rules 1-12 -------------------------------------------------------------------------- */
+/* ---- a task by itself --------------------------------------------------------------------------
+ */
 
 static int rule_id(const struct subject *s, struct err *err)
 {
@@ -301,7 +302,8 @@ int master_validate_task_alone(struct master *m, const struct framework *f, cons
 	return rv;
 }
 
-/* ---- rules 13-25 ---------------------------------------------------------------------------- */
+/* ---- with its executor, on its offers
+ * ---------------------------------------------------------------------------- */
 
 static char *resources_text(const struct resources *r)
 {
@@ -479,8 +481,7 @@ int master_validate_task(struct master *m, const struct framework *f, const stru
 	return rv;
 }
 
-/* ---- groups (6.4) ------------------------------------------------------------------------------
- */
+/* ---- groups ----------------------------------------------------------------------- */
 
 static int validate_group_task(const struct subject *s, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* Times that something took, over a window, and their statistics as Mesos' timers
- * export them (spec/operator.md 4). */
+ * export them. */
 #ifndef MASTER_TIMING_H
 #define MASTER_TIMING_H
 

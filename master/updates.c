@@ -1,5 +1,4 @@
-/* Status updates on their way to the scheduler, and acknowledgements back
- * (spec/master.md 7.2, 7.7).
+/* Status updates on their way to the scheduler, and acknowledgements back.
  *
  * The agent repeats an update until it is acknowledged, so one that cannot be
  * forwarded now is not lost. What the master knows of the task follows the agent's

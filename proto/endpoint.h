@@ -1,4 +1,4 @@
-/* The JSON of Mesos' v0 endpoints (spec/operator.md 1.1, 1.2): not a mapping of
+/* The JSON of Mesos' v0 endpoints: not a mapping of
  * the messages but shapes of their own, the same on master and agent. */
 #ifndef PROTO_ENDPOINT_H
 #define PROTO_ENDPOINT_H

@@ -84,7 +84,7 @@ enum proto_spelling { SPELL_V1, SPELL_V0 };
 void proto_to_json(const void *message, enum proto_spelling spelling, struct buf *out);
 void proto_write_json(const void *message, enum proto_spelling spelling, struct json_writer *w);
 
-/* The lenient mapping that real Mesos shows (spec/observed.md): strings holding
+/* The lenient mapping that real Mesos shows: strings holding
  * numbers or booleans, a single value for a list, null for absent, unknown
  * names and unknown enum names dropped. The message is in `arena`. NULL on
  * failure; `err` then holds Mesos' wording ("Missing required fields: ..."). */

@@ -1,4 +1,4 @@
-/* Resource algebra (spec/allocator.md section 1): scalars in milli-units,
+/* Resource algebra: scalars in milli-units,
  * ranges, sets; identity by name, role/reservations, disk, revocable, shared,
  * provider and allocation role.
  *
@@ -17,7 +17,7 @@
 #include "proto/proto.h"
 
 /* Scalars above this are refused: 9e15 units would overflow the int64 of
- * milli-units soon after (spec/allocator.md 1.1). */
+ * milli-units soon after. */
 #define RESOURCE_SCALAR_MAX 9e12
 /* In one list; ports, say, have 32768 ranges at most. */
 #define RESOURCES_MAX 2000
@@ -73,11 +73,10 @@ bool resource_shape_same(const struct resource_shape *a, const struct resource_s
 
 /* -- from and to messages -- */
 
-/* Structural rules (spec/master.md 6.3, allocator.md 1.7), on either format.
+/* Structural rules, on either format.
  * Error texts are Mesos'. */
 int resource_validate(const Mesos__Resource *resource, struct err *err);
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err);
-#define ROLE_COMPONENTS_MAX 64
 #define ROLE_COMPONENTS_MAX 64
 bool role_valid(const char *role, struct err *err);
 bool role_is_strict_subrole(const char *role, const char *ancestor); /* "a/b" of "a" */
@@ -135,7 +134,7 @@ void resources_print(const struct resources *r, struct buf *out);
 /* A message in any format likewise. */
 void resource_print(const Mesos__Resource *resource, struct buf *out);
 
-/* The "modelled" JSON object of v0 endpoints (spec/operator.md 1.1): cpus, gpus,
+/* The "modelled" JSON object of v0 endpoints: cpus, gpus,
  * mem, disk always present; ranges and sets as text; revocable as <name>_revocable. */
 void resources_write_model(const struct resources *r, struct json_writer *w);
 

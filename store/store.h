@@ -1,6 +1,6 @@
 /* Store: a durable log of key-value operations behind one interface.
  *
- * Two classes (DESIGN.md, decision 4): STORE_REGISTRY batches must be durable
+ * Two classes: STORE_REGISTRY batches must be durable
  * before anything follows from them; STORE_WARM batches are written behind.
  * Batches are applied in the order of store_write(), each all or nothing; a
  * REGISTRY batch is synced (and with it every batch before it); many waiting
