@@ -334,7 +334,8 @@ struct pending {
 	UT_hash_handle hh;
 };
 
-/* A batch under construction, in the step's arena. */
+/* A batch under construction, of registry.c or warm.c. Keys and all it holds live as long
+ * as the step's arena. */
 struct registry_batch {
 	struct store_op *ops;
 	size_t count, cap;
@@ -362,11 +363,11 @@ void warm_task(struct master *m, struct task *t);
 void warm_framework(struct master *m, struct framework *f);
 void warm_agent(struct master *m, struct agent *a);
 void warm_executor(struct master *m, struct executor *e);
-void warm_completed(struct master *m, struct framework *f, struct completed_task *c);
+void warm_completed(struct master *m, struct completed_task *c);
 void warm_drop_task(struct master *m, struct task *t);
 void warm_drop_framework(struct master *m, struct framework *f);
 void warm_drop_executor(struct master *m, struct executor *e);
-void warm_drop_completed(struct master *m, struct framework *f, struct completed_task *c);
+void warm_drop_completed(struct master *m, struct completed_task *c);
 /* Any record by its key's parts: kind '/' a ['/' b ['/' c]]. */
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c);
 /* One store action with everything that changed in this step. */

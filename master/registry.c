@@ -42,7 +42,7 @@ static struct store_op *batch_op(struct master *m, struct registry_batch *batch,
 		batch->cap = cap;
 	}
 	op = &batch->ops[batch->count++];
-	*op = (struct store_op){.key = slice_of(master_text(m, key))};
+	*op = (struct store_op){.key = slice_of(key)};
 	return op;
 }
 

@@ -363,7 +363,7 @@ void master_forget_task(struct master *m, struct task *t)
 
 void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c)
 {
-	warm_drop_completed(m, f, c);
+	warm_drop_completed(m, c);
 	list_remove(&c->link);
 	f->completed_task_count--;
 	proto_free(c->info);
@@ -381,7 +381,7 @@ void master_add_completed_task(struct master *m, struct framework *f, Mesos__Tas
 	list_init(&c->dirty);
 	list_append(&f->completed_tasks, &c->link);
 	f->completed_task_count++;
-	warm_completed(m, f, c);
+	warm_completed(m, c);
 	while (f->completed_task_count > (size_t)m->options.max_completed_tasks_per_framework)
 		master_drop_completed_task(
 			m, f, list_first(&f->completed_tasks, struct completed_task, link));

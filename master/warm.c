@@ -36,9 +36,8 @@ void warm_executor(struct master *m, struct executor *e)
 	mark(&m->dirty_executors, &e->dirty);
 }
 
-void warm_completed(struct master *m, struct framework *f, struct completed_task *c)
+void warm_completed(struct master *m, struct completed_task *c)
 {
-	(void)f;
 	mark(&m->dirty_completed, &c->dirty);
 }
 
@@ -79,13 +78,13 @@ static void completed_name(const struct completed_task *c, char out[17])
 	snprintf(out, 17, "%016llx", (unsigned long long)c->number);
 }
 
-void warm_drop_completed(struct master *m, struct framework *f, struct completed_task *c)
+void warm_drop_completed(struct master *m, struct completed_task *c)
 {
 	char name[17];
 
 	completed_name(c, name);
 	list_remove(&c->dirty);
-	warm_delete(m, "completed", f->id, name, NULL);
+	warm_delete(m, "completed", c->framework->id, name, NULL);
 }
 
 /* ---- records --------------------------------------------------------------------------- */
@@ -145,101 +144,70 @@ static void *stored_task(struct arena *arena, const struct task *t)
 
 /* ---- the batch of a step ------------------------------------------------------------------ */
 
-struct warm_batch {
-	struct master *m;
-	struct store_op *ops;
-	size_t count, cap;
-};
-
-static struct store_op *batch_add(struct warm_batch *b, const char *key)
+static void flush_deletes(struct master *m, struct registry_batch *batch)
 {
-	struct arena *arena = &b->m->out->arena;
-
-	if (b->count == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 16;
-		struct store_op *ops = arena_alloc(arena, cap * sizeof(*ops));
-
-		if (b->count)
-			memcpy(ops, b->ops, b->count * sizeof(*ops));
-		b->ops = ops;
-		b->cap = cap;
-	}
-	b->ops[b->count] = (struct store_op){.key = slice_of(key)};
-	return &b->ops[b->count++];
-}
-
-static void batch_put(struct warm_batch *b, const char *key, const void *message)
-{
-	struct store_op *op = batch_add(b, key);
-	struct buf bytes = BUF_INIT;
-
-	proto_pack(message, &bytes);
-	op->value.data = arena_memdup(&b->m->out->arena, bytes.data ? bytes.data : "", bytes.len);
-	op->value.len = bytes.len;
-	buf_free(&bytes);
-}
-
-static void flush_deletes(struct warm_batch *b)
-{
-	struct buf *keys = &b->m->warm_deletes;
+	struct buf *keys = &m->warm_deletes;
 
 	for (size_t at = 0; at < keys->len; at += strlen(keys->data + at) + 1)
-		batch_add(b, arena_strdup(&b->m->out->arena, keys->data + at));
+		registry_delete(m, batch, master_text(m, keys->data + at));
 	buf_clear(keys);
 }
 
-static void flush_frameworks(struct warm_batch *b)
+static void flush_frameworks(struct master *m, struct registry_batch *batch)
 {
-	struct arena *arena = &b->m->out->arena;
+	struct arena *arena = &m->out->arena;
 	struct framework *f, *next;
 	struct executor *e, *next_executor;
 	struct agent *a, *next_agent;
 
-	list_for_each (a, next_agent, &b->m->dirty_agents, dirty) {
+	list_for_each (a, next_agent, &m->dirty_agents, dirty) {
 		list_remove(&a->dirty);
 		/* Never behind a durable change that takes the record away. */
-		if (!registry_pending(b->m, a->id))
-			batch_put(b, arena_printf(arena, "agent/%s", a->id),
-				  warm_stored_agent(arena, a));
+		if (!registry_pending(m, a->id))
+			registry_put(m, batch, arena_printf(arena, "agent/%s", a->id),
+				     warm_stored_agent(arena, a));
 	}
-	list_for_each (f, next, &b->m->dirty_frameworks, dirty) {
+	list_for_each (f, next, &m->dirty_frameworks, dirty) {
 		list_remove(&f->dirty);
-		batch_put(b, arena_printf(arena, "framework/%s", f->id),
-			  stored_framework(arena, f));
+		registry_put(m, batch, arena_printf(arena, "framework/%s", f->id),
+			     stored_framework(arena, f));
 	}
-	list_for_each (e, next_executor, &b->m->dirty_executors, dirty) {
+	list_for_each (e, next_executor, &m->dirty_executors, dirty) {
 		list_remove(&e->dirty);
-		batch_put(b, arena_printf(arena, "executor/%s/%s", e->agent->id, e->key), e->info);
+		registry_put(m, batch, arena_printf(arena, "executor/%s/%s", e->agent->id, e->key),
+			     e->info);
 	}
 }
 
-static void flush_tasks(struct warm_batch *b)
+static void flush_tasks(struct master *m, struct registry_batch *batch)
 {
-	struct arena *arena = &b->m->out->arena;
+	struct arena *arena = &m->out->arena;
 	struct completed_task *c, *next_completed;
 	struct task *t, *next;
 	char name[17];
 
-	list_for_each (t, next, &b->m->dirty_tasks, dirty) {
+	list_for_each (t, next, &m->dirty_tasks, dirty) {
 		list_remove(&t->dirty);
-		batch_put(b, arena_printf(arena, "task/%s/%s", t->framework->id, t->id),
-			  stored_task(arena, t));
+		registry_put(m, batch, arena_printf(arena, "task/%s/%s", t->framework->id, t->id),
+			     stored_task(arena, t));
 	}
-	list_for_each (c, next_completed, &b->m->dirty_completed, dirty) {
+	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
 		list_remove(&c->dirty);
 		completed_name(c, name);
-		batch_put(b, arena_printf(arena, "completed/%s/%s", c->framework->id, name),
-			  c->info);
+		registry_put(m, batch,
+			     arena_printf(arena, "completed/%s/%s", c->framework->id, name),
+			     c->info);
 	}
 }
 
 void warm_flush(struct master *m)
 {
-	struct warm_batch b = {.m = m};
+	struct registry_batch batch = {0};
 
-	flush_deletes(&b);
-	flush_frameworks(&b);
-	flush_tasks(&b);
-	if (b.count)
-		master_time_acknowledgements(m, master_emit_store(m, STORE_WARM, b.ops, b.count));
+	flush_deletes(m, &batch);
+	flush_frameworks(m, &batch);
+	flush_tasks(m, &batch);
+	if (batch.count)
+		master_time_acknowledgements(
+			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));
 }

@@ -16,6 +16,7 @@
  * takes up to 20 times; empty messages repeated without end take hundreds. */
 #define MEMORY_FACTOR 64
 #define MEMORY_SLACK ((size_t)1 << 20)
+#define TOO_MUCH "takes too much memory"
 
 struct decoder {
 	struct proto_mem mem;
@@ -206,8 +207,11 @@ static const char *decode_field(struct decoder *d, ProtobufCMessage *message,
 	*known = false;
 	if (field && type == WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED) {
 		why = wire_bytes(in, &packed);
-		while (!why && packed.at < packed.end)
+		while (!why && packed.at < packed.end) {
 			why = decode_value(d, message, field, &packed, depth, known);
+			if (!why && d->mem.used > d->limit)
+				why = TOO_MUCH;
+		}
 		return why;
 	}
 	why = wire_skip(in, number, type, depth);
@@ -281,7 +285,7 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 		d->type = type;
 		d->field = field;
 		if (d->mem.used > d->limit)
-			return "takes too much memory";
+			return TOO_MUCH;
 		if (known)
 			bit_set(seen, (size_t)(field - type->fields));
 	}

@@ -152,6 +152,23 @@ Test(proto_codec, bounds_the_memory)
 	buf_free(&bytes);
 }
 
+Test(proto_codec, bounds_the_memory_within_a_packed_field)
+{
+	struct buf bytes = BUF_INIT;
+	const size_t count = 4 << 20;
+	struct err err;
+
+	buf_append(&bytes, "\x0a\x80\x80\x80\x02", 5);
+	buf_reserve(&bytes, count);
+	memset(bytes.data + bytes.len, 1, count); /* no capability has this number */
+	bytes.len += count;
+	cr_assert_null(proto_unpack(&mesos__capability_info__descriptor, &arena, bytes.data,
+				    bytes.len, &err));
+	cr_assert(strstr(err.text, "takes too much memory"), "%s", err.text);
+	cr_assert_lt(arena.used, 400u << 20);
+	buf_free(&bytes);
+}
+
 /* ---- what comes out ------------------------------------------------------------------- */
 
 Test(proto_codec, decodes_and_packs_the_same_bytes)
