@@ -456,8 +456,6 @@ void http_connection_accept(struct http_server *server)
 		http_connection_close(connection);
 		return;
 	}
-	uv_tcp_nodelay(&connection->tcp, 1);
-	uv_tcp_keepalive(&connection->tcp, 1, TCP_KEEPALIVE_SECONDS);
 	format_address(&connection->tcp, uv_tcp_getpeername, connection->peer);
 	format_address(&connection->tcp, uv_tcp_getsockname, connection->local);
 	read_start(connection);
