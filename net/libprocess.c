@@ -59,11 +59,6 @@ bool pid_parse(const char *pid, char *id, char *host, int *port)
 	return true;
 }
 
-bool pid_is_null(const char *pid)
-{
-	return !pid || *pid == '\0' || strcmp(pid, "@0.0.0.0:0") == 0;
-}
-
 bool libprocess_is_message(const struct http_request *request)
 {
 	if (strcmp(request->method, "POST") != 0)

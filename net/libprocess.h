@@ -1,5 +1,4 @@
-/* libprocess messages: one-way HTTP
- * POSTs between actors "id@ip:port".
+/* libprocess messages: one-way HTTP POSTs between actors "id@ip:port".
  *
  * Inbound: a daemon's HTTP handler asks libprocess_is_message() first and, if so,
  * libprocess_parse(); it answers 202 when the receiver exists, else 404.
@@ -24,8 +23,6 @@
 /* Splits "id@ip:port" (a host name is resolved only by the messenger). False if
  * it is no pid. Any out pointer may be NULL; buffers are PID_MAX bytes. */
 bool pid_parse(const char *pid, char *id, char *host, int *port);
-/* "@0.0.0.0:0", empty and NULL are the null pid. */
-bool pid_is_null(const char *pid);
 
 struct libprocess_message {
 	const char *from; /* sender's pid; "@0.0.0.0:0" if it cannot be parsed */

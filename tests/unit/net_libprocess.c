@@ -49,14 +49,6 @@ Test(pid, is_parsed)
 	cr_expect_not(pid_parse(text, id, host, &port), "one too long");
 }
 
-Test(pid, may_be_null)
-{
-	cr_assert(pid_is_null(NULL));
-	cr_assert(pid_is_null(""));
-	cr_assert(pid_is_null("@0.0.0.0:0"));
-	cr_assert_not(pid_is_null("a@0.0.0.0:0"));
-}
-
 static struct fixture fixture;
 static struct raw raw;
 
