@@ -41,7 +41,7 @@ struct agent_options {
 	struct rng *rng;
 	int64_t start_time;
 	const char *reconfiguration_policy; /* "equal" or "additive" */
-	bool start_new; /* the stored identity, and all under it, is given up */
+	bool start_new;			    /* the stored identity, and all under it, is given up */
 	bool recover_cleanup;		    /* --recover=cleanup */
 	bool switch_user;
 	bool http_command_executor;

@@ -1,5 +1,4 @@
-/* Garbage collection of sandboxes: removes paths at their time, earlier when the disk
- * fills.
+/* Garbage collection of sandboxes: removes paths at their time, earlier when the disk fills.
  *
  * A due path is first renamed into <work_dir>/trash, so that its name is free at once
  * whatever the removal takes; removing runs on a thread of libuv's pool. */

@@ -1,6 +1,6 @@
 /* /metrics/snapshot: what the core counts, what containers and garbage collection count,
- * and the machine; every name of Mesos that mesita has a meaning for is there from
- * the start, sorted. */
+ * and the machine; every name of Mesos that mesita has a meaning for is there from the
+ * start, sorted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

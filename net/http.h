@@ -5,7 +5,7 @@
  * request's handle. Requests of a connection may be pipelined; answers leave in
  * the order of the requests; the next request of a connection is handled only
  * when the one before was answered, except that requests behind a streaming
- * answer are handled at once and their answers wait (spec/master.md 1.4).
+ * answer are handled at once and their answers wait.
  *
  * Limits: head 80 KiB, body `body_max`, a client that sends its head or body too
  * slowly or does not read its answer is closed (constants in net/limits.h).
