@@ -191,8 +191,7 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 	p->text = xstrdup(cause);
 }
 
-/* ---- removed ----------------------------------------------------------------------------------
- */
+/* ---- removed ----------------------------------------------------------------------- */
 
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause,
 			     bool unregistered)
@@ -249,8 +248,7 @@ void master_unregister_agent(struct master *m, const char *from,
 		master_begin_remove_agent(m, a, "the agent unregistered", true);
 }
 
-/* ---- gone --------------------------------------------------------------------------------------
- */
+/* ---- gone -------------------------------------------------------------------------- */
 
 static void send_gone(struct master *m, struct agent *a)
 {

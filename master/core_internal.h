@@ -133,7 +133,7 @@ void master_accept(struct master *m, struct framework *f,
 int master_validate_offers(const struct master *m, const struct framework *f,
 			   Mesos__OfferID *const *ids, size_t count, struct err *err);
 
-/* ---- task_validate.c, executor_validate.c ------------------------------------ */
+/* ---- task_validate.c, check_validate.c, executor_validate.c ------------------- */
 
 int master_validate_id(const char *id, struct err *err);
 /* A task launched by itself. `available` is what is left of the offers. */
@@ -146,6 +146,8 @@ int master_validate_task_alone(struct master *m, const struct framework *f, cons
 int master_validate_group(struct master *m, const struct framework *f, const struct agent *a,
 			  const Mesos__Offer__Operation__LaunchGroup *group,
 			  const struct resources *available, struct err *err);
+int master_validate_check(const Mesos__CheckInfo *check, struct err *err);
+int master_validate_health_check(const Mesos__HealthCheck *check, struct err *err);
 /* The ExecutorInfo by itself. */
 int master_validate_executor_alone(const Mesos__ExecutorInfo *executor, struct err *err);
 /* It, and whether it fits what runs on the agent. */

@@ -304,8 +304,7 @@ bool master_ready(const struct master *m)
 	return m->recovered;
 }
 
-/* ---- the step -----------------------------------------------------------------------------------
- */
+/* ---- the step ---------------------------------------------------------------------- */
 
 static void stream_closed(struct master *m, uint64_t stream)
 {

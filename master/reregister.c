@@ -209,8 +209,7 @@ static void take_in_completed(struct rejoin *r)
 	}
 }
 
-/* ---- answers -----------------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------- */
 
 static Mesos__TaskStatus *asked_status(struct rejoin *r, const struct task *t)
 {
@@ -331,8 +330,7 @@ static void answer_checkpoints(struct rejoin *r)
 	master_send_agent(r->m, a, message);
 }
 
-/* ---- the three ways back -----------------------------------------------------------------------
- */
+/* ---- the three ways back ----------------------------------------------------------- */
 
 static Mesos__Resource **remembered_checkpoints(struct rejoin *r)
 {

@@ -26,119 +26,6 @@ struct subject {
 	const struct resources *available;
 };
 
-/* ---- checks --------------------------------------------------------------------------- */
-
-/* COMMAND of a check or health check (`what`). */
-static int validate_check_command(const Mesos__CommandInfo *command, const char *what,
-				  const char *whose, struct err *err)
-{
-	bool shell = !command->has_shell || command->shell;
-
-	if (!command->value)
-		FAIL("%s must contain %s", what, shell ? "'shell command'" : "'executable path'");
-	if (master_validate_command(command, err))
-		return err_wrap(err, ERR_INVALID, "%s `CommandInfo` is invalid", whose);
-	return 0;
-}
-
-static int validate_path(const char *path, const char *what, struct err *err)
-{
-	if (path && path[0] != '/')
-		FAIL("The path '%s' of HTTP %s must start with '/'", path, what);
-	return 0;
-}
-
-static int validate_seconds(bool set, double value, const char *name, struct err *err)
-{
-	if (set && value < 0)
-		FAIL("Expecting '%s' to be non-negative", name);
-	return 0;
-}
-
-static int validate_check(const Mesos__CheckInfo *check, struct err *err)
-{
-	int rv = 0;
-
-	if (!check->has_type)
-		FAIL("CheckInfo must specify 'type'");
-	switch (check->type) {
-	case MESOS__CHECK_INFO__TYPE__COMMAND:
-		if (!check->command)
-			FAIL("Expecting 'command' to be set for COMMAND check");
-		rv = validate_check_command(check->command->command, "Command check", "Check's",
-					    err);
-		break;
-	case MESOS__CHECK_INFO__TYPE__HTTP:
-		if (!check->http)
-			FAIL("Expecting 'http' to be set for HTTP check");
-		rv = validate_path(check->http->path, "check", err);
-		break;
-	case MESOS__CHECK_INFO__TYPE__TCP:
-		if (!check->tcp)
-			FAIL("Expecting 'tcp' to be set for TCP check");
-		break;
-	default:
-		FAIL("'UNKNOWN' is not a valid check type");
-	}
-	if (!rv)
-		rv = validate_seconds(check->has_delay_seconds, check->delay_seconds,
-				      "delay_seconds", err);
-	if (!rv)
-		rv = validate_seconds(check->has_interval_seconds, check->interval_seconds,
-				      "interval_seconds", err);
-	if (!rv)
-		rv = validate_seconds(check->has_timeout_seconds, check->timeout_seconds,
-				      "timeout_seconds", err);
-	return rv;
-}
-
-static int validate_http_health(const Mesos__HealthCheck__HTTPCheckInfo *http, struct err *err)
-{
-	if (!http)
-		FAIL("Expecting 'http' to be set for HTTP health check");
-	if (http->scheme && strcmp(http->scheme, "http") && strcmp(http->scheme, "https"))
-		FAIL("Unsupported HTTP health check scheme: '%s'", http->scheme);
-	return validate_path(http->path, "health check", err);
-}
-
-static int validate_health(const Mesos__HealthCheck *check, struct err *err)
-{
-	int rv = 0;
-
-	if (!check->has_type)
-		FAIL("HealthCheck must specify 'type'");
-	switch (check->type) {
-	case MESOS__HEALTH_CHECK__TYPE__COMMAND:
-		if (!check->command)
-			FAIL("Expecting 'command' to be set for COMMAND health check");
-		rv = validate_check_command(check->command, "Command health check",
-					    "Health check's", err);
-		break;
-	case MESOS__HEALTH_CHECK__TYPE__HTTP:
-		rv = validate_http_health(check->http, err);
-		break;
-	case MESOS__HEALTH_CHECK__TYPE__TCP:
-		if (!check->tcp)
-			FAIL("Expecting 'tcp' to be set for TCP health check");
-		break;
-	default:
-		FAIL("'UNKNOWN' is not a valid health check type");
-	}
-	if (!rv)
-		rv = validate_seconds(check->has_delay_seconds, check->delay_seconds,
-				      "delay_seconds", err);
-	if (!rv)
-		rv = validate_seconds(check->has_grace_period_seconds, check->grace_period_seconds,
-				      "grace_period_seconds", err);
-	if (!rv)
-		rv = validate_seconds(check->has_interval_seconds, check->interval_seconds,
-				      "interval_seconds", err);
-	if (!rv)
-		rv = validate_seconds(check->has_timeout_seconds, check->timeout_seconds,
-				      "timeout_seconds", err);
-	return rv;
-}
-
 /* ---- a task by itself --------------------------------------------------------------------------
  */
 
@@ -184,14 +71,14 @@ static int rule_completion_time(const struct subject *s, struct err *err)
 
 static int rule_check(const struct subject *s, struct err *err)
 {
-	if (s->task->check && validate_check(s->task->check, err))
+	if (s->task->check && master_validate_check(s->task->check, err))
 		return err_wrap(err, ERR_INVALID, "Task uses invalid check");
 	return 0;
 }
 
 static int rule_health_check(const struct subject *s, struct err *err)
 {
-	if (s->task->health_check && validate_health(s->task->health_check, err))
+	if (s->task->health_check && master_validate_health_check(s->task->health_check, err))
 		return err_wrap(err, ERR_INVALID, "Task uses invalid health check");
 	return 0;
 }
