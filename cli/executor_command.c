@@ -56,7 +56,8 @@ char **executor_command_environment(struct arena *arena, char *const *own,
 	return list;
 }
 
-/* Without a shell the arguments are the whole of argv, its first included. */
+/* Without a shell the arguments are the whole of argv, its first included; a program that
+ * is given none still gets its name, as many crash on an empty argv. */
 char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo *command)
 {
 	char **list = arena_alloc(arena, (command->n_arguments + 4) * sizeof(*list));
@@ -67,6 +68,7 @@ char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo 
 		list[2] = command->value;
 		return list;
 	}
+	list[0] = command->value;
 	for (size_t i = 0; i < command->n_arguments; i++)
 		list[i] = command->arguments[i];
 	return list;

@@ -119,6 +119,20 @@ Test(command, program_is_searched_in_the_path_of_its_environment)
 	cr_expect_eq(WEXITSTATUS(status_of_start()), 5);
 }
 
+Test(command, without_arguments_gets_its_name)
+{
+	struct arena arena;
+	char **argv;
+
+	task->command->shell = 0;
+	task->command->value = "true";
+	arena_init(&arena);
+	argv = executor_command_arguments(&arena, task->command);
+	cr_assert_str_eq(argv[0], "true");
+	cr_expect_null(argv[1]);
+	arena_free(&arena);
+}
+
 Test(command, works_in_the_directory_of_the_executor)
 {
 	setenv("MESOS_SANDBOX", "/set/by/the/task", 1);
