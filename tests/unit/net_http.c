@@ -1,5 +1,7 @@
 /* HTTP server: requests as they should be. */
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <zlib.h>
 
 #include "net/gzip.h"
@@ -109,6 +111,30 @@ Test(http, answers_after_a_half_close)
 	cr_assert(raw_has(&raw, "late"));
 	cr_assert(raw_has(&raw, "hello"));
 	cr_assert_str_eq(fixture.log.data, "GET /later\nGET /hello\n");
+}
+
+/* The listener has them, connections inherit them. */
+Test(http, connections_do_not_delay_and_are_kept_alive)
+{
+	const int wanted[][3] = {{IPPROTO_TCP, TCP_NODELAY, 1},
+				 {SOL_SOCKET, SO_KEEPALIVE, 1},
+				 {IPPROTO_TCP, TCP_KEEPIDLE, TCP_KEEPALIVE_SECONDS}};
+	struct exchange *exchange;
+	uv_os_fd_t fd;
+
+	raw_send(&raw, "GET /later HTTP/1.1\r\n\r\n");
+	until(&fixture, fixture.kept_count == 1);
+	exchange = fixture.kept[0]->answer;
+	cr_assert_eq(uv_fileno((uv_handle_t *)&exchange->connection->tcp, &fd), 0);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		socklen_t size = sizeof(int);
+		int value = 0;
+
+		cr_assert_eq(getsockopt(fd, wanted[i][0], wanted[i][1], &value, &size), 0);
+		cr_expect_eq(value, wanted[i][2], "option %zu: %d", i, value);
+	}
+	http_reply_text(fixture.kept[0], 200, "done");
+	raw_expect(&raw, "GET /json HTTP/1.1\r\n\r\n", "xxxx");
 }
 
 Test(http, drops_the_answer_of_a_client_that_went_away)
