@@ -1,5 +1,5 @@
-/* The cases of spec/allocator.md section 11 that need no quota, weights or
- * maintenance; each names its row. */
+/* Allocation, sorters, filters, shared volumes: a case a test, without quota, weights or
+ * maintenance. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void holds(struct lab *lab, const char *role, const char *resources)
 	lab_restore(lab, role, role, "s1", resources);
 }
 
-/* -- 11.2 sorter -- */
+/* -- sorter -- */
 
 Test(allocator_cases, row18_drf)
 {
@@ -114,7 +114,7 @@ Test(allocator_cases, row26_shared_volume_counts_once)
 	lab_close(&lab);
 }
 
-/* -- 11.3 DRF and offers -- */
+/* -- DRF and offers -- */
 
 Test(allocator_cases, row27_drf_paper)
 {
@@ -485,7 +485,7 @@ Test(allocator_cases, row46_removed_agent_no_longer_counts)
 	lab_close(&lab);
 }
 
-/* -- 11.4 filters and suppression -- */
+/* -- filters and suppression -- */
 
 Test(allocator_cases, row47_filter_of_two_intervals)
 {
@@ -680,7 +680,7 @@ Test(allocator_cases, row56_a_reservation_defeats_the_filter)
 	lab_close(&lab);
 }
 
-/* -- 11.6 shared volumes -- */
+/* -- shared volumes -- */
 
 Test(allocator_cases, row80_and_81_shared_volumes)
 {

@@ -1,4 +1,4 @@
-/* Offer constraints and the expressions in them (spec/allocator.md 4.5). */
+/* Offer constraints and the expressions in them. */
 #include <criterion/criterion.h>
 #include <string.h>
 

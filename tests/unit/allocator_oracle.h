@@ -1,4 +1,4 @@
-/* The allocator written a second time, straight from spec/allocator.md: no index, no
+/* The allocator written a second time, straight from the rules: no index, no
  * memory of what was tried, every sum computed from scratch, every cycle a scan of
  * agents x roles x frameworks. Takes the same calls; small fixed capacities. */
 #ifndef TESTS_UNIT_ALLOCATOR_ORACLE_H

@@ -1,4 +1,4 @@
-/* The oracle's sorter: the tree of spec/allocator.md 2.1 with its virtual leaves as
+/* The oracle's sorter: the tree of roles with its virtual leaves as
  * real nodes, sorted anew each time. */
 #ifndef TESTS_UNIT_ALLOCATOR_ORACLE_SORTER_H
 #define TESTS_UNIT_ALLOCATOR_ORACLE_SORTER_H

@@ -1,4 +1,4 @@
-/* The life of agents as the master sees it (spec/master.md 8). */
+/* The life of agents as the master sees it. */
 #include <criterion/criterion.h>
 #include <string.h>
 

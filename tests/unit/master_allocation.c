@@ -1,4 +1,4 @@
-/* What the allocator is told of agents and frameworks (spec/allocator.md 3, 7), and the
+/* What the allocator is told of agents and frameworks, and the
  * metadata of resources that clients invent. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Validation of calls and their caller (spec/master.md 1.2, 2.1), and the calls that
+/* Validation of calls and their caller, and the calls that
  * go to agents. */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Offers: their shape, declining, expiry, rescinding (spec/master.md 3.1, 5). */
+/* Offers: their shape, declining, expiry, rescinding. */
 #include <criterion/criterion.h>
 #include <string.h>
 

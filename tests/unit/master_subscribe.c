@@ -1,4 +1,4 @@
-/* Subscribing, failing over, disconnecting, teardown (spec/master.md 4). */
+/* Subscribing, failing over, disconnecting, teardown. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Status updates, acknowledgements, reconciliation (spec/master.md 7). */
+/* Status updates, acknowledgements, reconciliation. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -209,7 +209,7 @@ Test(master_updates, implicit_reconciliation_tells_what_was_sent_last)
 	refute(d, "UPDATE", "TASK_FINISHED");
 }
 
-/* Rows 1, 3-6 of the table; row 2 is in master_recovery.c. */
+/* All answers but that of an agent not back yet, which is in master_recovery.c. */
 static void check_table(bool aware)
 {
 	driver_agent(d, AGENT2);

@@ -1,4 +1,4 @@
-/* Launch validation (spec/master.md 5.4, 5.5, 6): one row a rule. */
+/* Launch validation: one row a rule. */
 #include <criterion/criterion.h>
 #include <string.h>
 
