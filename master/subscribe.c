@@ -1,4 +1,4 @@
-/* SUBSCRIBE (spec/master.md 4.1-4.3): the checks of a FrameworkInfo and what becomes
+/* SUBSCRIBE: the checks of a FrameworkInfo and what becomes
  * of the subscription.
  *
  * A refusal is answered 200 with one ERROR event and the end of the stream, never
