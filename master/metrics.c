@@ -120,10 +120,15 @@ static void counter_metrics(const struct master *m, metric_fn *each, void *conte
 
 /* ---- per framework ------------------------------------------------------- */
 
+/* Bytes of a framework's name that its metrics, some hundred, carry; its id follows. */
+#define FRAMEWORK_NAME_SHOWN 255
+
 /* Percent-encodes what a metric name must not hold (upper-case hex). */
 static void put_encoded(struct buf *out, const char *text)
 {
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+	const unsigned char *begin = (const unsigned char *)text;
+
+	for (const unsigned char *c = begin; *c && c - begin < FRAMEWORK_NAME_SHOWN; c++) {
 		if (*c > 0x20 && *c < 0x7f && !strchr("!*'();:@&=+$,/?#[]%\"<>\\^`{|}", *c))
 			buf_putc(out, (char)*c);
 		else

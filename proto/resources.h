@@ -78,6 +78,7 @@ bool resource_shape_same(const struct resource_shape *a, const struct resource_s
 int resource_validate(const Mesos__Resource *resource, struct err *err);
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err);
 #define ROLE_COMPONENTS_MAX 64
+#define ROLE_LENGTH_MAX 4096
 bool role_valid(const char *role, struct err *err);
 bool role_is_strict_subrole(const char *role, const char *ancestor); /* "a/b" of "a" */
 

@@ -63,10 +63,12 @@ bool role_valid(const char *role, struct err *err)
 		why = "end with a slash";
 	else if (strstr(role, "//"))
 		why = "contain two adjacent slashes";
+	else if (len > ROLE_LENGTH_MAX)
+		why = "have more than " STRINGIFY(ROLE_LENGTH_MAX) " bytes";
 	else if (too_deep(role))
 		why = "have more than " STRINGIFY(ROLE_COMPONENTS_MAX) " components";
 	if (why) {
-		err_set(err, ERR_INVALID, "Role '%s' cannot %s", role, why);
+		err_set(err, ERR_INVALID, "Role '%.300s' cannot %s", role, why);
 		return false;
 	}
 	for (const char *at = role; *at; at += *at == '/') {
