@@ -63,9 +63,10 @@ format-check: ## fail where `make format` would change something
 	@deploy/install-deps format
 	@clang-format --dry-run -Werror $(SOURCES)
 
-bench: build ## the figures, each beside its limit
+bench: ## the figures, each beside its limit; BENCH=--json for programs
+	@$(MAKE) -s build >&2
 	@deploy/install-deps test
-	@$(NINJA) -C $(BUILD) bench
+	@$(NINJA) -C $(BUILD) bench >&2
 	@bench/run --mesita $(BUILD)/mesita $(BENCH)
 
 conformance: build ## black-box tests of the suite that CONFORMANCE names
