@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import struct
 import threading
 
 import harness
@@ -17,6 +18,43 @@ BOUND = 150 * MEGABYTE
 def resident(process):
     with open("/proc/%d/statm" % process.pid, encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """A field of a protobuf message: text, bytes, a natural number or a double."""
+    if isinstance(value, float):
+        return varint(number << 3 | 1) + struct.pack("<d", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def scalar(name, value):
+    return field(1, name) + field(2, 0) + field(3, field(1, value))
+
+
+def ranges(name, *pairs):
+    return field(1, name) + field(2, 1) + field(4, b"".join(
+        field(1, field(1, begin) + field(2, end)) for begin, end in pairs))
+
+
+def items(name, texts):
+    return field(1, name) + field(2, 2) + field(5, b"".join(field(1, text) for text in texts))
+
+
+def registration(resources):
+    """A RegisterSlaveMessage."""
+    agent = field(1, "nowhere") + b"".join(field(3, resource) for resource in resources)
+    return field(1, agent) + field(2, "1.12.0")
 
 
 class Hostile(harness.TestCase):
@@ -180,3 +218,118 @@ class Hostile(harness.TestCase):
         self.assertIn("accept", text.lower())
         scheduler.teardown()
         self.served()
+
+    def message(self, daemon, name, body, sender="stranger@127.0.0.1:1"):
+        actor = "master" if daemon is self.master else "slave(1)"
+        return (b"POST /%s/mesos.internal.%s HTTP/1.1\r\nLibprocess-From: %s\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (
+                    actor.encode(), name.encode(), sender.encode(), len(body), body))
+
+    def send_message(self, daemon, name, body, sender):
+        connection = self.connect(daemon, 60)
+        connection.sendall(self.message(daemon, name, body, sender))
+        self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 202"))
+        connection.close()
+
+    def test_agents_with_absurd_resources(self):
+        absurd = (
+            [scalar("cpus", value)] for value in (
+                -1.0, 0.0, 1e300, 1e-300, float("inf"), float("nan"), 9e12))
+        more = (
+            [scalar("cpus", 9e12)] * 1500,
+            [ranges("ports", (0, 2 ** 64 - 1))],
+            [ranges("ports", (0, 0), (2 ** 64 - 1, 2 ** 64 - 1))],
+            [ranges("ports", (5, 1))],
+            [ranges("ports", *((3 * i, 3 * i + 1) for i in range(90000)))],
+            [ranges("ports", *((3 * i, 3 * i + 1) for i in range(300000)))],
+            [items("zones", ["z%d" % i for i in range(90000)])],
+            [items("zones", ["z"] * 90000)],
+            [scalar("r%d" % i, 1.0) for i in range(3000)],
+            [scalar("x" * 100000, 1.0)])
+        for number, resources in enumerate(list(absurd) + list(more)):
+            self.send_message(self.master, "RegisterSlaveMessage", registration(resources),
+                              "slave(%d)@127.0.0.1:1" % number)
+            for path in ("/state", "/slaves", "/roles", "/state-summary", "/metrics/snapshot"):
+                status, _, body = get(self.master.address, path, 60)
+                self.assertEqual(status, 200)
+                json.loads(body)
+        ours = [agent["id"] for agent in self.master.json("/slaves")["slaves"]
+                if agent["port"] == self.agent.address[1]]
+        self.assertEqual(len(ours), 1)
+
+    def test_summary_with_tasks(self):
+        scheduler = self.subscribe()
+        scheduler.wait_terminal(scheduler.run("exit 0"))
+        for _ in range(3):
+            summary = self.master.json("/state-summary")
+            self.assertEqual(summary["slaves"][0]["TASK_FINISHED"], 1)
+            self.assertEqual(summary["slaves"][0]["framework_ids"], [scheduler.id])
+        scheduler.teardown()
+
+    def test_frameworks_with_absurd_names(self):
+        for info in ({"name": "n" * 3000000}, {"name": "\x00\x01\n"}, {"principal": "p" * 100000},
+                     {"roles": ["r%d" % i for i in range(4000)]},
+                     {"roles": ["r%d" % i for i in range(100000)]},
+                     {"roles": ["a/" * 60 + "b"]}, {"roles": ["a/" * 100000 + "b"]},
+                     {"roles": ["r" * 1000000]}, {"failover_timeout": 1e300}):
+            info = dict({"user": "root", "name": "x", "roles": ["x"],
+                         "capabilities": [{"type": "MULTI_ROLE"}]}, **info)
+            body = json.dumps({"type": "SUBSCRIBE", "subscribe": {"framework_info": info}}).encode()
+            connection = self.connect(self.master, 60)
+            connection.sendall(
+                b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (PATH.encode(), len(body), body))
+            self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 200"))
+            for path in ("/state", "/roles", "/state-summary", "/metrics/snapshot"):
+                status, _, body = get(self.master.address, path, 60)
+                self.assertEqual(status, 200)
+                json.loads(body)
+            connection.close()
+        self.served()
+
+    def flood(self, daemon, name, body, count):
+        connection = self.connect(daemon, 60)
+        one = self.message(daemon, name, body)
+
+        def read():
+            try:
+                while connection.recv(65536):
+                    pass
+            except OSError:
+                pass
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        for _ in range(count // 100):
+            connection.sendall(one * 100)
+        connection.shutdown(socket.SHUT_WR)
+        reader.join(60)
+
+    def test_flood_of_strangers(self):
+        """Each is dropped, and the log does not fill the disk."""
+        before = [os.path.getsize(daemon.log) for daemon in (self.master, self.agent)]
+        stranger = field(1, field(1, "nobody"))
+        for daemon in (self.master, self.agent):
+            for name, body in (("UnregisterSlaveMessage", stranger), ("PongSlaveMessage", b""),
+                               ("PingSlaveMessage", field(1, 1)), ("KillTaskMessage", b"\xff" * 50),
+                               ("ShutdownFrameworkMessage", stranger), ("NoSuchMessage", b"x")):
+                self.flood(daemon, name, body, 5000)
+        grown = [os.path.getsize(daemon.log) - size
+                 for daemon, size in zip((self.master, self.agent), before)]
+        self.assertLess(max(grown), MEGABYTE)
+        self.served()
+
+    def test_many_clients_that_never_read(self):
+        before = resident(self.master.process)
+        deaf = []
+        for _ in range(200):
+            connection = self.connect(self.master)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.setblocking(False)
+            try:
+                for _ in range(2000):
+                    connection.send(b"GET /metrics/snapshot HTTP/1.1\r\nHost: x\r\n\r\n" * 10)
+            except BlockingIOError:
+                pass
+            deaf.append(connection)
+        self.served()
+        self.assertLess(resident(self.master.process) - before, BOUND)
