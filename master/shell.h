@@ -46,7 +46,7 @@ struct shell {
 	uint64_t stored_ticket;	       /* what the core was told last */
 	struct shell_write {
 		uint64_t ticket;
-		int64_t since; /* uv_hrtime */
+		int64_t since;	      /* uv_hrtime */
 	} writes[SHELL_WRITES_TIMED]; /* not written yet, oldest first */
 	size_t write_count;
 	double fetch_ms; /* what reading the store took */

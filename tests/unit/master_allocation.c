@@ -236,7 +236,7 @@ Test(master_allocation, inventions_are_forgotten)
 
 #define RACK(value)                                                                                \
 	",\"attributes\":[{\"name\":\"rack\",\"type\":\"TEXT\",\"text\":{\"value\":\"" value "\"}" \
-											     "}]"
+	"}]"
 #define WANTED(value)                                                                              \
 	"\"offer_constraints\":{\"role_constraints\":{\"*\":{\"groups\":[{"                        \
 	"\"attribute_constraints\":[{\"selector\":{\"attribute_name\":\"rack\"},\"predicate\":{"   \
