@@ -45,6 +45,10 @@ void cli_put_encoded(struct buf *out, const char *text);
 /* The absolute path of this program. */
 char *cli_self_path(void);
 
+/* Whether the name of a task's state ("TASK_FINISHED") says that it is over. A task whose
+ * agent is unreachable is not; what is no state at all is. */
+bool cli_state_over(const char *state);
+
 /* A table for people: columns as wide as their widest cell. */
 struct cli_table {
 	struct arena arena;

@@ -17,18 +17,6 @@ static const struct flag kill_table[] = {
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
-static bool is_live(const struct json *task)
-{
-	static const char *const live[] = {"TASK_STAGING", "TASK_STARTING", "TASK_RUNNING",
-					   "TASK_KILLING", "TASK_UNREACHABLE"};
-	const char *state = json_get_string(task, "state");
-
-	for (size_t i = 0; i < sizeof(live) / sizeof(*live); i++)
-		if (!strcmp(state, live[i]))
-			return true;
-	return false;
-}
-
 /* The framework of the one live task of this id; NULL with `err` set if there is
  * none, or more than one. */
 static const char *framework_of(struct arena *arena, const struct kill_flags *flags,
@@ -48,7 +36,7 @@ static const char *framework_of(struct arena *arena, const struct kill_flags *fl
 	for (size_t i = 0; tasks && i < tasks->count; i++) {
 		const char *framework = json_get_string(&tasks->items[i], "framework_id");
 
-		if (!is_live(&tasks->items[i]) ||
+		if (cli_state_over(json_get_string(&tasks->items[i], "state")) ||
 		    (flags->framework && strcmp(flags->framework, framework)))
 			continue;
 		if (found) {

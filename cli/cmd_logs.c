@@ -112,15 +112,10 @@ static long print_more(const struct place *place, const char *file, size_t offse
 	return count;
 }
 
+/* There is more to come: neither over, nor out of reach. */
 static bool is_live(const char *state)
 {
-	static const char *const live[] = {"TASK_STAGING", "TASK_STARTING", "TASK_RUNNING",
-					   "TASK_KILLING"};
-
-	for (size_t i = 0; i < sizeof(live) / sizeof(*live); i++)
-		if (!strcmp(state, live[i]))
-			return true;
-	return false;
+	return !cli_state_over(state) && strcmp(state, "TASK_UNREACHABLE");
 }
 
 /* 1: the task lives, 0: it is over; or a negative code. */

@@ -26,18 +26,6 @@ static const struct flag ps_table[] = {
 /* A table is never longer than this; more tasks are for programs to read. */
 #define PS_LIMIT "1000000"
 
-static bool is_over(const char *state)
-{
-	static const char *const over[] = {"TASK_FINISHED", "TASK_FAILED",	    "TASK_KILLED",
-					   "TASK_LOST",	    "TASK_ERROR",	    "TASK_DROPPED",
-					   "TASK_GONE",	    "TASK_GONE_BY_OPERATOR"};
-
-	for (size_t i = 0; i < sizeof(over) / sizeof(*over); i++)
-		if (!strcmp(state, over[i]))
-			return true;
-	return false;
-}
-
 /* The agent's host name and port, or its id when it is not known; `agents` is the answer of
  * /slaves. Those that a restarted master has not seen again yet count, too. */
 static const char *agent_name(struct arena *arena, const struct json *agents, const char *id)
@@ -119,7 +107,7 @@ static void print_tasks(const struct ps_flags *flags, struct arena *arena, const
 		const struct json *task = &tasks->items[i];
 		const char *agent = agent_name(arena, agents, json_get_string(task, "slave_id"));
 
-		if (!flags->all && is_over(json_get_string(task, "state")))
+		if (!flags->all && cli_state_over(json_get_string(task, "state")))
 			continue;
 		shown++;
 		if (flags->json)

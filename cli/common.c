@@ -9,6 +9,8 @@
 #include "cli/cli.h"
 #include "client/address.h"
 #include "net/client.h"
+#include "proto/proto.h"
+#include "proto/states.h"
 
 #define HTTP_TIMEOUT_MS 30000 /* of one exchange: a master that hangs is reported */
 #define REDIRECTS_MAX 3
@@ -175,6 +177,14 @@ char *cli_self_path(void)
 		return xstrdup("mesita");
 	path[len] = 0;
 	return xstrdup(path);
+}
+
+bool cli_state_over(const char *state)
+{
+	const ProtobufCEnumValue *value =
+		protobuf_c_enum_descriptor_get_value_by_name(&mesos__task_state__descriptor, state);
+
+	return !value || task_state_terminal(value->value);
 }
 
 /* ---- tables -------------------------------------------------------------- */

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SCALE = float(os.environ.get("TIMEOUT_SCALE", "1"))
 
@@ -24,7 +25,10 @@ class Timeout(AssertionError):
 
 
 def adopt_orphans():
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # A driver that is killed must not leave clusters behind: the test ends as if told to.
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     signal.signal(signal.SIGCHLD, lambda *_: reap())
 
 
