@@ -108,19 +108,36 @@ static void tell_returned(struct rejoin *r, struct framework *f, const Mesos__Ta
 	master_tell_update(r->m, f, status);
 }
 
+/* Whether a remembered task is as its agent has it. Records are written behind, so what was
+ * last sent may be newer on the agent even where the state is the same. */
+static bool same_task_state(const Mesos__Task *mine, const Mesos__Task *theirs)
+{
+	const ProtobufCBinaryData *sent = &mine->status_update_uuid;
+
+	return mine->state == theirs->state && mine->n_statuses == theirs->n_statuses &&
+	       mine->has_status_update_state == theirs->has_status_update_state &&
+	       mine->status_update_state == theirs->status_update_state &&
+	       mine->has_status_update_uuid == theirs->has_status_update_uuid &&
+	       (!mine->has_status_update_uuid ||
+		(sent->len == theirs->status_update_uuid.len &&
+		 !memcmp(sent->data, theirs->status_update_uuid.data, sent->len)));
+}
+
 /* The record of a task the master remembers follows the agent's. */
 static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *task)
 {
 	bool kill_wanted = t->kill_wanted;
 	struct framework *f = t->framework;
 
-	if (r->registered || t->info->state == task->state) {
+	if (r->registered || same_task_state(t->info, task)) {
 		t->seen = r->mark;
 		return;
 	}
-	log_info("task %s of framework %s is %s on its agent, was remembered as %s", t->id, f->id,
-		 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
-		 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
+	if (t->info->state != task->state)
+		log_info("task %s of framework %s is %s on its agent, was remembered as %s", t->id,
+			 f->id,
+			 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
+			 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
 	master_forget_task(r->m, t);
 	t = master_add_task(r->m, f, r->a, task);
 	t->kill_wanted = kill_wanted;

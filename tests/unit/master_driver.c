@@ -461,6 +461,13 @@ static void make_uuid(int byte, char out[32])
 void driver_update(struct driver *d, const char *pid, const char *agent, const char *framework,
 		   const char *task, const char *state, int byte)
 {
+	driver_update_latest(d, pid, agent, framework, task, state, state, byte);
+}
+
+void driver_update_latest(struct driver *d, const char *pid, const char *agent,
+			  const char *framework, const char *task, const char *state,
+			  const char *latest, int byte)
+{
 	char uuid[32];
 
 	make_uuid(byte, uuid);
@@ -470,7 +477,7 @@ void driver_update(struct driver *d, const char *pid, const char *agent, const c
 		       "\"latest_state\":\"%s\",\"status\":{\"task_id\":{\"value\":\"%s\"},"
 		       "\"state\":\"%s\",\"source\":\"SOURCE_EXECUTOR\",\"data\":\"AAAA\","
 		       "\"uuid\":\"%s\"}}}",
-		       pid, framework, agent, uuid, state, task, state, uuid);
+		       pid, framework, agent, uuid, latest, task, state, uuid);
 }
 
 void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework, const char *agent,

@@ -87,6 +87,10 @@ void driver_launch(struct driver *d, uint64_t stream, const char *framework, con
 /* A status update from the agent with a uuid of 16 times `uuid`. */
 void driver_update(struct driver *d, const char *pid, const char *agent, const char *framework,
 		   const char *task, const char *state, int uuid);
+/* Likewise, of a task that has got further in the meantime. */
+void driver_update_latest(struct driver *d, const char *pid, const char *agent,
+			  const char *framework, const char *task, const char *state,
+			  const char *latest, int uuid);
 void driver_acknowledge(struct driver *d, uint64_t stream, const char *framework, const char *agent,
 			const char *task, int uuid);
 

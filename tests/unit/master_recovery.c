@@ -173,6 +173,35 @@ Test(master_recovery, the_agent_corrects_what_is_remembered)
 	refute(d, " UPDATE {");
 }
 
+#define RAN                                                                                        \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"            \
+	"\"checkpoint\":true}],\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"}," FID        \
+	",\"command\":{\"value\":\"x\"},\"resources\":" RESOURCES(                                 \
+		0.5, 32) "}],"                                                                     \
+			 "\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"exec\"}," FID        \
+			 ",\"agent_id\":{\"value\":\"M-S0\"},\"executor_id\":{\"value\":\"e\"},"   \
+			 "\"state\":\"TASK_RUNNING\",\"status_update_state\":\"TASK_RUNNING\","    \
+			 "\"status_update_uuid\":\"AgICAgICAgICAgICAgICAg==\","                    \
+			 "\"resources\":" RESOURCES(1, 32) "}]"
+
+/* The record of the last update was not written yet. Its state was known already: each
+ * update tells of the latest one. */
+Test(master_recovery, the_agent_knows_what_was_sent_last)
+{
+	struct task *t;
+
+	driver_update_latest(d, AGENT1, "M-S0", "M-0000", "exec", "TASK_STARTING", "TASK_RUNNING",
+			     1);
+	d->lose_store = true;
+	driver_update(d, AGENT1, "M-S0", "M-0000", "exec", "TASK_RUNNING", 2);
+	driver_restart(d, "M2");
+	t = framework_find_task(master_find_framework(d->m, "M-0000"), "exec");
+	cr_assert_eq(t->info->status_update_state, MESOS__TASK_STATE__TASK_STARTING);
+	driver_reregister(d, AGENT1, "M-S0", RAN);
+	t = framework_find_task(master_find_framework(d->m, "M-0000"), "exec");
+	cr_expect_eq(t->info->status_update_state, MESOS__TASK_STATE__TASK_RUNNING);
+}
+
 /* Killed between an acknowledgement and its record: the agent must still have the task,
  * or its end would be lost, or told as TASK_LOST. */
 Test(master_recovery, the_end_of_a_task_is_stored_before_the_agent_forgets_it)
