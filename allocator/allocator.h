@@ -29,6 +29,9 @@ struct allocator_options {
 	const char *fair_sharing_excluded;     /* comma-separated names, or NULL */
 	bool filter_gpu_resources; /* keep agents with gpus for GPU_RESOURCES frameworks */
 	const char *region;	   /* of the master's fault domain; NULL = none */
+	/* The random sorter in place of DRF: roles and frameworks in a random order, the
+	 * weights being their chances. NULL = DRF. The owner's. */
+	struct rng *random;
 	/* Whether offer constraints of the framework keep the agent from it in the role.
 	 * Answers alike until the framework is updated or the agent's filters forgotten. */
 	bool (*excludes)(const void *context, const char *framework, const char *role,
@@ -75,10 +78,20 @@ struct allocator_grant {
 	struct resources resources; /* owned by the list */
 };
 
+/* One inverse offer to make: an agent with a maintenance window, and a framework that
+ * holds something there. */
+struct allocator_inverse {
+	const char *framework; /* ids: valid until the next call into the allocator */
+	const char *agent;
+};
+
 struct allocator_grants {
 	struct allocator_grant *items;
 	size_t count;
 	size_t cap;
+	struct allocator_inverse *inverse;
+	size_t inverse_count;
+	size_t inverse_cap;
 };
 
 /* Refused: which of a framework's resources should not be offered again soon. */
@@ -125,6 +138,43 @@ void allocator_recover(struct allocator *a, int64_t now, const char *framework, 
  * shared volume and the total stays. */
 void allocator_convert(struct allocator *a, const char *framework, const char *agent,
 		       const struct resources *before, const struct resources *after);
+
+/* -- quota and weights -- */
+
+/* Of a top-level role. Names without an entry: guarantee 0, limit infinite. */
+struct allocator_quota {
+	struct allocator_amounts guarantees, limits;
+};
+/* Replaces the role's quota; NULL or both empty removes it. Known or not, the role keeps it.
+ * Takes effect at the next cycle; nothing is taken back. */
+void allocator_set_quota(struct allocator *a, const char *role,
+			 const struct allocator_quota *quota);
+/* `weight` is positive and finite; 1 is that of roles never named. */
+void allocator_set_weight(struct allocator *a, const char *role, double weight);
+/* What of the name the role and those below it are charged for, in thousandths:
+ * reservations to them, used or not, and what is allocated to them unreserved and not
+ * revocable. */
+int64_t allocator_quota_consumed(const struct allocator *a, const char *role, const char *name);
+
+/* -- which agents take part -- */
+
+/* An agent is known by its hostname to the whitelist; "" until this says otherwise. */
+void allocator_set_agent_hostname(struct allocator *a, const char *id, const char *hostname);
+/* Only agents of these hosts are offered from; NULL = all. Takes effect at the next cycle. */
+void allocator_set_whitelist(struct allocator *a, const char *const *hostnames, size_t count);
+/* Until so many agents were added or this time has come nothing is offered (restart of a
+ * master with quota: they could not be kept by the first few agents). 0 agents = no hold. */
+void allocator_hold(struct allocator *a, size_t agents, int64_t until);
+
+/* -- maintenance -- */
+
+/* Whether the agent has a window. Ends what is known of inverse offers for it: the owner
+ * rescinded them. */
+void allocator_set_unavailability(struct allocator *a, const char *agent, bool scheduled);
+/* An inverse offer is outstanding no more: answered (with a filter) or rescinded (NULL).
+ * The allocator makes no other one for the pair until then. */
+void allocator_end_inverse(struct allocator *a, int64_t now, const char *framework,
+			   const char *agent, const struct allocator_filter *filter);
 
 /* No roles named = all of the framework's. Revive also clears its filters. */
 void allocator_suppress(struct allocator *a, const char *framework, const char *const *roles,
