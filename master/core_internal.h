@@ -314,7 +314,15 @@ void master_mark_gone(struct master *m, const char *agent_id, uint64_t request);
 
 /* ---- operator.c --------------------------------------------------------------------- */
 
+/* A changing call; its handler answers with master_reply, at once or (status 0) later with
+ * master_answer and the number. The call lives as long as the step. */
+struct operator_request {
+	Mesos__Master__Call *call;
+	const char *principal; /* or NULL */
+	uint64_t number;
+};
 void master_handle_operator(struct master *m, const struct master_event *event);
+void master_handle_kill_task(struct master *m, const struct master_event *event);
 
 /* ---- registry.c: durable changes and what follows from them --------------------------- */
 

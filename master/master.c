@@ -339,6 +339,9 @@ static void handle(struct master *m, const struct master_event *event)
 	case MASTER_OPERATOR:
 		master_handle_operator(m, event);
 		break;
+	case MASTER_KILL_TASK:
+		master_handle_kill_task(m, event);
+		break;
 	case MASTER_TICK:
 		while ((timer = timers_pop(&m->timers, m->now)))
 			timer_due(m, timer);

@@ -62,13 +62,8 @@ enum master_event_type {
 	MASTER_STORED,	      /* every store action up to `ticket` is written; those of class
 				 STORE_REGISTRY are synced, too */
 	MASTER_OPERATOR,      /* an operator's change */
+	MASTER_KILL_TASK,     /* an operator kills one task (mesita's own) */
 	MASTER_TICK,	      /* time passed (master_next_timeout) */
-};
-
-enum master_operator_action {
-	MASTER_OPERATOR_TEARDOWN,  /* framework_id */
-	MASTER_OPERATOR_MARK_GONE, /* agent_id; answered once durable */
-	MASTER_OPERATOR_KILL_TASK, /* framework_id, task_id (mesita's own) */
 };
 
 struct master_event {
@@ -99,10 +94,15 @@ struct master_event {
 			uint64_t ticket;
 		} stored;
 		struct {
-			enum master_operator_action action;
-			const char *framework_id, *agent_id, *task_id; /* what the action needs */
-			uint64_t request; /* for a reply that comes later (MASTER_ANSWER) */
+			/* A changing call of the operator API, with the field of its type; in
+			 * the caller's arena, and the core's to change. */
+			Mesos__Master__Call *call;
+			const char *principal; /* authenticated, or NULL */
+			uint64_t request;      /* for a reply that comes later (MASTER_ANSWER) */
 		} operator_;
+		struct {
+			const char *framework_id, *task_id;
+		} kill_task;
 	};
 };
 
@@ -154,7 +154,7 @@ struct master_action {
 	};
 };
 
-/* Answer to a CALL or OPERATOR event. */
+/* Answer to a CALL, OPERATOR or KILL_TASK event. */
 struct master_reply {
 	int status;	       /* HTTP status; 0 = comes later by MASTER_ANSWER */
 	const char *text;      /* body; "" = empty */

@@ -14,6 +14,14 @@ void rest_write_framework(struct json_writer *w, const struct master *m, const s
 /* The keys of a framework that /state-summary has too. */
 void rest_write_framework_head(struct json_writer *w, const struct framework *f);
 
+/* For endpoints that change something: they make a call of the operator API of what they
+ * are told, in the request's arena, and hand it to shell_change. */
+Mesos__Master__Call *rest_call(struct http_request *request, Mesos__Master__Call__Type type);
+/* The form parameter, or NULL after the request was answered 400. */
+const char *rest_need_form(struct http_request *request, const char *name);
+/* False after the request was answered 405. */
+bool rest_is_post(struct http_request *request);
+
 void rest_state(void *shell, struct http_request *request);
 void rest_state_summary(void *shell, struct http_request *request);
 void rest_slaves(void *shell, struct http_request *request);

@@ -5,8 +5,17 @@
 
 #include <string.h>
 
-/* The form parameter, or NULL after the request was answered. */
-static const char *need_form(struct http_request *request, const char *name)
+Mesos__Master__Call *rest_call(struct http_request *request, Mesos__Master__Call__Type type)
+{
+	Mesos__Master__Call *call =
+		PROTO_NEW(&request->arena, Mesos__Master__Call, mesos__master__call__descriptor);
+
+	call->has_type = 1;
+	call->type = type;
+	return call;
+}
+
+const char *rest_need_form(struct http_request *request, const char *name)
 {
 	const char *value = http_form(request, name);
 
@@ -18,7 +27,7 @@ static const char *need_form(struct http_request *request, const char *name)
 	return value;
 }
 
-static bool is_post(struct http_request *request)
+bool rest_is_post(struct http_request *request)
 {
 	if (!strcmp(request->method, "POST"))
 		return true;
@@ -28,27 +37,31 @@ static bool is_post(struct http_request *request)
 
 void rest_teardown(void *context, struct http_request *request)
 {
-	struct master_event event = {.type = MASTER_OPERATOR,
-				     .operator_ = {.action = MASTER_OPERATOR_TEARDOWN}};
+	struct arena *arena = &request->arena;
+	Mesos__Master__Call *call;
+	const char *id;
 
-	if (!is_post(request))
+	if (!rest_is_post(request) || !(id = rest_need_form(request, "frameworkId")))
 		return;
-	event.operator_.framework_id = need_form(request, "frameworkId");
-	if (event.operator_.framework_id)
-		shell_operate(context, request, &event);
+	call = rest_call(request, MESOS__MASTER__CALL__TYPE__TEARDOWN);
+	call->teardown = PROTO_NEW(arena, Mesos__Master__Call__Teardown,
+				   mesos__master__call__teardown__descriptor);
+	call->teardown->framework_id =
+		PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	call->teardown->framework_id->value = arena_strdup(arena, id);
+	shell_change(context, request, call);
 }
 
 void rest_kill_task(void *context, struct http_request *request)
 {
-	struct master_event event = {.type = MASTER_OPERATOR,
-				     .operator_ = {.action = MASTER_OPERATOR_KILL_TASK}};
+	struct master_event event = {.type = MASTER_KILL_TASK};
 
-	if (!is_post(request))
+	if (!rest_is_post(request))
 		return;
-	event.operator_.framework_id = need_form(request, "frameworkId");
-	if (!event.operator_.framework_id)
+	event.kill_task.framework_id = rest_need_form(request, "frameworkId");
+	if (!event.kill_task.framework_id)
 		return;
-	event.operator_.task_id = need_form(request, "taskId");
-	if (event.operator_.task_id)
-		shell_operate(context, request, &event);
+	event.kill_task.task_id = rest_need_form(request, "taskId");
+	if (event.kill_task.task_id)
+		shell_ask(context, request, &event);
 }

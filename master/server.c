@@ -160,17 +160,24 @@ void shell_step(struct shell *shell, const struct master_event *event)
 	shell_step_opening(shell, event, NULL, NULL);
 }
 
-void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event)
+void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call)
 {
+	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
 	struct shell_waiting *waiting = xcalloc(1, sizeof(*waiting));
 
-	waiting->number = event->operator_.request = ++shell->next_waiting;
+	waiting->number = event.operator_.request = ++shell->next_waiting;
 	waiting->request = request;
 	HASH_ADD(hh, shell->waiting, number, sizeof(waiting->number), waiting);
-	shell_step(shell, event);
+	shell_step(shell, &event);
 	if (shell->actions.reply.status)
 		answer_waiting(shell, waiting->number, shell->actions.reply.status,
 			       shell->actions.reply.text);
+}
+
+void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event)
+{
+	shell_step(shell, event);
+	http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
 }
 
 static void tick_cb(uv_timer_t *timer)

@@ -74,8 +74,10 @@ void shell_step(struct shell *shell, const struct master_event *event);
  * step and its actions, which may speak to the new stream. */
 void shell_step_opening(struct shell *shell, const struct master_event *event,
 			void (*open)(void *context), void *context);
-/* An operator event; answers the request now or when the core says so. */
-void shell_operate(struct shell *shell, struct http_request *request, struct master_event *event);
+/* An operator's change; answers the request now or when the core says so. */
+void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
+/* Answers the request with what the core replies to the event. */
+void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
 

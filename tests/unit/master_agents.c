@@ -47,12 +47,10 @@ static void silence(void)
 
 static int mark_gone(const char *id)
 {
-	struct master_event event = {
-		.type = MASTER_OPERATOR,
-		.operator_ = {.action = MASTER_OPERATOR_MARK_GONE, .agent_id = id, .request = 7}};
-
-	driver_step(d, &event);
-	return d->out.reply.status;
+	return driver_operate(d,
+			      "{\"type\":\"MARK_AGENT_GONE\",\"mark_agent_gone\":"
+			      "{\"agent_id\":{\"value\":\"%s\"}}}",
+			      id);
 }
 
 /* ---- registration ------------------------------------------------------------------ */
@@ -366,7 +364,7 @@ Test(master_agents, gone_for_good)
 	expect(d, "UPDATE", "TASK_GONE_BY_OPERATOR", "REASON_AGENT_REMOVED_BY_OPERATOR",
 	       "Agent has been marked gone");
 	expect(d, "FAILURE");
-	expect(d, "answer 7 200");
+	expect(d, "answer 2 200");
 	cr_expect_eq(mark_gone("M-S0"), 200);
 	driver_forget(d);
 	driver_reregister(d, AGENT1, "M-S0", NULL);
@@ -395,23 +393,20 @@ Test(master_agents, gone_with_plain_frameworks)
 
 Test(master_agents, an_operator_tears_down_and_kills)
 {
-	struct master_event event = {.type = MASTER_OPERATOR,
-				     .operator_ = {.action = MASTER_OPERATOR_KILL_TASK,
-						   .framework_id = "M-0000",
-						   .task_id = "t"}};
+	struct master_event event = {.type = MASTER_KILL_TASK,
+				     .kill_task = {.framework_id = "M-0000", .task_id = "t"}};
+	const char *teardown = "{\"type\":\"TEARDOWN\",\"teardown\":"
+			       "{\"framework_id\":{\"value\":\"M-0000\"}}}";
 
 	run(AWARE);
 	driver_step(d, &event);
 	expect(d, "KillTaskMessage", "\"t\"");
-	event.operator_.task_id = "x";
+	event.kill_task.task_id = "x";
 	driver_step(d, &event);
 	cr_expect_eq(d->out.reply.status, 404);
-	event.operator_.action = MASTER_OPERATOR_TEARDOWN;
-	driver_step(d, &event);
-	cr_expect_eq(d->out.reply.status, 200);
+	cr_expect_eq(driver_operate(d, "%s", teardown), 200);
 	expect(d, "end 1");
-	driver_step(d, &event);
-	cr_expect_eq(d->out.reply.status, 400);
+	cr_expect_eq(driver_operate(d, "%s", teardown), 400);
 }
 
 Test(master_agents, unreachable_agents_of_long_ago_are_forgotten)

@@ -303,6 +303,26 @@ int driver_call(struct driver *d, uint64_t stream, const char *format, ...)
 	return d->out.reply.status;
 }
 
+int driver_operate(struct driver *d, const char *format, ...)
+{
+	struct master_event event = {.type = MASTER_OPERATOR};
+	struct arena arena;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = format_text(format, args);
+	va_end(args);
+	arena_init(&arena);
+	event.operator_.call = decode(&arena, &mesos__master__call__descriptor, text);
+	event.operator_.principal = d->principal;
+	event.operator_.request = ++d->next_request;
+	driver_step(d, &event);
+	arena_free(&arena);
+	free(text);
+	return d->out.reply.status;
+}
+
 uint64_t driver_subscribe(struct driver *d, const char *id, const char *members)
 {
 	struct master_event event = {.type = MASTER_CALL};

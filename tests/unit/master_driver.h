@@ -32,6 +32,8 @@ struct driver {
 	struct stored_pair *store;
 	int64_t now;
 	uint64_t next_stream;
+	uint64_t next_request;		/* of operators */
+	const char *principal;		/* of operators; NULL = not authenticated */
 	uint64_t ticket;		/* of the last store action */
 	bool hold_store;		/* registry writes wait for driver_store() */
 	bool lose_store;		/* nothing is written any more: kill -9 is near */
@@ -56,6 +58,9 @@ void driver_pass(struct driver *d, int64_t duration);
 /* A call given as JSON; returns the status. `stream` 0: no Mesos-Stream-Id. */
 int driver_call(struct driver *d, uint64_t stream, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A changing call of the operator API given as JSON, by d->principal; returns the status, 0 if
+ * it comes later: then "answer <d->next_request> <status> <text>" is in the trace. */
+int driver_operate(struct driver *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* SUBSCRIBE with these members of FrameworkInfo (user and name are added); `id` too
  * in the call. Returns the stream's number. */
 uint64_t driver_subscribe(struct driver *d, const char *id, const char *members);

@@ -223,13 +223,8 @@ static void check_table(bool aware)
 	}
 	cr_assert(master_find_departed(d->m->unreachable, "M-S1"));
 	d->agent_silent = false;
-	{
-		struct master_event gone = {
-			.type = MASTER_OPERATOR,
-			.operator_ = {.action = MASTER_OPERATOR_MARK_GONE, .agent_id = "M-S2"}};
-
-		driver_step(d, &gone);
-	}
+	driver_operate(d, "{\"type\":\"MARK_AGENT_GONE\",\"mark_agent_gone\":"
+			  "{\"agent_id\":{\"value\":\"M-S2\"}}}");
 	reconcile(ASK("t", "wrong"));
 	expect(d, "UPDATE", "TASK_STAGING", "Reconciliation: Latest task state", "\"M-S0\"");
 	reconcile(ASK("x", "M-S0"));

@@ -1,0 +1,28 @@
+/* What the calls of the operator API (POST /api/v1) share. A reading call is answered by a
+ * handler of its own (api_read.c and others); a changing one goes to the core as it is. */
+#ifndef MASTER_API_OPERATOR_H
+#define MASTER_API_OPERATOR_H
+
+#include "master/rest.h"
+
+struct operator_call {
+	struct shell *shell;
+	struct http_request *request;
+	Mesos__Master__Call *call; /* with the field of its type, where one is needed */
+	enum http_media media;	   /* of the answer */
+};
+
+/* A response of a type, in the request's arena. */
+Mesos__Master__Response *api_response(const struct operator_call *c,
+				      Mesos__Master__Response__Type type);
+/* 200 with the response. */
+void api_respond(const struct operator_call *c, const Mesos__Master__Response *response);
+
+/* -- api_read.c -- */
+void api_get_health(const struct operator_call *c);
+void api_get_version(const struct operator_call *c);
+void api_get_master(const struct operator_call *c);
+void api_get_flags(const struct operator_call *c);
+void api_get_metrics(const struct operator_call *c);
+
+#endif
