@@ -142,48 +142,20 @@ static void try_leaf(struct evaluation *e, struct leaf *leaf)
 
 static void walk_frameworks(struct evaluation *e, struct role *role)
 {
-	alloc_group_refresh(&e->a->pool, &role->frameworks);
-	for (uint32_t i = 0; i < role->frameworks.count; i++) {
-		if (resources_empty(&e->agent->free))
-			return;
-		try_leaf(e, container_of(role->frameworks.members[i], struct leaf, node));
-	}
+	struct leaf *leaf;
+
+	alloc_walk_enter(e->a, role);
+	while (!resources_empty(&e->agent->free) && (leaf = alloc_walk_leaf(e->a, role)))
+		try_leaf(e, leaf);
 }
 
-static void enter_role(struct evaluation *e, struct role *role)
-{
-	alloc_group_refresh(&e->a->pool, &role->group);
-	role->cursor = 0;
-}
-
-/* Depth first through the tree, which may be deeper than the stack. */
 static void walk_roles(struct evaluation *e)
 {
-	struct role *role = &e->a->root;
+	struct role *role;
 
-	enter_role(e, role);
-	while (role && !resources_empty(&e->agent->free)) {
-		if (role->cursor == role->group.count) {
-			role = role->parent;
-			continue;
-		}
-		struct sorter_node *node = role->group.members[role->cursor++];
-		struct role *child = container_of(node, struct role, node);
-
-		if (node == &role->self) {
-			walk_frameworks(e, role);
-		} else if (child->group.count == 0) {
-			walk_frameworks(e, child);
-		} else {
-			enter_role(e, child);
-			role = child;
-		}
-	}
-}
-
-static int waker_order(const void *left, const void *right)
-{
-	return alloc_leaf_order(*(struct leaf *const *)left, *(struct leaf *const *)right);
+	alloc_walk_start(e->a);
+	while (!resources_empty(&e->agent->free) && (role = alloc_walk_role(e->a)))
+		walk_frameworks(e, role);
 }
 
 static size_t add_waker(struct allocator *a, struct leaf *leaf, size_t count)
@@ -195,9 +167,6 @@ static size_t add_waker(struct allocator *a, struct leaf *leaf, size_t count)
 		a->waker_cap = a->waker_cap ? a->waker_cap * 2 : 16;
 		a->wakers = xrealloc(a->wakers, a->waker_cap * sizeof(*a->wakers));
 	}
-	alloc_group_refresh(&a->pool, &leaf->role->frameworks);
-	for (struct role *role = leaf->role; role != &a->root; role = role->parent)
-		alloc_group_refresh(&a->pool, &role->parent->group);
 	a->wakers[count] = leaf;
 	return count + 1;
 }
@@ -219,8 +188,7 @@ static void walk_wakers(struct evaluation *e)
 			break;
 		count = add_waker(a, leaf, count);
 	}
-	if (count > 1)
-		qsort(a->wakers, count, sizeof(*a->wakers), waker_order);
+	alloc_walk_sort(a, a->wakers, count);
 	for (size_t i = 0; i < count && !resources_empty(&e->agent->free); i++)
 		try_leaf(e, a->wakers[i]);
 }

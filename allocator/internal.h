@@ -1,7 +1,9 @@
 /* The allocator's parts. Internal to allocator/.
  *
  *	allocator.c   creation, options, looking in
- *	sorter.c      quantities, the pool, groups of nodes in order of share
+ *	sorter.c      quantities, the pool, shares
+ *	group.c       groups of nodes in order of share
+ *	walk.c        roles and frameworks in the order in which they are asked
  *	roles.c       the tree of roles; charging what is held to it
  *	frameworks.c  frameworks and their leaves, activity, willingness
  *	agents.c      agents and what is free on them
@@ -44,7 +46,8 @@ struct pool {
 	struct pool_name *names; /* by text */
 	struct pool_name **by_number;
 	struct quantities total;
-	uint64_t epoch; /* rises when the total changes: then all shares did */
+	struct quantities change; /* scratch: all zero */
+	uint64_t epoch;		  /* rises when the total changes: then all shares did */
 };
 
 /* Something that has a share: a role's subtree, a role itself beside its children,
@@ -60,13 +63,28 @@ struct sorter_node {
 	struct list stale;  /* in the group's list while the two above are old */
 };
 
-/* Active siblings, always ordered by their (key, key_count, name). */
-struct sorter_group {
-	struct sorter_node **members;
+/* A part of a group. */
+struct sorter_chunk {
 	uint32_t count;
 	uint32_t cap;
+	struct sorter_node *members[];
+};
+
+/* Active siblings, always ordered by their (key, key_count, name), in chunks so that one
+ * that moves does not move all. */
+struct sorter_group {
+	struct sorter_chunk **chunks; /* none is empty */
+	uint32_t chunk_count;
+	uint32_t chunk_cap;
+	uint32_t count; /* members */
 	uint64_t epoch; /* of the pool when the keys were computed */
 	struct list stale;
+};
+
+/* A place in a group. Zero is before the first member. */
+struct sorter_cursor {
+	uint32_t chunk;
+	uint32_t index;
 };
 
 /* A role that frameworks are in, or an ancestor of one. With child roles its own
@@ -83,7 +101,8 @@ struct role {
 	struct sorter_group frameworks; /* nodes of leaves */
 	size_t leaves;			/* frameworks tracked */
 	size_t active;			/* active leaves in the subtree */
-	uint32_t cursor;		/* of the walk that a cycle makes */
+	struct sorter_cursor cursor;	/* of a walk: in `group`, ... */
+	struct sorter_cursor leaf_cursor; /* and in `frameworks` */
 };
 
 struct minima {
@@ -220,6 +239,7 @@ struct allocator {
 	size_t scratch_cap;
 	struct leaf **wakers;
 	size_t waker_cap;
+	struct role *walk; /* whose group the walk is in; NULL after the last */
 };
 
 /* -- sorter.c -- */
@@ -233,7 +253,10 @@ void alloc_node_free(struct sorter_node *node);
 void alloc_node_add(struct sorter_node *node, uint32_t name, int64_t milli);
 void alloc_node_touch(struct sorter_node *node);
 double alloc_node_share(const struct pool *pool, const struct sorter_node *node);
+void alloc_node_compute(const struct pool *pool, struct sorter_node *node); /* its key */
 int alloc_node_order(const struct sorter_node *a, const struct sorter_node *b);
+
+/* -- group.c -- */
 void alloc_group_init(struct sorter_group *group);
 void alloc_group_free(struct sorter_group *group);
 void alloc_group_join(const struct pool *pool, struct sorter_group *group,
@@ -241,6 +264,21 @@ void alloc_group_join(const struct pool *pool, struct sorter_group *group,
 void alloc_group_leave(struct sorter_node *node);
 /* Brings keys and order up to date. */
 void alloc_group_refresh(const struct pool *pool, struct sorter_group *group);
+/* The member at the cursor, which steps on; NULL after the last. Joining, leaving and
+ * refreshing make cursors void. */
+struct sorter_node *alloc_group_next(const struct sorter_group *group,
+				     struct sorter_cursor *cursor);
+
+/* -- walk.c -- */
+/* A walk over the roles that active leaves are in, from the lowest share on; the order is
+ * that at its start. One at a time. */
+void alloc_walk_start(struct allocator *a);
+struct role *alloc_walk_role(struct allocator *a); /* NULL after the last */
+/* And over the active leaves of a role, also while the one over roles is under way. */
+void alloc_walk_enter(struct allocator *a, struct role *role);
+struct leaf *alloc_walk_leaf(struct allocator *a, struct role *role);
+/* Puts active leaves in the order in which a walk would meet them. */
+void alloc_walk_sort(struct allocator *a, struct leaf **leaves, size_t count);
 
 /* -- roles.c -- */
 void alloc_roles_init(struct allocator *a);

@@ -1,19 +1,9 @@
-/* Dominant shares and the order they make.
- *
- * A group keeps its active members in an array ordered by keys computed earlier. A
- * change of a member only puts it on the group's list of stale ones; before a walk
- * each is taken out by its old key and put back by its new one, or everything is
- * sorted anew when many changed or the pool did. During the walk over one agent
- * the array stays as it is, so a walk sees the order at its start.
- */
+/* Dominant shares: quantities, the pool they are shares of, and the nodes that have them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocator/internal.h"
 #include "base/arena.h"
-
-/* Above one stale member in so many, sorting all is cheaper than moving each. */
-#define STALE_PART 8
 
 void alloc_quantities_free(struct quantities *q)
 {
@@ -65,7 +55,7 @@ static void pool_add(struct pool *pool, const struct resources *resources, int s
 		const struct resource_piece *piece = &resources->pieces[i];
 
 		if (resource_shape_type(piece->shape) == MESOS__VALUE__TYPE__SCALAR)
-			quantities_add(&pool->total,
+			quantities_add(&pool->change,
 				       alloc_pool_number(pool, resource_shape_name(piece->shape)),
 				       sign * piece->milli);
 	}
@@ -73,16 +63,18 @@ static void pool_add(struct pool *pool, const struct resources *resources, int s
 
 void alloc_pool_change(struct pool *pool, const struct resources *old, const struct resources *new)
 {
-	struct quantities before = pool->total;
-	size_t size = before.count * sizeof(*before.milli);
+	bool changed = false;
 
-	before.milli = size > 0 ? xmemdup(before.milli, size) : NULL;
 	pool_add(pool, old, -1);
 	pool_add(pool, new, 1);
-	if (before.count != pool->total.count ||
-	    (size > 0 && memcmp(before.milli, pool->total.milli, size) != 0))
-		pool->epoch++;
-	free(before.milli);
+	for (uint32_t i = 0; i < pool->change.count; i++) {
+		if (pool->change.milli[i] == 0)
+			continue;
+		quantities_add(&pool->total, i, pool->change.milli[i]);
+		pool->change.milli[i] = 0;
+		changed = true;
+	}
+	pool->epoch += changed;
 }
 
 void alloc_pool_free(struct pool *pool)
@@ -95,6 +87,7 @@ void alloc_pool_free(struct pool *pool)
 	}
 	free(pool->by_number);
 	alloc_quantities_free(&pool->total);
+	alloc_quantities_free(&pool->change);
 }
 
 void alloc_node_init(struct sorter_node *node, const char *name)
@@ -142,6 +135,13 @@ double alloc_node_share(const struct pool *pool, const struct sorter_node *node)
 	return share / node->weight;
 }
 
+void alloc_node_compute(const struct pool *pool, struct sorter_node *node)
+{
+	node->key = alloc_node_share(pool, node);
+	node->key_count = node->count;
+	list_remove(&node->stale);
+}
+
 int alloc_node_order(const struct sorter_node *a, const struct sorter_node *b)
 {
 	if (a->key != b->key)
@@ -149,113 +149,4 @@ int alloc_node_order(const struct sorter_node *a, const struct sorter_node *b)
 	if (a->key_count != b->key_count)
 		return a->key_count < b->key_count ? -1 : 1;
 	return strcmp(a->name, b->name);
-}
-
-static int member_order(const void *a, const void *b)
-{
-	return alloc_node_order(*(struct sorter_node *const *)a, *(struct sorter_node *const *)b);
-}
-
-void alloc_group_init(struct sorter_group *group)
-{
-	*group = (struct sorter_group){0};
-	list_init(&group->stale);
-}
-
-void alloc_group_free(struct sorter_group *group)
-{
-	free(group->members);
-	*group = (struct sorter_group){0};
-	list_init(&group->stale);
-}
-
-static void compute_key(const struct pool *pool, struct sorter_node *node)
-{
-	node->key = alloc_node_share(pool, node);
-	node->key_count = node->count;
-	list_remove(&node->stale);
-}
-
-/* The first place whose member does not come before `node`. */
-static uint32_t group_place(const struct sorter_group *group, const struct sorter_node *node)
-{
-	uint32_t low = 0, high = group->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (alloc_node_order(group->members[middle], node) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void group_insert(struct sorter_group *group, struct sorter_node *node)
-{
-	uint32_t at = group_place(group, node);
-
-	memmove(&group->members[at + 1], &group->members[at],
-		(group->count - at) * sizeof(*group->members));
-	group->members[at] = node;
-	group->count++;
-}
-
-static void group_remove(struct sorter_group *group, struct sorter_node *node)
-{
-	uint32_t at = group_place(group, node);
-
-	group->count--;
-	memmove(&group->members[at], &group->members[at + 1],
-		(group->count - at) * sizeof(*group->members));
-}
-
-void alloc_group_join(const struct pool *pool, struct sorter_group *group, struct sorter_node *node)
-{
-	if (node->group)
-		return;
-	if (group->count == group->cap) {
-		group->cap = group->cap ? group->cap * 2 : 4;
-		group->members = xrealloc(group->members, group->cap * sizeof(*group->members));
-	}
-	compute_key(pool, node);
-	group_insert(group, node);
-	node->group = group;
-}
-
-void alloc_group_leave(struct sorter_node *node)
-{
-	if (!node->group)
-		return;
-	group_remove(node->group, node);
-	list_remove(&node->stale);
-	node->group = NULL;
-}
-
-void alloc_group_refresh(const struct pool *pool, struct sorter_group *group)
-{
-	struct sorter_node *node, *next;
-	uint32_t changed = 0;
-	bool all = group->epoch != pool->epoch;
-
-	list_for_each (node, next, &group->stale, stale) {
-		if (all || ++changed > group->count / STALE_PART) {
-			all = true;
-			break;
-		}
-	}
-	if (all) {
-		for (uint32_t i = 0; i < group->count; i++)
-			compute_key(pool, group->members[i]);
-		if (group->count > 1)
-			qsort(group->members, group->count, sizeof(*group->members), member_order);
-		group->epoch = pool->epoch;
-		return;
-	}
-	list_for_each (node, next, &group->stale, stale) {
-		group_remove(group, node);
-		compute_key(pool, node);
-		group_insert(group, node);
-	}
 }

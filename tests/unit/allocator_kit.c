@@ -255,27 +255,16 @@ static void append_path(const struct role *role, struct buf *out)
 	buf_puts(out, role->component);
 }
 
-static void append_roles(struct lab *lab, struct role *role, struct buf *out)
-{
-	alloc_group_refresh(&lab->a->pool, &role->group);
-	for (uint32_t i = 0; i < role->group.count; i++) {
-		struct sorter_node *node = role->group.members[i];
-		struct role *child = container_of(node, struct role, node);
-
-		if (node != &role->self && child->group.count > 0) {
-			append_roles(lab, child, out);
-			continue;
-		}
-		if (out->len > 0)
-			buf_putc(out, ' ');
-		append_path(node == &role->self ? role : child, out);
-	}
-}
-
 char *lab_role_order(struct lab *lab)
 {
 	struct buf out = BUF_INIT;
+	struct role *role;
 
-	append_roles(lab, &lab->a->root, &out);
+	alloc_walk_start(lab->a);
+	while ((role = alloc_walk_role(lab->a))) {
+		if (out.len > 0)
+			buf_putc(&out, ' ');
+		append_path(role, &out);
+	}
 	return buf_take(&out);
 }

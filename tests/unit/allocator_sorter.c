@@ -10,17 +10,22 @@
 
 static void expect_sorted(const struct pool *pool, struct sorter_group *group, uint32_t members)
 {
+	const struct sorter_node *node, *last = NULL;
+	struct sorter_cursor cursor = {0};
+	uint32_t found = 0;
+
 	cr_assert_eq(group->count, members);
 	cr_assert(list_empty(&group->stale));
-	for (uint32_t i = 0; i < group->count; i++) {
-		const struct sorter_node *node = group->members[i];
-
+	for (; (node = alloc_group_next(group, &cursor)); last = node) {
 		cr_assert_eq(node->key, alloc_node_share(pool, node));
 		cr_assert_eq(node->key_count, node->count);
 		cr_assert_eq(node->group, group);
-		if (i > 0)
-			cr_assert_lt(alloc_node_order(group->members[i - 1], node), 0);
+		cr_assert(!last || alloc_node_order(last, node) < 0);
+		found++;
 	}
+	cr_assert_eq(found, members);
+	for (uint32_t i = 0; i < group->chunk_count; i++)
+		cr_assert_gt(group->chunks[i]->count, 0);
 }
 
 static void change_pool(struct resource_shapes *shapes, struct pool *pool, struct resources *total,
