@@ -19,3 +19,17 @@ bool task_state_terminal(int state)
 		return false;
 	}
 }
+
+bool operation_state_terminal(int state)
+{
+	switch (state) {
+	case MESOS__OPERATION_STATE__OPERATION_FINISHED:
+	case MESOS__OPERATION_STATE__OPERATION_FAILED:
+	case MESOS__OPERATION_STATE__OPERATION_ERROR:
+	case MESOS__OPERATION_STATE__OPERATION_DROPPED:
+	case MESOS__OPERATION_STATE__OPERATION_GONE_BY_OPERATOR:
+		return true;
+	default:
+		return false;
+	}
+}
