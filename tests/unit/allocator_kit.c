@@ -32,12 +32,8 @@ static void set_reservations(struct arena *arena, Mesos__Resource *resource, cha
 	resource->n_reservations = count;
 }
 
-static void set_shared(struct arena *arena, Mesos__Resource *resource, char *id)
+static void set_volume(struct arena *arena, Mesos__Resource *resource, char *id)
 {
-	resource->shared = arena_alloc(arena, sizeof(*resource->shared));
-	mesos__resource__shared_info__init(resource->shared);
-	resource->disk = arena_alloc(arena, sizeof(*resource->disk));
-	mesos__resource__disk_info__init(resource->disk);
 	resource->disk->persistence = arena_alloc(arena, sizeof(*resource->disk->persistence));
 	mesos__resource__disk_info__persistence__init(resource->disk->persistence);
 	resource->disk->persistence->id = id;
@@ -45,6 +41,40 @@ static void set_shared(struct arena *arena, Mesos__Resource *resource, char *id)
 	mesos__volume__init(resource->disk->volume);
 	resource->disk->volume->container_path = "path";
 	resource->disk->volume->mode = MESOS__VOLUME__MODE__RW;
+}
+
+static void set_mount(struct arena *arena, Mesos__Resource *resource, char *root)
+{
+	Mesos__Resource__DiskInfo__Source *source = arena_alloc(arena, sizeof(*source));
+
+	mesos__resource__disk_info__source__init(source);
+	source->type = MESOS__RESOURCE__DISK_INFO__SOURCE__TYPE__MOUNT;
+	source->mount = arena_alloc(arena, sizeof(*source->mount));
+	mesos__resource__disk_info__source__mount__init(source->mount);
+	source->mount->root = root;
+	resource->disk->source = source;
+}
+
+/* "rev", or "shared=id", "volume=id", "mount=root". */
+static void set_kind(struct arena *arena, Mesos__Resource *resource, char *kind)
+{
+	char *name = strsep(&kind, "=");
+
+	if (strcmp(name, "rev") == 0) {
+		resource->revocable = arena_alloc(arena, sizeof(*resource->revocable));
+		mesos__resource__revocable_info__init(resource->revocable);
+		return;
+	}
+	resource->disk = arena_alloc(arena, sizeof(*resource->disk));
+	mesos__resource__disk_info__init(resource->disk);
+	if (strcmp(name, "mount") == 0)
+		set_mount(arena, resource, kind);
+	else
+		set_volume(arena, resource, kind);
+	if (strcmp(name, "shared") == 0) {
+		resource->shared = arena_alloc(arena, sizeof(*resource->shared));
+		mesos__resource__shared_info__init(resource->shared);
+	}
 }
 
 static void set_value(struct arena *arena, Mesos__Resource *resource, const char *text)
@@ -87,12 +117,8 @@ static void add_item(struct resource_shapes *shapes, const char *item, struct re
 	resource.name = head;
 	if (roles)
 		set_reservations(&arena, &resource, roles);
-	if (flags && strcmp(flags, "rev") == 0) {
-		resource.revocable = arena_alloc(&arena, sizeof(*resource.revocable));
-		mesos__resource__revocable_info__init(resource.revocable);
-	} else if (flags) {
-		set_shared(&arena, &resource, flags + strlen("shared="));
-	}
+	if (flags)
+		set_kind(&arena, &resource, flags);
 	set_value(&arena, &resource, colon + 1);
 	cr_assert_eq(resource_validate(&resource, &err), 0, "%s: %s", item, err.text);
 	resources_add_message(shapes, out, &resource);

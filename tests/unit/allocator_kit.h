@@ -8,7 +8,8 @@
 #include "base/clock.h"
 
 /* "cpus:2;mem(r):512;ports:[1-9];cpus:1{rev};disk(r):10{shared=v};mem(a>a/b):1": a
- * `>` stacks a dynamic reservation on a static one. Aborts on nonsense. */
+ * `>` stacks a dynamic reservation on a static one; {volume=v} and {mount=/m} are disks
+ * too. Aborts on nonsense. */
 struct resources kit_resources(struct resource_shapes *shapes, const char *text);
 /* The same, allocated to a role. */
 struct resources kit_allocated(struct resource_shapes *shapes, const char *role, const char *text);

@@ -6,6 +6,27 @@
 
 #include "base/arena.h"
 
+const char *const oracle_names[ORACLE_NAMES] = {"cpus", "mem", "disk", "gpus"};
+
+int oracle_name(const char *name)
+{
+	for (int i = 0; i < ORACLE_NAMES; i++) {
+		if (strcmp(name, oracle_names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+void amounts_add(struct amounts *to, const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		int name = oracle_name(resource_shape_name(r->pieces[i].shape));
+
+		if (name >= 0)
+			to->of[name] += r->pieces[i].milli;
+	}
+}
+
 static struct onode *node_new(const char *path, struct onode *parent, bool leaf)
 {
 	struct onode *node = xcalloc(1, sizeof(*node));
@@ -13,7 +34,7 @@ static struct onode *node_new(const char *path, struct onode *parent, bool leaf)
 	snprintf(node->path, sizeof(node->path), "%s", path);
 	node->parent = parent;
 	node->leaf = leaf;
-	if (parent->count == 16)
+	if (parent->count == ORACLE_SORTED)
 		abort();
 	parent->children[parent->count++] = node;
 	return node;
@@ -70,7 +91,7 @@ void osorter_free(struct osorter *s)
 static struct onode *find(struct osorter *s, const char *client)
 {
 	struct onode *node = &s->root;
-	char path[64] = "";
+	char path[ORACLE_PATH] = "";
 
 	for (const char *at = client;; at++) {
 		if (*at == '/' || *at == '\0') {
@@ -93,14 +114,14 @@ bool osorter_has(struct osorter *s, const char *client)
 	return find(s, client) != NULL;
 }
 
-static void virtual_path(const struct onode *node, char path[64])
+static void virtual_path(const struct onode *node, char path[ORACLE_PATH])
 {
-	snprintf(path, 64, "%.40s/.", node->path);
+	snprintf(path, ORACLE_PATH, "%.40s/.", node->path);
 }
 
 static void leaf_to_parent(struct onode *node)
 {
-	char path[64];
+	char path[ORACLE_PATH];
 
 	virtual_path(node, path);
 	struct onode *leaf = node_new(path, node, true);
@@ -114,7 +135,7 @@ static void leaf_to_parent(struct onode *node)
 void osorter_add(struct osorter *s, const char *client)
 {
 	struct onode *node = &s->root;
-	char path[64];
+	char path[ORACLE_PATH];
 
 	for (const char *at = client;; at++) {
 		if (*at == '/' || *at == '\0') {
@@ -138,7 +159,7 @@ void osorter_add(struct osorter *s, const char *client)
 void osorter_remove(struct osorter *s, const char *client)
 {
 	struct onode *node = find(s, client);
-	char path[64];
+	char path[ORACLE_PATH];
 
 	while (node != &s->root) {
 		struct onode *parent = node->parent;
@@ -181,84 +202,80 @@ static double value(int64_t milli)
 	return (double)(milli / 1000) + (double)(milli % 1000) / 1000.0;
 }
 
-static int64_t node_sum(const struct onode *node, const char *name)
+static double node_share(const struct onode *node, const struct oscale *scale)
 {
-	int64_t sum = 0;
-
-	for (int i = 0; i < ORACLE_AGENTS; i++) {
-		for (uint32_t j = 0; j < node->held[i].count; j++) {
-			const struct resource_piece *piece = &node->held[i].pieces[j];
-
-			if (strcmp(resource_shape_name(piece->shape), name) == 0)
-				sum += piece->milli;
-		}
-	}
-	return sum;
-}
-
-static double node_share(const struct onode *node, oracle_pool pool, void *context)
-{
-	static const char *const names[] = {"cpus", "mem", "disk", "gpus"};
+	struct amounts held = {0};
 	double share = 0;
 
-	for (int i = 0; i < 4; i++) {
-		int64_t total = pool(context, names[i]);
-
-		if (total > 0 && value(node_sum(node, names[i])) / value(total) > share)
-			share = value(node_sum(node, names[i])) / value(total);
+	for (int i = 0; i < ORACLE_AGENTS; i++)
+		amounts_add(&held, &node->held[i]);
+	for (int i = 0; i < ORACLE_NAMES; i++) {
+		if (scale->pool.of[i] <= 0 || scale->excluded[i])
+			continue;
+		double part = value(held.of[i]) / value(scale->pool.of[i]);
+		if (part > share)
+			share = part;
 	}
 	return share;
 }
 
-double osorter_share(struct osorter *s, const char *client, oracle_pool pool, void *context)
+double osorter_share(struct osorter *s, const char *client, const struct oscale *scale)
 {
 	struct onode *node = find(s, client);
 
-	return node ? node_share(node, pool, context) : 0;
+	return node ? node_share(node, scale) : 0;
 }
 
-static bool before(const struct onode *a, const struct onode *b, oracle_pool pool, void *context)
+static bool is_virtual(const struct onode *node)
 {
-	double left = node_share(a, pool, context), right = node_share(b, pool, context);
+	size_t len = strlen(node->path);
 
-	if (left != right)
-		return left < right;
+	return len > 2 && strcmp(node->path + len - 2, "/.") == 0;
+}
+
+static bool before(const struct onode *a, const struct onode *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key;
 	if (a->gifts != b->gifts)
 		return a->gifts < b->gifts;
 	return strcmp(a->path, b->path) < 0;
 }
 
-static void walk(struct onode *node, oracle_pool pool, void *context, char out[ORACLE_SORTED][64],
-		 size_t *count)
+static void walk(struct onode *node, const struct oscale *scale,
+		 char out[ORACLE_SORTED][ORACLE_PATH], size_t *count)
 {
-	struct onode *order[16];
+	struct onode *order[ORACLE_SORTED];
 
 	if (node->leaf) {
 		if (node->active) {
-			size_t len = strlen(node->path);
-
-			snprintf(out[*count], 64, "%s", node->path);
-			if (len > 2 && strcmp(node->path + len - 2, "/.") == 0)
-				out[*count][len - 2] = '\0';
+			strcpy(out[*count], node->path);
+			if (is_virtual(node))
+				out[*count][strlen(node->path) - 2] = '\0';
 			++*count;
 		}
 		return;
 	}
 	for (size_t i = 0; i < node->count; i++) {
+		struct onode *child = node->children[i];
 		size_t at = i;
 
-		for (; at > 0 && before(node->children[i], order[at - 1], pool, context); at--)
+		child->key = node_share(child, scale);
+		if (scale->weight && !is_virtual(child))
+			child->key /= scale->weight(scale->context, child->path);
+		for (; at > 0 && before(child, order[at - 1]); at--)
 			order[at] = order[at - 1];
-		order[at] = node->children[i];
+		order[at] = child;
 	}
 	for (size_t i = 0; i < node->count; i++)
-		walk(order[i], pool, context, out, count);
+		walk(order[i], scale, out, count);
 }
 
-size_t osorter_sort(struct osorter *s, oracle_pool pool, void *context, char out[ORACLE_SORTED][64])
+size_t osorter_sort(struct osorter *s, const struct oscale *scale,
+		    char out[ORACLE_SORTED][ORACLE_PATH])
 {
 	size_t count = 0;
 
-	walk(&s->root, pool, context, out, &count);
+	walk(&s->root, scale, out, &count);
 	return count;
 }

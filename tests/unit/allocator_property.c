@@ -1,428 +1,153 @@
-/* Thousands of random histories: the allocator and the oracle must grant the same,
- * in the same order, and agree on shares and filters; and on every agent what is
- * free and what is held make the total. ALLOCATOR_SEEDS=n runs more of them. */
+/* Thousands of random histories: the allocator and the oracle must make the same offers
+ * and inverse offers, and agree on shares, consumption and filters. What differs is
+ * printed as a script, as short as can be.
+ *
+ *	ALLOCATOR_SEEDS=n        so many histories
+ *	ALLOCATOR_FIRST=n        from this seed on
+ *	ALLOCATOR_SCRIPT=file    this script instead
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator_kit.h"
-#include "allocator_oracle.h"
+#include "allocator_world.h"
 #include "base/arena.h"
-#include "base/random.h"
 
-#define SEEDS 1500
-#define STEPS 120
-#define AGENTS 6
-#define FRAMEWORKS 6
+#pragma weak allocator_set_weight
 
-static const char *const roles[] = {"*", "a", "a/b", "a/c", "a/b/d", "b", "b/x"};
-#define ROLES (sizeof(roles) / sizeof(*roles))
+#define SEEDS 3000
+#define EVENTS 50
 
-static const char *const totals[] = {
-	"cpus:4;mem:1024",
-	"cpus:2;mem:2048;disk:100;ports:[31000-31010]",
-	"cpus:1;mem:512;cpus(a):1;mem(a):256",
-	"cpus(a/b):3;mem(a/b):512;cpus:0.005",
-	"cpus:2;mem:512;cpus(a>a/b):1;disk(b):50",
-	"cpus:4;mem:1024;cpus:2{rev}",
-	"cpus:2;mem:512;disk(a):10{shared=v}",
-	"cpus:2;mem:512;gpus:1",
-	"disk:100;ports:[1-9]",
-	"cpus:0.01;mem:16",
-};
-#define TOTALS (sizeof(totals) / sizeof(*totals))
+/* Half of the histories begin with somebody there. */
+static void random_start(struct world *world, struct rng *rng, struct script *script)
+{
+	struct event event;
 
-struct world {
+	while (script->count < 1 + 2 * SCRIPT_AGENTS) {
+		event = world_random_event(world, rng);
+		if (event.kind != EVENT_AGENT && event.kind != EVENT_FRAMEWORK &&
+		    event.kind != EVENT_QUOTA)
+			continue;
+		script_add(script, &event);
+		world_apply(world, &event);
+	}
+}
+
+/* False: the history is one in which they differ. */
+static bool run_seed(uint64_t seed, bool deaf, struct script *script)
+{
+	struct world world;
+	struct event event;
 	struct rng rng;
-	struct resource_shapes *shapes;
-	struct allocator *a;
-	struct oracle *o;
-	int64_t now;
-	bool agents[AGENTS];
-	bool frameworks[FRAMEWORKS];
-	uint64_t seed;
-	int step;
-};
 
-static unsigned roll(struct world *w, unsigned sides)
-{
-	return (unsigned)(rng_next(&w->rng) % sides);
-}
-
-static const char *agent_id(unsigned i)
-{
-	static const char *const ids[] = {"s1", "s2", "s3", "s4", "s5", "s6"};
-
-	return ids[i];
-}
-
-static const char *framework_id(unsigned i)
-{
-	static const char *const ids[] = {"f1", "f2", "f3", "f4", "f5", "f6"};
-
-	return ids[i];
-}
-
-static void add_or_update_agent(struct world *w)
-{
-	unsigned i = roll(w, AGENTS);
-	struct resources total = kit_resources(w->shapes, totals[roll(w, TOTALS)]);
-
-	if (w->agents[i])
-		allocator_update_agent(w->a, agent_id(i), &total);
-	else
-		allocator_add_agent(w->a, agent_id(i), &total, NULL);
-	oracle_set_agent(w->o, agent_id(i), &total);
-	w->agents[i] = true;
-	resources_free(&total);
-}
-
-static void remove_agent(struct world *w)
-{
-	unsigned i = roll(w, AGENTS);
-
-	allocator_remove_agent(w->a, agent_id(i));
-	if (w->agents[i])
-		oracle_remove_agent(w->o, agent_id(i));
-	w->agents[i] = false;
-}
-
-static void activate_agent(struct world *w)
-{
-	unsigned i = roll(w, AGENTS);
-	bool active = roll(w, 3) > 0;
-
-	allocator_activate_agent(w->a, agent_id(i), active);
-	oracle_activate_agent(w->o, agent_id(i), active);
-}
-
-static void forget_filters(struct world *w)
-{
-	unsigned i = roll(w, AGENTS);
-
-	allocator_forget_filters(w->a, agent_id(i));
-	if (w->agents[i])
-		oracle_forget_filters(w->o, agent_id(i));
-}
-
-static void set_framework(struct world *w)
-{
-	unsigned i = roll(w, FRAMEWORKS);
-	const char *list[ROLES], *suppressed[ROLES];
-	struct allocator_framework framework = {
-		.id = framework_id(i),
-		.roles = list,
-		.suppressed_roles = suppressed,
-		.active = roll(w, 8) > 0,
-		.gpu_resources = roll(w, 2),
-		.revocable_resources = roll(w, 2),
-		.shared_resources = roll(w, 2),
-		.reservation_refinement = roll(w, 2),
-	};
-
-	for (size_t r = 0; r < ROLES; r++) {
-		if (roll(w, 3) > 0)
-			continue;
-		list[framework.role_count++] = roles[r];
-		if (roll(w, 5) == 0)
-			suppressed[framework.suppressed_count++] = roles[r];
+	rng_seed(&rng, seed);
+	script->count = 0;
+	event = world_random_options(&rng);
+	script_add(script, &event);
+	world_open(&world, &event);
+	world.deaf = deaf;
+	if (seed % 2)
+		random_start(&world, &rng, script);
+	while (script->count < EVENTS && !world.difference[0]) {
+		event = world_random_event(&world, &rng);
+		script_add(script, &event);
+		world_apply(&world, &event);
 	}
-	if (w->frameworks[i] && roll(w, 2))
-		allocator_update_framework(w->a, &framework);
-	else
-		allocator_add_framework(w->a, &framework);
-	oracle_set_framework(w->o, &framework);
-	w->frameworks[i] = true;
+	bool same = !world.difference[0];
+	world_close(&world);
+	return same;
 }
 
-static void remove_framework(struct world *w)
+static bool differs(const struct script *script, void *context)
 {
-	unsigned i = roll(w, FRAMEWORKS);
-
-	allocator_remove_framework(w->a, framework_id(i));
-	oracle_remove_framework(w->o, framework_id(i));
-	w->frameworks[i] = false;
+	return !world_run(script, context != NULL, NULL);
 }
 
-static void activate_framework(struct world *w)
+static void report(struct script *script, const char *where, uint64_t seed)
 {
-	const char *id = framework_id(roll(w, FRAMEWORKS));
-	bool active = roll(w, 3) > 0;
+	struct buf text = BUF_INIT, difference = BUF_INIT;
 
-	allocator_activate_framework(w->a, id, active);
-	oracle_activate_framework(w->o, id, active);
+	script_shrink(script, differs, NULL);
+	script_print(script, &text);
+	buf_putc(&text, '\0');
+	world_run(script, false, &difference);
+	buf_putc(&difference, '\0');
+	cr_expect_fail("%s %llu, shrunk to %zu events:\n%s\n%s", where, (unsigned long long)seed,
+		       script->count, text.data, difference.data);
+	buf_free(&text);
+	buf_free(&difference);
 }
 
-static void suppress(struct world *w)
+static uint64_t number_from(const char *name, uint64_t otherwise)
 {
-	const char *id = framework_id(roll(w, FRAMEWORKS)), *role = roles[roll(w, ROLES)];
-	bool all = roll(w, 3) == 0;
+	const char *text = getenv(name);
 
-	allocator_suppress(w->a, id, all ? NULL : &role, all ? 0 : 1);
-	oracle_suppress(w->o, id, all ? NULL : role, true);
+	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void revive(struct world *w)
+static bool replay(const char *path, struct script *script)
 {
-	const char *id = framework_id(roll(w, FRAMEWORKS)), *role = roles[roll(w, ROLES)];
-	bool all = roll(w, 3) == 0;
+	struct err err = {""};
+	char text[65536];
+	FILE *file = fopen(path, "r");
 
-	allocator_revive(w->a, id, all ? NULL : &role, all ? 0 : 1);
-	oracle_suppress(w->o, id, all ? NULL : role, false);
+	cr_assert_not_null(file, "%s cannot be read", path);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	cr_assert_eq(script_parse(text, script, &err), 0, "%s: %s", path, err.text);
+	return world_run(script, false, NULL);
 }
 
-/* A random part of what is held there: some pieces, of scalars perhaps a part. */
-static struct resources random_part(struct world *w, const struct resources *held)
+Test(allocator_property, agrees_with_the_full_scan, .timeout = 3600)
 {
-	struct resources part = RESOURCES_INIT;
+	uint64_t first = number_from("ALLOCATOR_FIRST", 1);
+	uint64_t count = number_from("ALLOCATOR_SEEDS", SEEDS);
+	const char *path = getenv("ALLOCATOR_SCRIPT");
+	struct script *script = xcalloc(1, sizeof(*script));
 
-	for (uint32_t i = 0; i < held->count; i++) {
-		struct resource_piece piece = held->pieces[i];
-
-		if (roll(w, 4) == 0)
-			continue;
-		piece.shares = 1;
-		if (resource_shape_type(piece.shape) == MESOS__VALUE__TYPE__SCALAR &&
-		    !resource_shape_shared(piece.shape) && piece.milli > 1 && roll(w, 3) == 0)
-			piece.milli = 1 + roll(w, (unsigned)piece.milli - 1);
-		resources_add_piece(&part, &piece);
+	if (path && !replay(path, script))
+		report(script, path, 0);
+	for (uint64_t seed = first; !path && seed < first + count; seed++) {
+		if (!run_seed(seed, false, script)) {
+			report(script, "seed", seed);
+			break;
+		}
 	}
-	return part;
+	free(script);
 }
 
-/* Something that is held, at a random place. */
-static const struct resources *pick_held(struct world *w, unsigned *framework, unsigned *agent,
-					 const char **role)
+/* Without word of weights the oracle must go wrong some time; what is left of that
+ * history then must be short, and no event of it be without need. */
+Test(allocator_property, shrinks_what_differs, .timeout = 60)
 {
-	unsigned from = roll(w, FRAMEWORKS * AGENTS * ROLES);
+	struct script *script = xcalloc(1, sizeof(*script)), *again = xcalloc(1, sizeof(*again));
+	struct buf text = BUF_INIT;
+	struct err err = {""};
+	uint64_t seed = 1;
 
-	for (unsigned i = 0; i < FRAMEWORKS * AGENTS * ROLES; i++) {
-		unsigned at = (from + i) % (FRAMEWORKS * AGENTS * ROLES);
-
-		*framework = at % FRAMEWORKS;
-		*agent = at / FRAMEWORKS % AGENTS;
-		*role = roles[at / FRAMEWORKS / AGENTS];
-		if (!w->agents[*agent])
-			continue;
-		const struct resources *held =
-			oracle_held(w->o, framework_id(*framework), agent_id(*agent), *role);
-		if (held && !resources_empty(held))
-			return held;
-	}
-	return NULL;
-}
-
-static void recover(struct world *w)
-{
-	static const double seconds[] = {0, 0.5, 1, 2, 2.5, 7, -1, 1e12};
-	unsigned framework, agent;
-	const char *role;
-	const struct resources *held = pick_held(w, &framework, &agent, &role);
-
-	if (!held)
+	if (!allocator_set_weight)
 		return;
-	struct resources part = random_part(w, held);
-	struct allocator_filter filter = {seconds[roll(w, 8)]};
-	bool filters = roll(w, 4) > 0;
-	if (!resources_empty(&part)) {
-		allocator_recover(w->a, w->now, framework_id(framework), agent_id(agent), &part,
-				  filters ? &filter : NULL);
-		oracle_recover(w->o, w->now, framework_id(framework), agent_id(agent), &part,
-			       filters ? &filter : NULL);
+	while (seed < 2000 && run_seed(seed, true, script))
+		seed++;
+	cr_assert(differs(script, script), "nobody minds weights");
+	script_shrink(script, differs, script);
+	script_print(script, &text);
+	buf_putc(&text, '\0');
+	cr_expect_leq(script->count, 8, "%s", text.data);
+	cr_expect_not_null(strstr(text.data, "weight "));
+	cr_assert_eq(script_parse(text.data, again, &err), 0, "%s", err.text);
+	cr_expect_eq(again->count, script->count);
+	cr_expect_eq(memcmp(again->events, script->events, script->count * sizeof(struct event)),
+		     0);
+	for (size_t i = 0; i < script->count; i++) {
+		again->count = script->count - 1;
+		memcpy(again->events, script->events, i * sizeof(struct event));
+		memcpy(again->events + i, script->events + i + 1,
+		       (again->count - i) * sizeof(struct event));
+		cr_expect(!differs(again, script), "event %zu is needless in\n%s", i, text.data);
 	}
-	resources_free(&part);
-}
-
-static void convert(struct world *w)
-{
-	unsigned framework, agent;
-	const char *role;
-	const struct resources *held = pick_held(w, &framework, &agent, &role);
-	struct resources before = RESOURCES_INIT, after = RESOURCES_INIT;
-	char text[64];
-
-	if (!held)
-		return;
-	for (uint32_t i = 0; i < held->count && after.count == 0; i++) {
-		const struct resource_piece *piece = &held->pieces[i];
-
-		if (resource_shape_shared(piece->shape)) {
-			struct resource_piece copy = *piece;
-			copy.shares = 1;
-			resources_add_piece(&after, &copy);
-		} else if (resource_shape_type(piece->shape) == MESOS__VALUE__TYPE__SCALAR &&
-			   resource_shape_reservations(piece->shape) == 0 &&
-			   !resource_shape_revocable(piece->shape) && strcmp(role, "*") != 0) {
-			snprintf(text, sizeof(text), "%s(%s):%.3f",
-				 resource_shape_name(piece->shape), role,
-				 (double)piece->milli / 1000);
-			after = kit_allocated(w->shapes, role, text);
-			resources_add_piece(&before, piece);
-		}
-	}
-	if (after.count > 0) {
-		allocator_convert(w->a, framework_id(framework), agent_id(agent), &before, &after);
-		oracle_convert(w->o, framework_id(framework), agent_id(agent), &before, &after);
-	}
-	resources_free(&before);
-	resources_free(&after);
-}
-
-static void restore(struct world *w)
-{
-	static const char *const uses[] = {"cpus:1;mem:100", "cpus:0.5", "mem:32",
-					   "cpus(a):1;mem:10", "disk(a):10{shared=v}"};
-	unsigned framework = roll(w, FRAMEWORKS), agent = roll(w, AGENTS);
-	struct resources use = kit_allocated(w->shapes, roles[roll(w, ROLES)], uses[roll(w, 5)]);
-
-	allocator_restore(w->a, framework_id(framework), agent_id(agent), &use);
-	oracle_restore(w->o, framework_id(framework), agent_id(agent), &use);
-	resources_free(&use);
-}
-
-static void expect_same_grants(struct world *w, const struct allocator_grants *got,
-			       const struct allocator_grants *want)
-{
-	cr_assert_eq(got->count, want->count, "seed %llu step %d: %zu grants, not %zu",
-		     (unsigned long long)w->seed, w->step, got->count, want->count);
-	for (size_t i = 0; i < got->count; i++) {
-		const struct allocator_grant *g = &got->items[i], *e = &want->items[i];
-
-		cr_assert(strcmp(g->framework, e->framework) == 0 &&
-				  strcmp(g->role, e->role) == 0 &&
-				  strcmp(g->agent, e->agent) == 0 &&
-				  resources_equal(&g->resources, &e->resources),
-			  "seed %llu step %d: grant %zu is %s(%s)@%s, not %s(%s)@%s",
-			  (unsigned long long)w->seed, w->step, i, g->framework, g->role, g->agent,
-			  e->framework, e->role, e->agent);
-	}
-}
-
-static void cycle(struct world *w, bool all)
-{
-	struct allocator_grants got = {0}, want = {0};
-
-	cr_assert_eq(allocator_pending(w->a), oracle_pending(w->o), "seed %llu step %d",
-		     (unsigned long long)w->seed, w->step);
-	if (all)
-		w->now += SECOND / 2 * (int64_t)(1 + roll(w, 4));
-	else if (!oracle_pending(w->o))
-		return;
-	allocator_cycle(w->a, w->now, all, &got);
-	oracle_cycle(w->o, w->now, all, &want);
-	expect_same_grants(w, &got, &want);
-	allocator_grants_free(&got);
-	allocator_grants_free(&want);
-}
-
-static void check_agents(struct world *w)
-{
-	for (struct agent *agent = w->a->agents; agent; agent = agent->hh.next) {
-		struct resources used = oracle_used(w->o, agent->id), sum;
-
-		cr_assert(resources_equal(&used, &agent->used), "seed %llu step %d: use of %s",
-			  (unsigned long long)w->seed, w->step, agent->id);
-		alloc_agent_compute_free(agent);
-		/* free + held = total, where the total holds what is held */
-		resources_copy(&sum, &agent->free);
-		for (uint32_t i = 0; i < used.count; i++) {
-			if (!resource_shape_shared(used.pieces[i].shape))
-				resources_add_piece(&sum, &used.pieces[i]);
-		}
-		cr_assert(resources_contain(&sum, &agent->total));
-		bool fits = true;
-		for (uint32_t i = 0; i < used.count; i++) {
-			struct resources one = {&used.pieces[i], 1, 1};
-
-			fits &= resource_shape_shared(used.pieces[i].shape) ||
-				resources_contain(&agent->total, &one);
-		}
-		cr_assert(!fits || resources_contain(&agent->total, &sum),
-			  "seed %llu step %d: %s has more than its total",
-			  (unsigned long long)w->seed, w->step, agent->id);
-		resources_free(&sum);
-		resources_free(&used);
-	}
-}
-
-static void check_shares(struct world *w)
-{
-	for (size_t r = 0; r < ROLES; r++) {
-		double got = allocator_role_share(w->a, roles[r]);
-		double want = oracle_role_share(w->o, roles[r]);
-
-		cr_assert_eq(got, want, "seed %llu step %d: share of %s is %f, not %f",
-			     (unsigned long long)w->seed, w->step, roles[r], got, want);
-		for (unsigned i = 0; i < FRAMEWORKS; i++)
-			cr_assert_eq(allocator_framework_share(w->a, framework_id(i), roles[r]),
-				     oracle_framework_share(w->o, framework_id(i), roles[r]));
-	}
-	cr_assert_eq(allocator_filter_count(w->a), oracle_filter_count(w->o),
-		     "seed %llu step %d: filters", (unsigned long long)w->seed, w->step);
-}
-
-static void step(struct world *w)
-{
-	static void (*const events[])(struct world *) = {
-		add_or_update_agent,
-		add_or_update_agent,
-		add_or_update_agent,
-		remove_agent,
-		activate_agent,
-		forget_filters,
-		set_framework,
-		set_framework,
-		set_framework,
-		remove_framework,
-		activate_framework,
-		suppress,
-		revive,
-		recover,
-		recover,
-		recover,
-		recover,
-		recover,
-		recover,
-		recover,
-		convert,
-		convert,
-		restore,
-	};
-	unsigned what = roll(w, sizeof(events) / sizeof(*events) + 8);
-
-	if (what < sizeof(events) / sizeof(*events))
-		events[what](w);
-	else
-		cycle(w, what % 2 == 0);
-}
-
-static void run(uint64_t seed)
-{
-	struct world w = {.shapes = resource_shapes_create(), .now = SECOND, .seed = seed};
-	struct allocator_options options = {
-		.shapes = w.shapes, .allocation_interval = SECOND, .filter_gpu_resources = true};
-
-	rng_seed(&w.rng, seed);
-	cr_assert_eq(allocator_create(&options, &w.a, NULL), 0);
-	w.o = oracle_create(w.shapes, SECOND);
-	for (w.step = 0; w.step < STEPS; w.step++) {
-		step(&w);
-		if (w.step % 8 == 0) {
-			check_agents(&w);
-			check_shares(&w);
-		}
-	}
-	allocator_destroy(w.a);
-	oracle_destroy(w.o);
-	resource_shapes_destroy(w.shapes);
-}
-
-Test(allocator_property, agrees_with_the_full_scan, .timeout = 300)
-{
-	const char *seeds = getenv("ALLOCATOR_SEEDS");
-	uint64_t count = seeds ? strtoull(seeds, NULL, 10) : SEEDS;
-
-	for (uint64_t seed = 1; seed <= count; seed++)
-		run(seed);
+	buf_free(&text);
+	free(script);
+	free(again);
 }

@@ -1,0 +1,744 @@
+#include "allocator_world.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator_kit.h"
+#include "base/arena.h"
+
+#pragma weak allocator_set_quota
+#pragma weak allocator_quota_consumed
+#pragma weak allocator_set_weight
+#pragma weak allocator_set_agent_hostname
+#pragma weak allocator_set_whitelist
+#pragma weak allocator_hold
+#pragma weak allocator_set_unavailability
+#pragma weak allocator_end_inverse
+
+#define NAME(table, place) script_##table.texts[(place)]
+
+/* Whom the framework shuns depends on the attributes, too. */
+static bool excludes(const void *context, const char *framework, const char *role,
+		     const char *agent)
+{
+	const struct world *world = context;
+	unsigned a = (unsigned)(agent[1] - '1');
+
+	return world->shuns[framework[1] - '1'] >> (a + world->attributes[a]) % SCRIPT_AGENTS & 1 &&
+	       role[0] != 'b';
+}
+
+void world_open(struct world *world, const struct event *first)
+{
+	static const char *const excluded[] = {NULL, "disk", "gpus,cpus"};
+	struct allocator_options options = {.allocation_interval = SECOND,
+					    .filter_gpu_resources = true,
+					    .excludes = excludes,
+					    .context = world};
+
+	memset(world, 0, sizeof(*world));
+	world->shapes = resource_shapes_create();
+	world->now = 1000 * SECOND;
+	options.shapes = world->shapes;
+	if (first && first->kind == EVENT_OPTIONS) {
+		options.min_allocatable_resources = first->value[0] ? "" : NULL;
+		options.filter_gpu_resources = first->value[1];
+		options.fair_sharing_excluded = excluded[first->value[2]];
+		options.region = first->value[3] ? NAME(regions, first->value[3]) : NULL;
+	}
+	if (allocator_create(&options, &world->a, NULL) != 0)
+		abort();
+	world->o = oracle_create(&options);
+	world->totals = xcalloc(script_totals.count, sizeof(*world->totals));
+}
+
+void world_close(struct world *world)
+{
+	allocator_destroy(world->a);
+	oracle_destroy(world->o);
+	for (unsigned i = 0; i < script_totals.count; i++)
+		resources_free(&world->totals[i]);
+	free(world->totals);
+	resource_shapes_destroy(world->shapes);
+}
+
+static void differ(struct world *world, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void differ(struct world *world, const char *format, ...)
+{
+	va_list args;
+
+	if (world->difference[0])
+		return;
+	va_start(args, format);
+	vsnprintf(world->difference, sizeof(world->difference), format, args);
+	va_end(args);
+}
+
+/* -- comparing -- */
+
+static void print_grants(const struct allocator_grants *grants, struct buf *out)
+{
+	for (size_t i = 0; i < grants->count; i++) {
+		const struct allocator_grant *grant = &grants->items[i];
+
+		buf_printf(out, "  %s(%s)@%s ", grant->framework, grant->role, grant->agent);
+		resources_print(&grant->resources, out);
+		buf_putc(out, '\n');
+	}
+	for (size_t i = 0; i < grants->inverse_count; i++)
+		buf_printf(out, "  inverse %s@%s\n", grants->inverse[i].framework,
+			   grants->inverse[i].agent);
+}
+
+static bool has_grant(const struct allocator_grants *grants, const struct allocator_grant *want)
+{
+	for (size_t i = 0; i < grants->count; i++) {
+		const struct allocator_grant *grant = &grants->items[i];
+
+		if (strcmp(grant->framework, want->framework) == 0 &&
+		    strcmp(grant->role, want->role) == 0 && strcmp(grant->agent, want->agent) == 0)
+			return resources_equal(&grant->resources, &want->resources);
+	}
+	return false;
+}
+
+static bool has_inverse(const struct allocator_grants *grants, const struct allocator_inverse *want)
+{
+	for (size_t i = 0; i < grants->inverse_count; i++) {
+		if (strcmp(grants->inverse[i].framework, want->framework) == 0 &&
+		    strcmp(grants->inverse[i].agent, want->agent) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without order: within a cycle it means nothing, and what it does to shares shows later. */
+static bool same_grants(const struct allocator_grants *got, const struct allocator_grants *want)
+{
+	if (got->count != want->count || got->inverse_count != want->inverse_count)
+		return false;
+	for (size_t i = 0; i < want->count; i++) {
+		if (!has_grant(got, &want->items[i]))
+			return false;
+	}
+	for (size_t i = 0; i < want->inverse_count; i++) {
+		if (!has_inverse(got, &want->inverse[i]))
+			return false;
+	}
+	return true;
+}
+
+static void run_cycle(struct world *world, bool all)
+{
+	struct allocator_grants got = {0}, want = {0};
+	bool pending = allocator_pending(world->a);
+
+	if (pending != oracle_pending(world->o))
+		differ(world, "a cycle is%s asked for", pending ? "" : " not");
+	if (!all && !oracle_pending(world->o))
+		return;
+	allocator_cycle(world->a, world->now, all, &got);
+	oracle_cycle(world->o, world->now, all, &want);
+	if (!same_grants(&got, &want)) {
+		struct buf text = BUF_INIT;
+
+		buf_puts(&text, "granted\n");
+		print_grants(&got, &text);
+		buf_puts(&text, "expected\n");
+		print_grants(&want, &text);
+		buf_putc(&text, '\0');
+		differ(world, "%s", text.data);
+		buf_free(&text);
+	}
+	world->cycles++;
+	world->grants += want.count;
+	world->inverse += want.inverse_count;
+	allocator_grants_free(&got);
+	allocator_grants_free(&want);
+	world_compare(world);
+}
+
+void world_compare(struct world *world)
+{
+	size_t got = allocator_filter_count(world->a), want = oracle_filter_count(world->o);
+
+	if (got != want)
+		differ(world, "%zu filters, not %zu", got, want);
+	for (unsigned r = 0; r < SCRIPT_ROLES; r++) {
+		const char *role = NAME(roles, r);
+		double share = allocator_role_share(world->a, role),
+		       right = oracle_role_share(world->o, role);
+
+		if (share != right)
+			differ(world, "the share of %s is %.17g, not %.17g", role, share, right);
+		for (unsigned i = 0; i < SCRIPT_FRAMEWORKS; i++) {
+			share = allocator_framework_share(world->a, NAME(frameworks, i), role);
+			right = oracle_framework_share(world->o, NAME(frameworks, i), role);
+			if (share != right)
+				differ(world, "the share of %s in %s is %.17g, not %.17g",
+				       NAME(frameworks, i), role, share, right);
+		}
+		for (unsigned i = 0; allocator_quota_consumed && i < script_names.count; i++) {
+			int64_t used = allocator_quota_consumed(world->a, role, NAME(names, i)),
+				due = oracle_consumed(world->o, role, NAME(names, i));
+
+			if (used != due)
+				differ(world, "%s consumes %lld of %s, not %lld", role,
+				       (long long)used, NAME(names, i), (long long)due);
+		}
+	}
+}
+
+/* -- agents -- */
+
+static void set_agent(struct world *world, const char *id, unsigned place)
+{
+	struct resources *total = &world->totals[place];
+
+	if (resources_empty(total))
+		*total = kit_resources(world->shapes, NAME(totals, place));
+	if (oracle_total(world->o, id))
+		allocator_update_agent(world->a, id, total);
+	else
+		allocator_add_agent(world->a, id, total, NULL);
+	world->agents_came = true;
+	oracle_set_agent(world->o, id, total);
+}
+
+static void whitelist(struct world *world, bool on, unsigned set)
+{
+	const char *hosts[SCRIPT_HOSTS];
+	size_t count = 0;
+
+	for (unsigned i = 0; i < SCRIPT_HOSTS; i++) {
+		if (set >> i & 1)
+			hosts[count++] = NAME(hosts, i);
+	}
+	allocator_set_whitelist(world->a, on ? hosts : NULL, count);
+	oracle_set_whitelist(world->o, on ? hosts : NULL, count);
+}
+
+/* -- frameworks -- */
+
+static size_t roles_of(unsigned set, const char *out[SCRIPT_ROLES])
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < SCRIPT_ROLES; i++) {
+		if (set >> i & 1)
+			out[count++] = NAME(roles, i);
+	}
+	return count;
+}
+
+static const struct allocator_amount third_of_a_percent[] = {{"cpus", 3}},
+				     two_cpus[] = {{"cpus", 2000}}, some_mem[] = {{"mem", 256000}},
+				     both[] = {{"cpus", 1000}, {"mem", 512000}};
+static const struct allocator_amounts minimum_sets[][2] = {
+	{{NULL, 0}}, {{NULL, 0}}, {{third_of_a_percent, 1}}, {{two_cpus, 1}, {some_mem, 1}},
+	{{both, 2}},
+};
+static const size_t minimum_counts[] = {0, 0, 1, 2, 1};
+
+static void set_framework(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	const char *roles[SCRIPT_ROLES], *suppressed[SCRIPT_ROLES],
+		*id = NAME(frameworks, value[0]);
+	unsigned can = value[3], minimum = value[4];
+	struct allocator_minimum minima[SCRIPT_ROLES];
+	struct allocator_framework framework = {
+		.id = id,
+		.roles = roles,
+		.role_count = roles_of(value[1], roles),
+		.suppressed_roles = suppressed,
+		.suppressed_count = roles_of(value[1] & value[2], suppressed),
+		.active = value[6],
+		.gpu_resources = can & CAN_GPUS,
+		.revocable_resources = can & CAN_REVOCABLE,
+		.shared_resources = can & CAN_SHARED,
+		.reservation_refinement = can & CAN_REFINEMENT,
+		.multi_role = can & CAN_MULTI_ROLE,
+		.region_aware = can & CAN_REGIONS,
+		.minima = minima,
+		.constrained = value[5] != 0,
+	};
+
+	/* Not for the first role, so that there is one with the common minimum. */
+	for (size_t i = 1; minimum > 0 && i < framework.role_count; i++)
+		minima[framework.minimum_count++] = (struct allocator_minimum){
+			roles[i], minimum_sets[minimum], minimum_counts[minimum]};
+	world->shuns[value[0]] = value[5];
+	allocator_add_framework(world->a, &framework);
+	oracle_set_framework(world->o, &framework);
+}
+
+static void suppress_or_revive(struct world *world, const char *id, unsigned set, bool suppress)
+{
+	const char *roles[SCRIPT_ROLES];
+	size_t count = roles_of(set, roles);
+
+	(suppress ? allocator_suppress : allocator_revive)(world->a, id, count ? roles : NULL,
+							   count);
+	for (size_t i = 0; i < count; i++)
+		oracle_suppress(world->o, id, roles[i], suppress);
+	if (count == 0)
+		oracle_suppress(world->o, id, NULL, suppress);
+}
+
+/* -- what is held -- */
+
+struct holder {
+	const char *framework, *role, *agent;
+	const struct resources *held;
+};
+
+static struct holder holder_of(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = {NAME(frameworks, value[0]), NAME(roles, value[1]),
+				NAME(agents, value[2]), NULL};
+
+	holder.held = oracle_held(world->o, holder.framework, holder.agent, holder.role);
+	return holder;
+}
+
+static const struct allocator_filter *filter_of(unsigned place, struct allocator_filter *out)
+{
+	out->refuse_seconds = strtod(NAME(refusals, place), NULL);
+	return place == 0 ? NULL : out;
+}
+
+/* The pieces chosen, of scalars that can be parted only so many percent. */
+static struct resources part_of(const struct resources *held, unsigned pieces, unsigned percent)
+{
+	struct resources part = RESOURCES_INIT;
+
+	for (uint32_t i = 0; i < held->count; i++) {
+		struct resource_piece piece = held->pieces[i], less;
+		struct resources one = {&less, 1, 1};
+
+		if (!(pieces >> i % 8 & 1))
+			continue;
+		piece.shares = 1;
+		less = piece;
+		less.milli = piece.milli * percent / 100;
+		if (resource_shape_type(piece.shape) == MESOS__VALUE__TYPE__SCALAR &&
+		    less.milli > 0 && resources_contain(held, &one))
+			piece = less;
+		resources_add_piece(&part, &piece);
+	}
+	return part;
+}
+
+static void recover(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = holder_of(world, value);
+	struct allocator_filter filter;
+
+	if (!holder.held)
+		return;
+	struct resources part = part_of(holder.held, value[3], value[4]);
+	if (!resources_empty(&part)) {
+		allocator_recover(world->a, world->now, holder.framework, holder.agent, &part,
+				  filter_of(value[5], &filter));
+		oracle_recover(world->o, world->now, holder.framework, holder.agent, &part,
+			       filter_of(value[5], &filter));
+	}
+	resources_free(&part);
+}
+
+static void restore(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = holder_of(world, value);
+	struct resources use = kit_allocated(world->shapes, holder.role, NAME(uses, value[3]));
+
+	allocator_restore(world->a, holder.framework, holder.agent, &use);
+	oracle_restore(world->o, holder.framework, holder.agent, &use);
+	resources_free(&use);
+}
+
+/* The one piece of the held that the text describes but for its amount, and this in `out`. */
+static bool find_piece(struct world *world, const struct holder *holder, const char *name,
+		       const char *head, const char *tail, struct resources *out, int64_t *milli)
+{
+	char text[64];
+
+	for (uint32_t i = 0; i < holder->held->count; i++) {
+		const struct resource_piece *piece = &holder->held->pieces[i];
+		struct resources one = {(struct resource_piece *)piece, 1, 1};
+
+		if (strcmp(resource_shape_name(piece->shape), name) != 0)
+			continue;
+		snprintf(text, sizeof(text), "%s:%.3f%s", head, (double)piece->milli / 1000, tail);
+		*out = kit_allocated(world->shapes, holder->role, text);
+		*milli = piece->milli;
+		if (piece->shares == 1 && resources_equal(out, &one))
+			return true;
+		resources_free(out);
+	}
+	return false;
+}
+
+static void convert(struct world *world, const struct holder *holder, struct resources *before,
+		    const char *after_head, int64_t milli, const char *after_tail)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s:%.3f%s", after_head, (double)milli / 1000, after_tail);
+	struct resources after = kit_allocated(world->shapes, holder->role, text);
+	allocator_convert(world->a, holder->framework, holder->agent, before, &after);
+	oracle_convert(world->o, holder->framework, holder->agent, before, &after);
+	resources_free(&after);
+	resources_free(before);
+}
+
+static void reserve(struct world *world, const unsigned value[EVENT_VALUES], bool reserve)
+{
+	struct holder holder = holder_of(world, value);
+	const char *name = NAME(names, value[3]);
+	struct resources before;
+	char reserved[32];
+	int64_t milli;
+
+	if (!holder.held || strcmp(holder.role, "*") == 0)
+		return;
+	snprintf(reserved, sizeof(reserved), "%s(%s)", name, holder.role);
+	if (find_piece(world, &holder, name, reserve ? name : reserved, "", &before, &milli))
+		convert(world, &holder, &before, reserve ? reserved : name, milli, "");
+}
+
+static bool has_volume(const struct resources *r, const char *id)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		const char *have = resource_shape_persistence(r->pieces[i].shape);
+
+		if (have && strcmp(have, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void create(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = holder_of(world, value);
+	const char *id = NAME(volumes, value[3]);
+	struct resources before;
+	char reserved[32], volume[32];
+	int64_t milli;
+
+	if (!holder.held || strcmp(holder.role, "*") == 0)
+		return;
+	struct resources used = oracle_used(world->o, holder.agent);
+	bool taken = has_volume(&used, id) || has_volume(oracle_total(world->o, holder.agent), id);
+	resources_free(&used);
+	snprintf(reserved, sizeof(reserved), "disk(%s)", holder.role);
+	snprintf(volume, sizeof(volume), "{%s=%s}", value[4] ? "shared" : "volume", id);
+	if (!taken && find_piece(world, &holder, "disk", reserved, "", &before, &milli))
+		convert(world, &holder, &before, reserved, milli, volume);
+}
+
+/* The one copy of a volume that there is. */
+static void destroy(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = holder_of(world, value);
+	char reserved[32], volume[32];
+	struct resources before;
+	int64_t milli;
+
+	for (uint32_t i = 0; holder.held && i < holder.held->count; i++) {
+		const struct resource_shape *shape = holder.held->pieces[i].shape;
+
+		if (!resource_shape_persistence(shape) || resource_shape_reservations(shape) != 1)
+			continue;
+		struct resources used = oracle_used(world->o, holder.agent);
+		unsigned shares = 0;
+		for (uint32_t j = 0; j < used.count; j++) {
+			const char *id = resource_shape_persistence(used.pieces[j].shape);
+
+			if (id && strcmp(id, resource_shape_persistence(shape)) == 0)
+				shares += used.pieces[j].shares;
+		}
+		resources_free(&used);
+		snprintf(reserved, sizeof(reserved), "disk(%s)", resource_shape_role(shape));
+		snprintf(volume, sizeof(volume), "{%s=%s}",
+			 resource_shape_shared(shape) ? "shared" : "volume",
+			 resource_shape_persistence(shape));
+		if (shares == 1 &&
+		    find_piece(world, &holder, "disk", reserved, volume, &before, &milli)) {
+			convert(world, &holder, &before, reserved, milli, "");
+			return;
+		}
+	}
+}
+
+static void copy(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	struct holder holder = holder_of(world, value);
+
+	for (uint32_t i = 0; holder.held && i < holder.held->count; i++) {
+		struct resource_piece piece = holder.held->pieces[i];
+		struct resources none = RESOURCES_INIT, one = {&piece, 1, 1}, again;
+
+		if (!resource_shape_shared(piece.shape))
+			continue;
+		piece.shares = 1;
+		resources_copy(&again, &one);
+		allocator_convert(world->a, holder.framework, holder.agent, &none, &again);
+		oracle_convert(world->o, holder.framework, holder.agent, &none, &again);
+		resources_free(&again);
+		return;
+	}
+}
+
+/* -- quota -- */
+
+/* "cpus:3;mem:256" */
+static size_t parse_amounts(const char *text, char names[4][8], struct allocator_amount out[4])
+{
+	size_t count = 0;
+	double amount;
+	int len;
+
+	while (sscanf(text, "%7[a-z]:%lf%n", names[count], &amount, &len) == 2) {
+		out[count].name = names[count];
+		out[count].milli = (int64_t)llround(amount * 1000);
+		count++;
+		text += len;
+		text += *text == ';';
+	}
+	return count;
+}
+
+/* No guarantee of more than the limit. */
+static bool consistent(const struct allocator_quota *quota)
+{
+	for (size_t i = 0; i < quota->guarantees.count; i++) {
+		for (size_t j = 0; j < quota->limits.count; j++) {
+			if (strcmp(quota->guarantees.items[i].name, quota->limits.items[j].name) ==
+				    0 &&
+			    quota->guarantees.items[i].milli > quota->limits.items[j].milli)
+				return false;
+		}
+	}
+	return true;
+}
+
+static void set_quota(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	const char *role = NAME(roles, value[0]);
+	struct allocator_amount guarantees[4], limits[4];
+	char names[2][4][8];
+	struct allocator_quota quota = {
+		{guarantees, parse_amounts(NAME(guarantees, value[1]), names[0], guarantees)},
+		{limits, parse_amounts(NAME(limits, value[2]), names[1], limits)},
+	};
+	bool none = quota.guarantees.count + quota.limits.count == 0;
+
+	if (strchr(role, '/') || !consistent(&quota))
+		return;
+	allocator_set_quota(world->a, role, none && world->now / SECOND % 2 ? NULL : &quota);
+	oracle_set_quota(world->o, role, &quota);
+}
+
+static void set_weight(struct world *world, const char *role, double weight)
+{
+	allocator_set_weight(world->a, role, weight);
+	if (!world->deaf)
+		oracle_set_weight(world->o, role, weight);
+}
+
+static void hold(struct world *world, unsigned agents, unsigned milliseconds)
+{
+	int64_t until = world->now + milliseconds * MILLISECOND;
+
+	if (world->agents_came)
+		return;
+	allocator_hold(world->a, agents, until);
+	oracle_hold(world->o, agents, until);
+}
+
+static void answer(struct world *world, const unsigned value[EVENT_VALUES])
+{
+	const char *framework = NAME(frameworks, value[0]), *agent = NAME(agents, value[1]);
+	struct allocator_filter filter;
+
+	if (!oracle_inverse_outstanding(world->o, framework, agent))
+		return;
+	allocator_end_inverse(world->a, world->now, framework, agent, filter_of(value[2], &filter));
+	oracle_end_inverse(world->o, world->now, framework, agent, filter_of(value[2], &filter));
+}
+
+/* -- running -- */
+
+static void apply_to_agent(struct world *world, const struct event *event)
+{
+	const unsigned *value = event->value;
+	const char *id = NAME(agents, value[0]);
+
+	switch (event->kind) {
+	case EVENT_AGENT:
+		set_agent(world, id, value[1]);
+		break;
+	case EVENT_REMOVE_AGENT:
+		allocator_remove_agent(world->a, id);
+		oracle_remove_agent(world->o, id);
+		break;
+	case EVENT_ACTIVATE_AGENT:
+		allocator_activate_agent(world->a, id, value[1]);
+		oracle_activate_agent(world->o, id, value[1]);
+		break;
+	case EVENT_CAPABILITIES:
+		allocator_set_agent_capabilities(world->a, id, value[1] & 1, value[1] & 2);
+		oracle_set_capabilities(world->o, id, value[1] & 1, value[1] & 2);
+		break;
+	case EVENT_REGION:
+		allocator_set_agent_region(world->a, id, value[1] ? NAME(regions, value[1]) : NULL);
+		oracle_set_region(world->o, id, value[1] ? NAME(regions, value[1]) : NULL);
+		break;
+	case EVENT_HOST:
+		allocator_set_agent_hostname(world->a, id, NAME(hosts, value[1]));
+		oracle_set_hostname(world->o, id, NAME(hosts, value[1]));
+		break;
+	case EVENT_ATTRIBUTES:
+		world->attributes[value[0]]++;
+		allocator_forget_filters(world->a, id);
+		oracle_forget_filters(world->o, id);
+		break;
+	default: /* EVENT_WINDOW */
+		allocator_set_unavailability(world->a, id, value[1]);
+		oracle_set_unavailability(world->o, id, value[1]);
+		break;
+	}
+}
+
+static void apply_to_framework(struct world *world, const struct event *event)
+{
+	const unsigned *value = event->value;
+	const char *id = NAME(frameworks, value[0]);
+
+	switch (event->kind) {
+	case EVENT_FRAMEWORK:
+		set_framework(world, value);
+		break;
+	case EVENT_REMOVE_FRAMEWORK:
+		allocator_remove_framework(world->a, id);
+		oracle_remove_framework(world->o, id);
+		break;
+	case EVENT_ACTIVATE_FRAMEWORK:
+		allocator_activate_framework(world->a, id, value[1]);
+		oracle_activate_framework(world->o, id, value[1]);
+		break;
+	default: /* EVENT_SUPPRESS, EVENT_REVIVE */
+		suppress_or_revive(world, id, value[1], event->kind == EVENT_SUPPRESS);
+		break;
+	}
+}
+
+static void apply_to_held(struct world *world, const struct event *event)
+{
+	const unsigned *value = event->value;
+
+	switch (event->kind) {
+	case EVENT_RECOVER:
+		recover(world, value);
+		break;
+	case EVENT_RESERVE:
+	case EVENT_UNRESERVE:
+		reserve(world, value, event->kind == EVENT_RESERVE);
+		break;
+	case EVENT_CREATE:
+		create(world, value);
+		break;
+	case EVENT_DESTROY:
+		destroy(world, value);
+		break;
+	case EVENT_COPY:
+		copy(world, value);
+		break;
+	default: /* EVENT_RESTORE */
+		restore(world, value);
+		break;
+	}
+}
+
+static void apply_to_all(struct world *world, const struct event *event)
+{
+	const unsigned *value = event->value;
+
+	switch (event->kind) {
+	case EVENT_QUOTA:
+		set_quota(world, value);
+		break;
+	case EVENT_WEIGHT:
+		set_weight(world, NAME(roles, value[0]), strtod(NAME(weights, value[1]), NULL));
+		break;
+	case EVENT_WHITELIST:
+		whitelist(world, value[0], value[1]);
+		break;
+	case EVENT_HOLD:
+		hold(world, value[0], value[1]);
+		break;
+	case EVENT_ANSWER:
+		answer(world, value);
+		break;
+	case EVENT_CYCLE:
+	case EVENT_TICK:
+		world->now += value[0] * MILLISECOND;
+		run_cycle(world, event->kind == EVENT_TICK);
+		break;
+	default: /* EVENT_OPTIONS: see world_open */
+		break;
+	}
+}
+
+void world_apply(struct world *world, const struct event *event)
+{
+	const void *missing[EVENT_KINDS] = {
+		[EVENT_QUOTA] = allocator_set_quota,
+		[EVENT_WEIGHT] = allocator_set_weight,
+		[EVENT_HOST] = allocator_set_agent_hostname,
+		[EVENT_WHITELIST] = allocator_set_whitelist,
+		[EVENT_HOLD] = allocator_hold,
+		[EVENT_WINDOW] = allocator_set_unavailability,
+		[EVENT_ANSWER] = allocator_end_inverse,
+	};
+	if ((event->kind == EVENT_QUOTA || event->kind == EVENT_WEIGHT ||
+	     event->kind == EVENT_HOST || event->kind == EVENT_WHITELIST ||
+	     event->kind == EVENT_HOLD || event->kind == EVENT_WINDOW ||
+	     event->kind == EVENT_ANSWER) &&
+	    !missing[event->kind])
+		return;
+	switch (event->kind) {
+	case EVENT_AGENT ... EVENT_ATTRIBUTES:
+	case EVENT_WINDOW:
+		apply_to_agent(world, event);
+		break;
+	case EVENT_FRAMEWORK ... EVENT_REVIVE:
+		apply_to_framework(world, event);
+		break;
+	case EVENT_RECOVER ... EVENT_RESTORE:
+		apply_to_held(world, event);
+		break;
+	default:
+		apply_to_all(world, event);
+		break;
+	}
+}
+
+bool world_run(const struct script *script, bool deaf, struct buf *difference)
+{
+	struct world world;
+
+	world_open(&world, script->events);
+	world.deaf = deaf;
+	for (size_t i = 0; i < script->count && !world.difference[0]; i++)
+		world_apply(&world, &script->events[i]);
+	bool same = !world.difference[0];
+	if (difference)
+		buf_puts(difference, world.difference);
+	world_close(&world);
+	return same;
+}

@@ -1,0 +1,39 @@
+/* A world to run scripts in: the allocator and the oracle, which get every event and
+ * must do the same. */
+#ifndef TESTS_UNIT_ALLOCATOR_WORLD_H
+#define TESTS_UNIT_ALLOCATOR_WORLD_H
+
+#include "allocator_oracle.h"
+#include "allocator_script.h"
+#include "base/random.h"
+
+struct world {
+	struct resource_shapes *shapes;
+	struct allocator *a;
+	struct oracle *o;
+	int64_t now;
+	bool agents_came;
+	unsigned shuns[SCRIPT_FRAMEWORKS];  /* agents that the constraints exclude */
+	unsigned attributes[SCRIPT_AGENTS]; /* how often they changed */
+	struct resources *totals;	    /* of the table */
+	bool deaf;			    /* for the shrinker: the oracle hears of no weights */
+	uint64_t cycles, grants, inverse;   /* what was compared */
+	char difference[2048];		    /* the first one; "" = none */
+};
+
+/* The options are those of the script's first event, if it is EVENT_OPTIONS. */
+void world_open(struct world *world, const struct event *first);
+void world_close(struct world *world);
+void world_apply(struct world *world, const struct event *event);
+/* Shares, consumption, filters. */
+void world_compare(struct world *world);
+
+/* Runs all of it, or up to the first difference. False: there was one, and which is said
+ * in `difference` if that is not NULL. */
+bool world_run(const struct script *script, bool deaf, struct buf *difference);
+
+/* An event that might happen next; most have something to act on. */
+struct event world_random_event(struct world *world, struct rng *rng);
+struct event world_random_options(struct rng *rng);
+
+#endif
