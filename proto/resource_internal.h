@@ -71,6 +71,9 @@ void value_free(struct resource_piece *piece);
  * reference to its shape. */
 struct resource_piece piece_of(struct resource_shapes *shapes, const Mesos__Resource *resource);
 
+/* Whether the list is one that a machine may have. */
+int resources_check_size(Mesos__Resource *const *list, size_t count, struct err *err);
+
 void print_ranges(const struct resource_range *ranges, uint32_t count, struct buf *out);
 void print_items(char *const *items, uint32_t count, struct buf *out);
 void print_labels(const Mesos__Labels *labels, struct buf *out); /* NULL is none */

@@ -322,6 +322,8 @@ int resources_parse(struct resource_shapes *shapes, const char *text, const char
 	*out = RESOURCES_INIT;
 	arena_init(&arena);
 	rv = resources_parse_messages(&arena, text, default_role, &count, &list, err);
+	if (!rv)
+		rv = resources_check_size(list, count, err);
 	for (size_t i = 0; !rv && i < count; i++) {
 		rv = resource_validate(list[i], err);
 		if (!rv)

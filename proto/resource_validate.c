@@ -314,7 +314,7 @@ int resource_validate(const Mesos__Resource *resource, struct err *err)
 
 /* Sums of resources take time for each that is there already: a list that no machine has
  * would hold everything up. */
-static int check_size(Mesos__Resource *const *list, size_t count, struct err *err)
+int resources_check_size(Mesos__Resource *const *list, size_t count, struct err *err)
 {
 	size_t parts = 0;
 
@@ -334,7 +334,7 @@ static int check_size(Mesos__Resource *const *list, size_t count, struct err *er
 
 int resources_validate(Mesos__Resource *const *list, size_t count, struct err *err)
 {
-	if (check_size(list, count, err) < 0)
+	if (resources_check_size(list, count, err) < 0)
 		return ERR_INVALID;
 	for (size_t i = 0; i < count; i++) {
 		struct err why = {""};

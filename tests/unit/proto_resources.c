@@ -1,6 +1,7 @@
 /* Resources: text, rules, formats, and the cases of the algebra that are easily got wrong.
  * The algebra at large is held against a model in proto_algebra.c. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -227,6 +228,14 @@ static const struct {
 	 "Invalid scalar resource: value <= 0"},
 	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":\"-Infinity\"}",
 	 "Invalid scalar resource: value <= 0"},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":0}", NULL},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":-0.0}", NULL},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":0.0005}", NULL},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":0.0004}",
+	 "Invalid scalar resource: value <= 0"},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":9e12}", NULL},
+	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1.7e308}",
+	 "Invalid scalar resource: value > 9000000000000"},
 	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":\"Infinity\"}",
 	 "Invalid scalar resource: value > 9000000000000"},
 	{PORTS "[{\"begin\":2,\"end\":1}]}", "Invalid ranges resource: begin > end"},
@@ -314,6 +323,16 @@ Test(proto_resources, obeys_the_rules)
 		if (rv)
 			cr_expect_str_eq(err.text, rules[i].error);
 	}
+}
+
+Test(proto_resources, what_is_no_number_is_no_amount)
+{
+	Mesos__Resource *resource = message_of(CPU);
+	struct err err = {""};
+
+	resource->scalar->value = NAN;
+	cr_assert_eq(resource_validate(resource, &err), ERR_INVALID);
+	cr_assert_str_eq(err.text, "Invalid scalar resource: value <= 0");
 }
 
 Test(proto_resources, names_the_resource_that_breaks_a_rule)
@@ -511,6 +530,12 @@ Test(proto_resources, messages_come_out_as_they_went_in)
 	"\"persistence\":{\"id\":\"" id "\"},\"volume\":{\"container_path\":\"" path               \
 	"\",\"mode\":\"RW\"}}" more "}"
 #define SHARED(id) VOLUME(id, "d", ",\"shared\":{}")
+#define IDENTIFIED(id, size, more)                                                                 \
+	"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" size                       \
+	"},\"disk\":{\"source\":{\"type\":\"RAW\",\"id\":\"" id "\"" more "}}}"
+#define BLOCK(size)                                                                                \
+	"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" size                       \
+	"},\"disk\":{\"source\":{\"type\":\"BLOCK\",\"id\":\"b\"}}}"
 #define RAW(size)                                                                                  \
 	"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" size                       \
 	"},\"disk\":{\"source\":{"                                                                 \
@@ -552,6 +577,33 @@ static const struct {
 	 "disk[PATH:/p]:15; disk[PATH:/q]:5"},
 	{"[" PATH("/p", "10") "]", '>', "[" PATH("/p", "5") "]", "yes"},
 	{"[" RAW("10") "]", '+', "[" RAW("5") "]", "disk[RAW]:15"},
+	{"[" RAW("10") "]", '>', "[" RAW("5") "]", "yes"},
+	/* Disks with an identity are whole or not at all. */
+	{"[" IDENTIFIED("i", "10", "") "]", '+', "[" IDENTIFIED("i", "5", "") "]",
+	 "disk[RAW(,i,)]:10; disk[RAW(,i,)]:5"},
+	{"[" IDENTIFIED("i", "10", "") "]", '>', "[" IDENTIFIED("i", "5", "") "]", "no"},
+	{"[" IDENTIFIED("i", "10", "") "]", '>', "[" IDENTIFIED("i", "10", "") "]", "yes"},
+	{"[" IDENTIFIED("i", "10", "") "]", '-', "[" IDENTIFIED("i", "10", "") "]", "{}"},
+	/* All that describes a source counts. */
+	{"[" IDENTIFIED("i", "10", "") "]", '>', "[" IDENTIFIED("j", "10", "") "]", "no"},
+	{"[" IDENTIFIED("i", "10", "") "]", '>', "[" IDENTIFIED("i", "10", ",\"vendor\":\"v\"") "]",
+	 "no"},
+	{"[" IDENTIFIED("i", "10", "") "]", '>',
+	 "[" IDENTIFIED("i", "10", ",\"profile\":\"p\"") "]", "no"},
+	{"[" IDENTIFIED("i", "10", "") "]", '>',
+	 "[" IDENTIFIED("i", "10", ",\"metadata\":{\"labels\":[{\"key\":\"k\"}]}") "]", "no"},
+	{"[" IDENTIFIED("i", "10",
+			",\"metadata\":{\"labels\":[{\"key\":\"k\"},{\"key\":\"l\"}]}") "]",
+	 '>',
+	 "[" IDENTIFIED("i", "10",
+			",\"metadata\":{\"labels\":[{\"key\":\"l\"},{\"key\":\"k\"}]}") "]",
+	 "yes"},
+	{"[" BLOCK("10") "]", '+', "[" BLOCK("10") "]", "disk[BLOCK(,b,)]:10; disk[BLOCK(,b,)]:10"},
+	{"[" BLOCK("10") "]", '>', "[" BLOCK("9") "]", "no"},
+	{"[" MOUNT("/m", "100") "," MOUNT("/m", "100") "]", '-', "[" MOUNT("/m", "100") "]",
+	 "disk[MOUNT:/m]:100"},
+	/* Only volumes are used up by a comparison. */
+	{"[" MOUNT("/m", "100") "]", '>', "[" MOUNT("/m", "100") "," MOUNT("/m", "100") "]", "yes"},
 	/* Volumes: where it is mounted does not matter, and each can be had once. */
 	{"[" VOLUME("v", "a", "") "]", '>', "[" VOLUME("v", "b", "") "]", "yes"},
 	{"[" VOLUME("v", "a", "") "]", '>', "[" VOLUME("v", "a", "") "," VOLUME("v", "a", "") "]",
@@ -599,6 +651,54 @@ Test(proto_resources, calculates)
 		resources_free(&left);
 		resources_free(&right);
 	}
+}
+
+/* A million ranges in a text: merged they may be few, or too many for any machine. */
+Test(proto_resources, reads_a_million_ranges, .timeout = 60)
+{
+	struct buf few = BUF_INIT, many = BUF_INIT;
+	struct err err = {""};
+	struct resources r;
+
+	for (int i = 0; i < 1000000; i++) {
+		int mixed = (int)((long long)i * 7919 % 1000000);
+
+		buf_printf(&few, "%s%d-%d", i ? "," : "ports:[", mixed, mixed + 1);
+		buf_printf(&many, "%s%d-%d", i ? "," : "ports:[", 2 * mixed, 2 * mixed);
+	}
+	buf_puts(&few, "]");
+	buf_puts(&many, "]");
+	cr_assert_eq(resources_parse(shapes, few.data, "*", &r, &err), 0, "%s", err.text);
+	cr_assert_str_eq(text_of(&r), "ports:[0-1000000]");
+	resources_free(&r);
+	cr_assert_eq(resources_parse(shapes, many.data, "*", &r, &err), ERR_INVALID);
+	cr_assert_str_eq(err.text, "The resources have 1000000 ranges and items, more than 100000");
+	buf_free(&few);
+	buf_free(&many);
+}
+
+/* As many as a list may have: each in time for itself, not for all others. */
+Test(proto_resources, calculates_with_many_volumes, .timeout = 60)
+{
+	struct resources all = RESOURCES_INIT, copy;
+
+	for (int i = 0; i < RESOURCES_MAX; i++)
+		resources_add_message(
+			shapes, &all,
+			message_of(arena_printf(&arena,
+						DISK ",\"role\":\"r\",\"disk\":{\"persistence\":{"
+						     "\"id\":\"v%d\"}}",
+						i)));
+	resources_copy(&copy, &all);
+	for (int i = 0; i < 100; i++) {
+		resources_subtract(&all, &copy);
+		cr_assert(resources_empty(&all));
+		resources_add(&all, &copy);
+		cr_assert_eq(all.count, RESOURCES_MAX);
+	}
+	cr_assert(resources_contain(&all, &copy));
+	resources_free(&all);
+	resources_free(&copy);
 }
 
 Test(proto_resources, stays_exact_over_many_operations)
