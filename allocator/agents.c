@@ -15,7 +15,7 @@ struct agent *alloc_agent_find(struct allocator *a, const char *id)
 
 static void mark_dirty(struct allocator *a, struct agent *agent)
 {
-	if (agent->active && list_empty(&agent->dirty))
+	if (alloc_agent_open(agent) && list_empty(&agent->dirty))
 		list_append(&a->dirty, &agent->dirty);
 }
 
@@ -33,7 +33,7 @@ void alloc_agent_wake(struct allocator *a, struct stake *stake)
 	mark_dirty(a, stake->key.agent);
 }
 
-static void mark_candidate(struct allocator *a, struct agent *agent)
+void alloc_agent_mark_candidate(struct allocator *a, struct agent *agent)
 {
 	if (list_empty(&agent->candidate))
 		list_append(&a->candidates, &agent->candidate);
@@ -64,30 +64,52 @@ void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct reso
 	alloc_agent_change(a, agent);
 }
 
+struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t number)
+{
+	struct agent *agent = xcalloc(1, sizeof(*agent));
+
+	agent->id = xstrdup(id);
+	agent->number = number;
+	if (number > a->last_agent)
+		a->last_agent = number;
+	agent->multi_role = agent->hierarchical_role = true;
+	list_init(&agent->stakes);
+	list_init(&agent->woken);
+	list_init(&agent->dirty);
+	list_init(&agent->spare);
+	list_init(&agent->candidate);
+	list_init(&agent->returning);
+	list_init(&agent->window);
+	list_init(&agent->inverse);
+	list_init(&agent->memory.changed);
+	HASH_ADD_KEYPTR(hh, a->agents, agent->id, strlen(agent->id), agent);
+	alloc_whitelist_meet(a, agent);
+	return agent;
+}
+
 void allocator_add_agent(struct allocator *a, const char *id, const struct resources *total,
 			 const char *region)
 {
 	struct agent *agent = alloc_agent_find(a, id);
 	struct resources copy;
 
-	if (agent) {
+	if (agent && !agent->ghost) {
 		allocator_update_agent(a, id, total);
 		return;
 	}
-	agent = xcalloc(1, sizeof(*agent));
-	agent->id = xstrdup(id);
+	if (agent) {
+		alloc_memory_return(a, agent);
+	} else {
+		agent = alloc_agent_make(a, id, a->last_agent + 1);
+		alloc_memory_agent(a, agent);
+	}
+	free(agent->region);
 	agent->region = region ? xstrdup(region) : NULL;
-	agent->number = ++a->last_agent;
-	agent->active = agent->multi_role = agent->hierarchical_role = true;
-	list_init(&agent->stakes);
-	list_init(&agent->woken);
-	list_init(&agent->dirty);
-	list_init(&agent->spare);
-	list_init(&agent->candidate);
-	HASH_ADD_KEYPTR(hh, a->agents, agent->id, strlen(agent->id), agent);
+	agent->active = true;
 	resources_copy(&copy, total);
 	alloc_agent_set_total(a, agent, &copy);
-	mark_candidate(a, agent);
+	alloc_hold_count(a);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 void allocator_update_agent(struct allocator *a, const char *id, const struct resources *total)
@@ -99,7 +121,7 @@ void allocator_update_agent(struct allocator *a, const char *id, const struct re
 		return;
 	resources_copy(&copy, total);
 	alloc_agent_set_total(a, agent, &copy);
-	mark_candidate(a, agent);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 void allocator_activate_agent(struct allocator *a, const char *id, bool active)
@@ -128,7 +150,7 @@ void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool 
 	agent->multi_role = multi_role;
 	agent->hierarchical_role = hierarchical_role;
 	alloc_agent_change(a, agent);
-	mark_candidate(a, agent);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 void allocator_set_agent_region(struct allocator *a, const char *id, const char *region)
@@ -140,7 +162,7 @@ void allocator_set_agent_region(struct allocator *a, const char *id, const char 
 	free(agent->region);
 	agent->region = region ? xstrdup(region) : NULL;
 	alloc_agent_change(a, agent);
-	mark_candidate(a, agent);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 void allocator_forget_filters(struct allocator *a, const char *id)
@@ -155,21 +177,25 @@ void allocator_forget_filters(struct allocator *a, const char *id)
 		alloc_stake_put(a, stake);
 	}
 	alloc_agent_change(a, agent);
-	mark_candidate(a, agent);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 static void agent_free(struct allocator *a, struct agent *agent)
 {
 	struct resources nothing = RESOURCES_INIT;
 
+	alloc_memory_drop_agent(a, agent);
+	alloc_inverse_drop_agent(a, agent);
 	alloc_pool_change(&a->pool, &agent->total, &nothing);
 	list_remove(&agent->dirty);
 	list_remove(&agent->spare);
 	list_remove(&agent->candidate);
+	list_remove(&agent->window);
 	HASH_DEL(a->agents, agent);
 	resources_free(&agent->total);
 	resources_free(&agent->used);
 	resources_free(&agent->free);
+	free(agent->hostname);
 	free(agent->region);
 	free(agent->id);
 	free(agent);

@@ -50,6 +50,9 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	list_init(&a->dirty);
 	list_init(&a->spare);
 	list_init(&a->willing);
+	list_init(&a->windows);
+	alloc_memory_init(a, options->remembers);
+	a->batches = 1;
 	*out = a;
 	return 0;
 }
@@ -58,8 +61,10 @@ void allocator_destroy(struct allocator *a)
 {
 	if (!a)
 		return;
+	alloc_memory_end(a);
 	alloc_frameworks_free(a);
 	alloc_agents_free(a);
+	alloc_whitelist_free(a);
 	alloc_roles_free(a);
 	alloc_pool_free(&a->pool);
 	alloc_minima_free(&a->minima);
@@ -73,7 +78,7 @@ void allocator_destroy(struct allocator *a)
 
 bool allocator_pending(const struct allocator *a)
 {
-	return a->all_candidates || !list_empty(&a->candidates);
+	return !a->held && (a->all_candidates || !list_empty(&a->candidates));
 }
 
 void allocator_grants_free(struct allocator_grants *grants)
@@ -81,6 +86,7 @@ void allocator_grants_free(struct allocator_grants *grants)
 	for (size_t i = 0; i < grants->count; i++)
 		resources_free(&grants->items[i].resources);
 	free(grants->items);
+	free(grants->inverse);
 	*grants = (struct allocator_grants){0};
 }
 
@@ -108,5 +114,7 @@ size_t allocator_filter_count(const struct allocator *a)
 
 int64_t allocator_next_timeout(const struct allocator *a)
 {
-	return timers_next(&a->timers);
+	int64_t filter = timers_next(&a->timers);
+
+	return a->held && a->hold_until < filter ? a->hold_until : filter;
 }

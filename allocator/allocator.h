@@ -37,6 +37,7 @@ struct allocator_options {
 	bool (*excludes)(const void *context, const char *framework, const char *role,
 			 const char *agent);
 	const void *context;
+	bool remembers; /* the owner stores allocator_changes() */
 };
 
 /* The least that an offer for `role` must hold, instead of the option's: one of the
@@ -190,12 +191,42 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 bool allocator_pending(const struct allocator *a);
 void allocator_grants_free(struct allocator_grants *grants);
 
+/* -- what must outlive the process -- */
+
+enum allocator_memory_kind {
+	ALLOCATOR_MEMORY_LEAF,	/* framework, role, number: how often it was given something */
+	ALLOCATOR_MEMORY_ROLE,	/* role, number, own: the same of the role and those below it,
+				   and of its own frameworks beside them */
+	ALLOCATOR_MEMORY_AGENT, /* agent, number: its place in the order */
+	ALLOCATOR_MEMORY_FILTER, /* number, and all else but own */
+};
+struct allocator_memory {
+	enum allocator_memory_kind kind;
+	bool gone; /* its record can be deleted; only what identifies it is set */
+	const char *framework, *role, *agent;
+	uint64_t number; /* identifies filters, also those of an allocator before */
+	uint64_t own;
+	int64_t since, until;		 /* when it was made, when it ends */
+	const struct resources *refused; /* without allocation roles */
+};
+/* Calls `each` with all that changed since this was asked before, what is gone first, and
+ * takes it as stored. What it is given lives as long as the call. Needs
+ * options.remembers. */
+void allocator_changes(struct allocator *a,
+		       void (*each)(void *context, const struct allocator_memory *memory),
+		       void *context);
+/* Gives back what an allocator before said: once the frameworks are added, before any agent
+ * is; by kinds in their order. False: it says nothing now, its record can be deleted.
+ * Agents that do not come back are to be removed even so. */
+bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
+
 /* -- looking in, for tests -- */
 double allocator_role_share(const struct allocator *a, const char *role); /* dominant share */
 double allocator_framework_share(const struct allocator *a, const char *framework,
 				 const char *role);
 size_t allocator_filter_count(const struct allocator *a);
-/* When the next filter expires; TIME_NEVER if none. Cycles see to it by themselves. */
+/* When the next filter expires or the hold ends; TIME_NEVER if neither. Cycles see to it by
+ * themselves. */
 int64_t allocator_next_timeout(const struct allocator *a);
 
 #endif

@@ -232,7 +232,7 @@ static void evaluate(struct allocator *a, struct agent *agent, struct allocator_
 
 static size_t add_visit(struct allocator *a, struct agent *agent, size_t count)
 {
-	if (agent->mark == a->cycles || !agent->active)
+	if (agent->mark == a->cycles || !alloc_agent_open(agent))
 		return count;
 	agent->mark = a->cycles;
 	if (count == a->visit_cap) {
@@ -273,7 +273,7 @@ static int visit_order(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void clear_candidates(struct allocator *a)
+void alloc_candidates_clear(struct allocator *a)
 {
 	struct agent *agent, *next;
 
@@ -287,13 +287,21 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 	bool everyone = all || a->all_candidates;
 
 	alloc_filters_expire(a, now);
+	alloc_memory_settle(a);
+	if (alloc_hold_keeps(a, now)) {
+		alloc_candidates_clear(a);
+		if (all)
+			alloc_filters_end_batch(a);
+		return;
+	}
 	a->cycles++;
 	size_t count = collect_visits(a, everyone);
 	if (count > 1)
 		qsort(a->visit, count, sizeof(*a->visit), visit_order);
 	for (size_t i = 0; i < count; i++)
 		evaluate(a, a->visit[i], out);
-	clear_candidates(a);
+	alloc_inverse_cycle(a, now, everyone, out);
+	alloc_candidates_clear(a);
 	if (everyone)
 		a->visited = a->willing_clock;
 	if (all)

@@ -13,7 +13,7 @@
 
 #define REFUSE_MAX (365 * DAY)
 
-static int64_t refuse_duration(double seconds)
+int64_t alloc_refuse_duration(double seconds)
 {
 	if (isnan(seconds) || seconds < 0)
 		seconds = ALLOCATOR_REFUSE_DEFAULT;
@@ -22,32 +22,47 @@ static int64_t refuse_duration(double seconds)
 	return (int64_t)(seconds * (double)SECOND);
 }
 
+struct filter *alloc_filter_make(struct allocator *a, struct stake *stake,
+				 const struct resources *allocated, int64_t since, int64_t until)
+{
+	struct filter *filter = xcalloc(1, sizeof(*filter));
+
+	filter->stake = stake;
+	filter->since = since;
+	filter->born = a->batches;
+	list_init(&filter->overdue);
+	list_init(&filter->memory.changed);
+	list_append(&stake->filters, &filter->link);
+	resources_allocate(a->shapes, allocated, NULL, &filter->refused);
+	timers_start(&a->timers, &filter->timer, until);
+	stake->key.agent->filters++;
+	stake->key.leaf->role->filters++;
+	a->filters++;
+	return filter;
+}
+
 void alloc_filter_add(struct allocator *a, struct stake *stake, int64_t now,
 		      const struct resources *allocated, double refuse_seconds)
 {
-	int64_t duration = refuse_duration(refuse_seconds);
+	int64_t duration = alloc_refuse_duration(refuse_seconds);
 
 	if (duration == 0)
 		return;
 	if (duration < a->interval)
 		duration = a->interval;
-	struct filter *filter = xcalloc(1, sizeof(*filter));
-	filter->stake = stake;
-	filter->born = a->batches;
-	list_init(&filter->overdue);
-	list_append(&stake->filters, &filter->link);
-	resources_allocate(a->shapes, allocated, NULL, &filter->refused);
-	timers_start(&a->timers, &filter->timer, now + duration);
-	stake->key.agent->filters++;
-	a->filters++;
+	struct filter *filter = alloc_filter_make(a, stake, allocated, now, now + duration);
+	filter->number = ++a->last_filter;
+	alloc_memory_filter(a, filter);
 }
 
 static void filter_free(struct allocator *a, struct filter *filter)
 {
+	alloc_memory_drop_filter(a, filter);
 	timers_stop(&a->timers, &filter->timer);
 	list_remove(&filter->overdue);
 	list_remove(&filter->link);
 	filter->stake->key.agent->filters--;
+	filter->stake->key.leaf->role->filters--;
 	a->filters--;
 	resources_free(&filter->refused);
 	free(filter);

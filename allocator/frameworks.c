@@ -27,6 +27,7 @@ struct framework *alloc_framework_get(struct allocator *a, const char *id)
 	if (!framework) {
 		framework = xcalloc(1, sizeof(*framework));
 		framework->id = xstrdup(id);
+		list_init(&framework->inverse);
 		HASH_ADD_KEYPTR(hh, a->frameworks, framework->id, strlen(framework->id), framework);
 	}
 	return framework;
@@ -52,6 +53,8 @@ struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, co
 	alloc_node_init(&leaf->node, framework->id);
 	list_init(&leaf->stakes);
 	list_init(&leaf->willing);
+	list_init(&leaf->ghost);
+	list_init(&leaf->memory.changed);
 	HASH_ADD_KEYPTR(hh, framework->leaves, leaf->role_name, strlen(leaf->role_name), leaf);
 	if (framework->known)
 		alloc_role_attach(a, leaf);
@@ -90,6 +93,7 @@ static void leaf_free(struct allocator *a, struct leaf *leaf)
 		list_remove(&stake->woken);
 		alloc_stake_put(a, stake);
 	}
+	alloc_memory_drop_leaf(a, leaf);
 	alloc_role_detach(a, leaf);
 	leaf_set_minima(a, leaf, NULL);
 	list_remove(&leaf->willing);
@@ -101,6 +105,7 @@ static void leaf_free(struct allocator *a, struct leaf *leaf)
 
 static void framework_free(struct allocator *a, struct framework *framework)
 {
+	alloc_inverse_drop_framework(a, framework);
 	HASH_DEL(a->frameworks, framework);
 	free(framework->id);
 	free(framework);
@@ -204,6 +209,7 @@ static void set_framework(struct allocator *a, struct framework *framework,
 	for (size_t i = 0; i < from->role_count; i++)
 		set_role(a, framework, from->roles[i], from);
 	drop_roles(a, framework, from);
+	alloc_inverse_clear_filters(a, framework);
 }
 
 /* Charges what was restored before the framework was known. */
@@ -265,6 +271,8 @@ void allocator_activate_framework(struct allocator *a, const char *id, bool acti
 	}
 	if (active)
 		a->all_candidates = true;
+	else
+		alloc_inverse_clear_filters(a, framework);
 }
 
 static void remove_leaf(struct allocator *a, struct leaf *leaf)
@@ -330,6 +338,7 @@ void allocator_revive(struct allocator *a, const char *id, const char *const *ro
 	if (!framework || !framework->known)
 		return;
 	set_suppressed_roles(a, framework, roles, count, false);
+	alloc_inverse_clear_filters(a, framework);
 	a->all_candidates = true;
 }
 

@@ -9,6 +9,10 @@
  *	agents.c      agents and what is free on them
  *	stakes.c      what one leaf holds on one agent
  *	filters.c     what leaves refused, and until when
+ *	whitelist.c   which agents take part
+ *	hold.c        waiting for agents after a restart
+ *	inverse.c     inverse offers of agents with maintenance windows
+ *	memory.c      what must outlive the process
  *	cycle.c       who is offered what
  *	constraints.c offer constraints; pattern*.c the expressions in them
  *
@@ -24,9 +28,16 @@
 #define ALLOCATOR_INTERNAL_H
 
 #include "allocator/allocator.h"
+#include "base/buf.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "base/timer.h"
+
+/* Of a thing that the owner stores a record of. */
+struct memory_record {
+	struct list changed; /* in the allocator's list while the record is out of date */
+	bool stored;	     /* there is one */
+};
 
 /* Scalars by the pool's number of their name. */
 struct quantities {
@@ -103,6 +114,8 @@ struct role {
 	size_t active;			/* active leaves in the subtree */
 	struct sorter_cursor cursor;	/* of a walk: in `group`, ... */
 	struct sorter_cursor leaf_cursor; /* and in `frameworks` */
+	size_t filters;			/* of its own frameworks */
+	struct memory_record memory;
 };
 
 struct minima {
@@ -119,6 +132,7 @@ struct framework {
 	bool reservation_refinement, multi_role, region_aware;
 	bool constrained;
 	struct leaf *leaves;
+	struct list inverse; /* inverse offers and filters */
 };
 
 /* A framework in a role: subscribed, or holding something there still. */
@@ -137,6 +151,8 @@ struct leaf {
 	uint64_t willing_at;
 	struct list willing; /* in the allocator's list, the latest last */
 	uint64_t mark;	     /* the last evaluation that has seen it */
+	struct list ghost;   /* in the allocator's list while only its count is known */
+	struct memory_record memory;
 };
 
 struct agent {
@@ -161,7 +177,21 @@ struct agent {
 	struct list spare;     /* evaluated, with something left */
 	struct list candidate; /* an event asks for a cycle over it */
 	uint64_t mark;	       /* the last cycle that visited it */
+
+	char *hostname;
+	bool unlisted;	       /* the whitelist leaves it out */
+	bool ghost;	       /* remembered, but not added yet */
+	struct list returning; /* was a ghost until now */
+	struct list window;    /* in the allocator's list while it has a maintenance window */
+	struct list inverse;   /* inverse offers and filters */
+	struct memory_record memory;
 };
+
+/* Whether it is offered from. */
+static inline bool alloc_agent_open(const struct agent *agent)
+{
+	return agent->active && !agent->unlisted;
+}
 
 struct stake_key {
 	struct agent *agent;
@@ -185,6 +215,9 @@ struct filter {
 	struct list link;    /* in the stake */
 	struct list overdue; /* expired, but no batch has met it yet */
 	uint64_t born;	     /* batches at creation */
+	uint64_t number;
+	int64_t since;
+	struct memory_record memory;
 	struct resources refused;
 };
 
@@ -222,7 +255,24 @@ struct allocator {
 	struct timers timers; /* of filters */
 	struct list overdue;
 	size_t filters;
-	uint64_t batches; /* cycles over all that were run */
+	uint64_t batches; /* cycles over all that were run, and one */
+	uint64_t last_filter;
+
+	struct host *whitelist; /* by name; only if `whitelisted` */
+	bool whitelisted;
+	bool held;
+	size_t hold_agents; /* still to be added */
+	int64_t hold_until;
+	struct inverse *inverse; /* by agent and framework */
+	struct list windows;	 /* agents that have one */
+	struct {
+		bool on;
+		struct list leaves, roles, agents, filters; /* whose records changed */
+		struct buf gone;			    /* notes of those to be deleted */
+		struct list returning;			    /* since the owner asked last */
+		struct list ghost_leaves;
+		size_t ghosts; /* agents */
+	} memory;
 
 	bool all_candidates;
 	struct list candidates;
@@ -310,6 +360,9 @@ bool alloc_minima_met(const struct minima *minima, const struct resources *resou
 
 /* -- agents.c -- */
 struct agent *alloc_agent_find(struct allocator *a, const char *id);
+/* A new one with nothing, not active. */
+struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t number);
+void alloc_agent_mark_candidate(struct allocator *a, struct agent *agent);
 void alloc_agent_change(struct allocator *a, struct agent *agent);
 void alloc_agent_wake(struct allocator *a, struct stake *stake);
 void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total);
@@ -336,5 +389,43 @@ void alloc_filters_expire(struct allocator *a, int64_t now);
 void alloc_filters_end_batch(struct allocator *a);
 bool alloc_filters_match(struct allocator *a, struct agent *agent, struct leaf *leaf,
 			 const struct resources *offer);
+struct filter *alloc_filter_make(struct allocator *a, struct stake *stake,
+				 const struct resources *allocated, int64_t since, int64_t until);
+/* refuse_seconds as far as it makes sense, in ns. */
+int64_t alloc_refuse_duration(double seconds);
+
+/* -- whitelist.c -- */
+void alloc_whitelist_meet(struct allocator *a, struct agent *agent); /* it is new */
+void alloc_whitelist_free(struct allocator *a);
+
+/* -- hold.c -- */
+void alloc_hold_count(struct allocator *a);		 /* an agent was added */
+bool alloc_hold_keeps(struct allocator *a, int64_t now); /* nothing may be offered */
+
+/* -- inverse.c -- */
+void alloc_inverse_cycle(struct allocator *a, int64_t now, bool everyone,
+			 struct allocator_grants *out);
+void alloc_inverse_clear_filters(struct allocator *a, struct framework *framework);
+void alloc_inverse_drop_framework(struct allocator *a, struct framework *framework);
+void alloc_inverse_drop_agent(struct allocator *a, struct agent *agent);
+
+/* -- memory.c -- */
+void alloc_memory_init(struct allocator *a, bool on);
+void alloc_memory_end(struct allocator *a); /* nothing is marked from now on */
+/* Changes. */
+void alloc_memory_gift(struct allocator *a, struct leaf *leaf); /* its counts and those above */
+void alloc_memory_agent(struct allocator *a, struct agent *agent);
+void alloc_memory_filter(struct allocator *a, struct filter *filter);
+/* Ends: before they are freed. */
+void alloc_memory_drop_leaf(struct allocator *a, struct leaf *leaf);
+void alloc_memory_drop_role(struct allocator *a, struct role *role);
+void alloc_memory_drop_agent(struct allocator *a, struct agent *agent);
+void alloc_memory_drop_filter(struct allocator *a, struct filter *filter);
+void alloc_memory_return(struct allocator *a, struct agent *agent); /* a ghost was added */
+/* At a cycle: leaves that only waited for ghosts go with the last. */
+void alloc_memory_settle(struct allocator *a);
+
+/* -- cycle.c -- */
+void alloc_candidates_clear(struct allocator *a);
 
 #endif

@@ -21,6 +21,7 @@ static void role_init(struct role *role, struct role *parent, char *component)
 	alloc_node_init(&role->self, ".");
 	alloc_group_init(&role->group);
 	alloc_group_init(&role->frameworks);
+	list_init(&role->memory.changed);
 }
 
 static void role_release(struct role *role)
@@ -87,6 +88,7 @@ static void prune(struct allocator *a, struct role *role)
 	while (role != &a->root && role->leaves == 0 && !role->children) {
 		struct role *parent = role->parent;
 
+		alloc_memory_drop_role(a, role);
 		HASH_DEL(parent->children, role);
 		role_release(role);
 		free(role);
@@ -237,6 +239,8 @@ void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *le
 		node->count++;
 		alloc_node_touch(node);
 	}
+	if (given)
+		alloc_memory_gift(a, leaf);
 }
 
 void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf *leaf,

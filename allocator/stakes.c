@@ -148,7 +148,9 @@ void allocator_restore(struct allocator *a, const char *framework_id, const char
 	for (uint32_t i = 0; agent && i < allocated->count; i++) {
 		if (!role_part(allocated, i, &view, &role))
 			continue;
-		hold_part(a, alloc_framework_get(a, framework_id), agent, role, &view, true);
+		/* What comes back was counted in its time. */
+		hold_part(a, alloc_framework_get(a, framework_id), agent, role, &view,
+			  list_empty(&agent->returning));
 		alloc_agent_change(a, agent);
 	}
 	free(view.pieces);
