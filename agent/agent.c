@@ -77,6 +77,7 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	list_init(&agent->completed);
 	list_init(&agent->waiters);
 	list_init(&agent->collectables);
+	list_init(&agent->changes);
 	copy_options(agent, options);
 	make_info(agent, options);
 	agent->pid = xprintf("slave(1)@%s:%d", options->ip, options->port);
@@ -103,7 +104,12 @@ void agent_destroy(struct agent *agent)
 		agent_framework_free(agent, framework);
 	}
 	agent_free_waiters(agent);
+	agent_free_changes(agent);
+	agent_free_removals(agent);
+	agent_operations_free(agent);
+	proto_free(agent->drain);
 	resources_free(&agent->checkpointed);
+	resources_free(&agent->total);
 	timers_free(&agent->timers);
 	proto_free(agent->info);
 	proto_free(agent->loaded_info);
@@ -137,6 +143,11 @@ HANDLER(shutdown_executor, ShutdownExecutorMessage)
 HANDLER(register_executor, RegisterExecutorMessage)
 HANDLER(reregister_executor, ReregisterExecutorMessage)
 HANDLER(executor_update, StatusUpdateMessage)
+HANDLER(checkpoint_resources, CheckpointResourcesMessage)
+HANDLER(apply_operation, ApplyOperationMessage)
+HANDLER(acknowledge_operation, AcknowledgeOperationStatusMessage)
+HANDLER(reconcile_operations, ReconcileOperationsMessage)
+HANDLER(drain, DrainSlaveMessage)
 
 static void on_shutdown(struct agent *agent, const char *from, void *message)
 {
@@ -153,24 +164,6 @@ static void on_to_executor(struct agent *agent, const char *from, void *message)
 static void on_to_framework(struct agent *agent, const char *from, void *message)
 {
 	agent_handle_to_framework(agent, message);
-}
-
-static void on_checkpoint_resources(struct agent *agent, const char *from, void *message)
-{
-	Mesos__Internal__CheckpointResourcesMessage *checkpoint = message;
-	struct err err = {""};
-
-	if (!agent_from_master(agent, from, "CheckpointResourcesMessage"))
-		return;
-	if (resources_validate(checkpoint->resources, checkpoint->n_resources, &err) < 0) {
-		log_warning("Dropped the resources to checkpoint: %s", err.text);
-		return;
-	}
-	agent_resources_upgrade(agent, checkpoint->n_resources, checkpoint->resources);
-	resources_clear(&agent->checkpointed);
-	resources_add_messages(agent->options.shapes, &agent->checkpointed, checkpoint->resources,
-			       checkpoint->n_resources);
-	agent_put(agent, agent_key(agent, "agent/resources"), checkpoint);
 }
 
 static const struct route {
@@ -193,6 +186,11 @@ static const struct route {
 	{&mesos__internal__slave_registered_message__descriptor, on_registered},
 	{&mesos__internal__slave_reregistered_message__descriptor, on_reregistered},
 	{&mesos__internal__checkpoint_resources_message__descriptor, on_checkpoint_resources},
+	{&mesos__internal__apply_operation_message__descriptor, on_apply_operation},
+	{&mesos__internal__acknowledge_operation_status_message__descriptor,
+	 on_acknowledge_operation},
+	{&mesos__internal__reconcile_operations_message__descriptor, on_reconcile_operations},
+	{&mesos__internal__drain_slave_message__descriptor, on_drain},
 	{&mesos__internal__shutdown_message__descriptor, on_shutdown},
 };
 
@@ -233,6 +231,9 @@ static void run_timer(struct agent *agent, struct timer *timer)
 		break;
 	case TIMER_STREAM:
 		agent_stream_timeout(agent, container_of(timer, struct stream, retry));
+		break;
+	case TIMER_OPERATION:
+		agent_operation_timeout(agent, container_of(timer, struct operation, retry));
 		break;
 	}
 }
@@ -280,6 +281,15 @@ static void route(struct agent *agent, const struct agent_event *event)
 		break;
 	case AGENT_COLLECTED:
 		agent_forget_collected(agent, event->collected.path);
+		break;
+	case AGENT_VOLUMES_MADE:
+		agent_handle_volumes_made(agent, event);
+		break;
+	case AGENT_VOLUME_REMOVED:
+		agent_handle_volume_removed(agent, event->volume_removed.path);
+		break;
+	case AGENT_VOLUMES_LINKED:
+		agent_handle_volumes_linked(agent, event);
 		break;
 	case AGENT_TICK:
 		run_timers(agent);

@@ -72,6 +72,9 @@ enum agent_event_type {
 	AGENT_STORED,		/* every store action up to `ticket` is written */
 	AGENT_SHUTDOWN,		/* SIGUSR1: unregister, end all executors, exit */
 	AGENT_COLLECTED,	/* a path of COLLECT was removed (or was not there) */
+	AGENT_VOLUMES_MADE,	/* answers MAKE_VOLUMES, before any message comes in */
+	AGENT_VOLUME_REMOVED,	/* answers REMOVE_VOLUME, maybe much later */
+	AGENT_VOLUMES_LINKED,	/* answers LINK_VOLUMES, before any message comes in */
 	AGENT_TICK,
 };
 
@@ -128,6 +131,17 @@ struct agent_event {
 		struct {
 			const char *path;
 		} collected;
+		struct {
+			uint64_t number;     /* of the action */
+			const char *failure; /* NULL = all are there; else none was made */
+		} volumes_made;
+		struct {
+			const char *path;
+		} volume_removed;
+		struct {
+			const char *container;
+			const char *failure; /* NULL = all are linked */
+		} volumes_linked;
 	};
 };
 
@@ -146,10 +160,27 @@ enum agent_action_type {
 	AGENT_REATTACH,
 	AGENT_DESTROY, /* kill everything in the container; EXITED follows */
 	AGENT_STORE,
-	AGENT_COLLECT,	/* remove a path at a time (garbage collection); COLLECTED follows */
-	AGENT_KEEP,	/* do not remove this path after all */
-	AGENT_REDETECT, /* look for the master again; DETECTED follows */
-	AGENT_EXIT,	/* end the process with this status */
+	AGENT_COLLECT, /* remove a path at a time (garbage collection); COLLECTED follows */
+	AGENT_KEEP,    /* do not remove this path after all */
+	/* Persistent volumes. Their data stays until REMOVE: whoever wants it gone repeats
+	 * until it is. */
+	AGENT_MAKE_VOLUMES,  /* directories, with what is above; VOLUMES_MADE follows */
+	AGENT_REMOVE_VOLUME, /* directory (mount: its content only); VOLUME_REMOVED follows */
+	AGENT_LINK_VOLUMES,  /* symlinks in a sandbox; VOLUMES_LINKED follows */
+	AGENT_REDETECT,	     /* look for the master again; DETECTED follows */
+	AGENT_EXIT,	     /* end the process with this status */
+};
+
+/* A persistent volume in a sandbox. */
+struct agent_volume {
+	char *path; /* absolute, of the data */
+	char *name; /* of the symlink in the sandbox */
+	bool own;   /* give it to the sandbox's owner: nobody else uses it */
+};
+
+struct agent_volumes {
+	struct agent_volume *items; /* by name, then path */
+	size_t count;
 };
 
 struct agent_launch {
@@ -162,6 +193,7 @@ struct agent_launch {
 	Mesos__ContainerInfo *info;  /* or NULL */
 	char *const *environment;    /* whole environment, NAME=VALUE, NULL-ended */
 	const struct resources *resources;
+	struct agent_volumes volumes; /* to be linked */
 };
 
 struct agent_action {
@@ -201,6 +233,21 @@ struct agent_action {
 			const char *path;
 			int64_t when; /* COLLECT: ns */
 		} collect;
+		struct {
+			uint64_t number; /* 0: nobody asks for the answer */
+			char **paths;
+			size_t count;
+		} make_volumes;
+		struct {
+			const char *path;
+			bool mount; /* a disk's root, which stays */
+		} remove_volume;
+		struct {
+			const char *container;
+			const char *sandbox;
+			struct agent_volumes stale; /* to go first */
+			struct agent_volumes fresh;
+		} link_volumes;
 		struct {
 			int status;
 			const char *text;

@@ -1,8 +1,9 @@
 /* What the agent keeps in its store, and what waits until it is there.
  *
  * Keys (ids hold no '/'):
- *   agent/info                          AgentInfo with its id; written as REGISTRY
- *   agent/resources                     CheckpointResourcesMessage
+ *   agent/drain                         DrainConfig, while draining; REGISTRY
+ *   agent/info                          AgentInfo with its id; REGISTRY
+ *   agent/resources                     CheckpointResourcesMessage; REGISTRY
  *   collect/<path>                      time in ns: to be removed then
  *   executor/<framework>/<id>/channel   "http", or the pid of a v0 executor
  *   executor/<framework>/<id>/container "<container> <custom|command>"
@@ -10,9 +11,11 @@
  *   executor/<framework>/<id>/process   "<pid> <start ticks>"
  *   framework/<id>/info                 FrameworkInfo
  *   framework/<id>/pid                  libprocess pid; absent for HTTP schedulers
+ *   operation/<uuid>                    Operation, until acknowledged; REGISTRY
+ *   removal/<path>                      "<path|mount> <uuid of the operation, or ->"; REGISTRY
  *   task/<framework>/<executor>/<task>  Task with its statuses
  *   update/<framework>/<task>/<seq>     StatusUpdateRecord; becomes an ACK when acknowledged
- * All but agent/ and collect/ only for frameworks with checkpoint=true.
+ * REGISTRY ones are synced. Those of frameworks only with checkpoint=true.
  *
  * Happy path: a step collects operations, agent_flush_store() appends them as one STORE
  * action with the next ticket, STORED runs the followers that wait for it, oldest first.
@@ -105,6 +108,7 @@ static void follow(struct agent *agent, enum wait_kind kind, const char *owner, 
 		   const uint8_t *uuid)
 {
 	struct executor *executor = NULL;
+	struct operation *operation;
 	struct framework *framework;
 	struct stream *stream;
 
@@ -131,6 +135,14 @@ static void follow(struct agent *agent, enum wait_kind kind, const char *owner, 
 		break;
 	case WAIT_EXIT:
 		agent_emit_exit(agent, 0, "The agent was shut down");
+		break;
+	case WAIT_OPERATION:
+		operation = agent_operation_find(agent, uuid);
+		if (operation)
+			agent_operation_send(agent, operation);
+		break;
+	case WAIT_REMOVE:
+		agent_removal_start(agent, owner);
 		break;
 	}
 }
@@ -300,6 +312,61 @@ void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid, s
 void agent_forget_update(struct stream *stream, uint64_t seq, struct agent *agent)
 {
 	agent_delete(agent, update_key(agent, stream, seq));
+}
+
+/* ---- resources ------------------------------------------------------------ */
+
+void agent_store_checkpointed(struct agent *agent)
+{
+	Mesos__Internal__CheckpointResourcesMessage *message =
+		agent_new(agent, Mesos__Internal__CheckpointResourcesMessage,
+			  mesos__internal__checkpoint_resources_message__descriptor);
+
+	resources_to_messages(&agent->out->arena, &agent->checkpointed, &message->n_resources,
+			      &message->resources);
+	agent_put(agent, agent_key(agent, "agent/resources"), message);
+}
+
+static char *operation_key(struct agent *agent, const struct operation *operation)
+{
+	char text[UUID_TEXT];
+
+	uuid_format(operation->uuid, text);
+	return agent_key(agent, "operation/%s", text);
+}
+
+void agent_store_operation(struct operation *operation, struct agent *agent)
+{
+	agent_put(agent, operation_key(agent, operation), operation->record);
+	operation->ticket = agent_ticket(agent);
+}
+
+void agent_forget_operation(struct operation *operation, struct agent *agent)
+{
+	agent_delete(agent, operation_key(agent, operation));
+}
+
+void agent_store_removal(struct removal *removal, struct agent *agent)
+{
+	char text[UUID_TEXT] = "-";
+
+	if (removal->ordered)
+		uuid_format(removal->uuid, text);
+	agent_put_text(agent, agent_key(agent, "removal/%s", removal->path),
+		       agent_key(agent, "%s %s", removal->mount ? "mount" : "path", text));
+}
+
+void agent_forget_removal(struct removal *removal, struct agent *agent)
+{
+	agent_delete(agent, agent_key(agent, "removal/%s", removal->path));
+}
+
+void agent_store_drain(struct agent *agent)
+{
+	if (agent->drain)
+		agent_put(agent, agent_key(agent, "agent/drain"), agent->drain);
+	else
+		agent_delete(agent, agent_key(agent, "agent/drain"));
 }
 
 /* ---- garbage collection -------------------------------------------------- */

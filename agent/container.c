@@ -19,6 +19,7 @@
 #include "agent/process_watch.h"
 #include "agent/sandbox.h"
 #include "agent/spawn.h"
+#include "agent/volume_dirs.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/table.h"
@@ -403,8 +404,11 @@ static int launch_or_fetch(struct container *container, const struct agent_launc
 			   struct err *err)
 {
 	struct containers *c = container->owner;
-	int rv = fetch_validate(launch->command, err);
+	int rv = volume_link(launch->sandbox, &launch->volumes, err);
 
+	if (rv < 0)
+		return rv;
+	rv = fetch_validate(launch->command, err);
 	if (rv < 0) {
 		c->counters.fetches_failed++;
 		return err_wrap(err, rv, "Could not fetch");

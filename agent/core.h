@@ -30,7 +30,8 @@
 #define AGENT_RECOVERY_MARGIN (500 * MILLISECOND)
 #define UPDATE_RETRY_MIN (10 * SECOND)
 #define UPDATE_RETRY_MAX (10 * MINUTE)
-#define UPDATE_REMEMBERED 128 /* acknowledged uuids kept per task, to know duplicates */
+#define UPDATE_REMEMBERED 128	  /* acknowledged uuids kept per task, to know duplicates */
+#define OPERATIONS_REMEMBERED 256 /* acknowledged ones, likewise */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
 #define COMMAND_EXECUTOR_EXTRA_GRACE                                                               \
@@ -77,15 +78,18 @@ enum agent_timer {
 	TIMER_EXECUTOR,	 /* registration or shutdown grace period */
 	TIMER_HEARTBEAT, /* to an executor's stream */
 	TIMER_STREAM,	 /* resend the head */
+	TIMER_OPERATION, /* resend its status */
 };
 
 /* What waits for a ticket. */
 enum wait_kind {
-	WAIT_LAUNCH,  /* container: start it */
-	WAIT_DELIVER, /* container: hand out queued tasks */
-	WAIT_ACK,     /* container, task, uuid: acknowledge to the executor */
-	WAIT_FORWARD, /* framework, task: send the head of the stream */
-	WAIT_EXIT,    /* leave */
+	WAIT_LAUNCH,	/* container: start it */
+	WAIT_DELIVER,	/* container: hand out queued tasks */
+	WAIT_ACK,	/* container, task, uuid: acknowledge to the executor */
+	WAIT_FORWARD,	/* framework, task: send the head of the stream */
+	WAIT_EXIT,	/* leave */
+	WAIT_OPERATION, /* uuid: send its status */
+	WAIT_REMOVE,	/* path: remove the volume's data */
 };
 
 struct task {
@@ -127,7 +131,11 @@ struct executor {
 	struct list tasks[TASK_PLACES];
 	struct list completed; /* newest last, AGENT_COMPLETED_TASKS_MAX */
 	unsigned completed_count;
-	struct resources allocated; /* its own and its live tasks' */
+	struct resources allocated;  /* its own and its live tasks' */
+	struct agent_volumes linked; /* heap; in its sandbox, or asked to be */
+	bool linking;		     /* LINK_VOLUMES went out */
+	bool linking_fresh;	     /* with volumes that its queued tasks need */
+	bool held;		     /* waits for a volume's old data to be gone */
 	struct timer deadline;
 	struct timer heartbeat;
 };
@@ -168,6 +176,36 @@ struct framework {
 	struct stream *streams;
 	struct list completed; /* executors */
 	unsigned completed_count;
+};
+
+/* What the master ordered to be made of our resources; there until its status is
+ * acknowledged. */
+struct operation {
+	UT_hash_handle hh; /* in agent->operations, by uuid */
+	uint8_t uuid[UUID_BYTES];
+	Mesos__Operation *record; /* heap */
+	unsigned removals;	  /* of volumes, under way; FINISHED after them */
+	uint64_t ticket;	  /* of its record */
+	int64_t interval;
+	struct timer retry;
+};
+
+/* The data of a destroyed volume, not gone yet. */
+struct removal {
+	UT_hash_handle hh; /* in agent->removals, by path */
+	bool mount;
+	bool asked;		  /* REMOVE_VOLUME went out */
+	bool ordered;		  /* by an operation, whose uuid is */
+	uint8_t uuid[UUID_BYTES]; /* of it */
+	char path[];
+};
+
+/* A change of the total that waits for directories of volumes. */
+struct change {
+	struct list link; /* in agent->changes */
+	uint64_t number;
+	uint8_t uuid[UUID_BYTES];			      /* of the operation, or */
+	Mesos__Internal__CheckpointResourcesMessage *message; /* heap */
 };
 
 struct waiter {
@@ -217,7 +255,17 @@ struct agent {
 	struct list completed; /* frameworks, newest last */
 	unsigned completed_count;
 	unsigned awaited;	       /* executors recovered, not heard of yet */
-	struct resources checkpointed; /* as the master said */
+	struct resources checkpointed; /* what the master made of our resources */
+	struct resources total;	       /* our resources with that put in */
+	uint8_t version[UUID_BYTES];   /* of the total; a new one with every start */
+	struct operation *operations;
+	struct removal *removals;
+	struct list changes;
+	uint64_t last_change;
+	uint8_t (*acked)[UUID_BYTES]; /* ring of acknowledged operations */
+	uint64_t acked_count;
+	Mesos__DrainConfig *drain; /* heap; NULL = not draining */
+	int64_t drain_time;
 	struct agent_counters counters;
 	int64_t recovery_time; /* how long recovery took; -1 = under way */
 	int64_t recovery_began;
@@ -287,6 +335,12 @@ void agent_forget_update(struct stream *stream, uint64_t seq, struct agent *agen
 void agent_collect(struct agent *agent, const char *path);
 void agent_keep(struct agent *agent, const char *path);
 void agent_forget_collected(struct agent *agent, const char *path);
+void agent_store_checkpointed(struct agent *agent);
+void agent_store_operation(struct operation *operation, struct agent *agent);
+void agent_forget_operation(struct operation *operation, struct agent *agent);
+void agent_store_removal(struct removal *removal, struct agent *agent);
+void agent_forget_removal(struct removal *removal, struct agent *agent);
+void agent_store_drain(struct agent *agent); /* or forget it */
 void agent_free_waiters(struct agent *agent);
 
 /* ---- registration.c ------------------------------------------------------ */
@@ -369,6 +423,7 @@ void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos_
 			  Mesos__TaskInfo *info);
 void agent_executor_launch(struct agent *agent, struct executor *executor);
 void agent_executor_deliver(struct agent *agent, struct executor *executor);
+void agent_executor_shrunk(struct agent *agent, struct executor *executor); /* a task ended */
 void agent_executor_shutdown(struct agent *agent, struct executor *executor);
 void agent_executor_destroy(struct agent *agent, struct executor *executor);
 /* 0 = none. The old one is only let go, not ended. */
@@ -420,7 +475,90 @@ void agent_handle_executor_update(struct agent *agent, const char *from,
 void agent_handle_to_framework(struct agent *agent,
 			       Mesos__Internal__ExecutorToFrameworkMessage *message);
 
+/* ---- total.c: what the agent has ------------------------------------------ */
+/* From the flags and `checkpointed`; ERR_INVALID in Mesos' words if they do not fit. */
+int agent_total_recover(struct agent *agent, struct err *err);
+void agent_new_version(struct agent *agent);
+/* Makes the volumes and the change, of an operation or (`operation` NULL) to a full list. */
+void agent_change(struct agent *agent, struct operation *operation,
+		  const Mesos__Internal__CheckpointResourcesMessage *message);
+void agent_handle_volumes_made(struct agent *agent, const struct agent_event *event);
+void agent_handle_checkpoint_resources(struct agent *agent, const char *from,
+				       Mesos__Internal__CheckpointResourcesMessage *message);
+void agent_free_changes(struct agent *agent);
+
+/* ---- volumes.c: their directories ----------------------------------------- */
+struct volume {
+	char *path; /* absolute; in the step's arena */
+	const char *id;
+	bool mount;
+};
+struct volumes {
+	struct volume *items; /* by path */
+	size_t count;
+};
+/* ERR_INVALID: one that cannot have a directory, or two with the same one. */
+int agent_volumes_of(struct agent *agent, const struct resources *resources, struct volumes *out,
+		     struct err *err);
+/* Heap. `mount`: the path is a disk's root. */
+int agent_volume_path(const struct agent *agent, const Mesos__Resource *volume, char **path,
+		      bool *mount, struct err *err);
+void agent_make_volumes(struct agent *agent, uint64_t number, const struct volumes *list);
+struct removal *agent_removal_find(struct agent *agent, const char *path);
+/* Its data is to go once this step is stored. */
+void agent_remove_volume(struct agent *agent, const struct volume *volume,
+			 struct operation *operation);
+void agent_removal_start(struct agent *agent, const char *path);
+void agent_handle_volume_removed(struct agent *agent, const char *path);
+int agent_load_removal(struct agent *agent, const char *path, const char *text, struct err *err);
+void agent_free_removals(struct agent *agent);
+
+/* ---- links.c: volumes in sandboxes ----------------------------------------- */
+/* What a new executor gets; false: not before old data is gone, when it is launched again. */
+bool agent_links_launch(struct agent *agent, struct executor *executor, struct agent_volumes *out);
+/* Whether the volumes of its tasks are in its sandbox; if not, delivery goes on when they are. */
+bool agent_links_ready(struct agent *agent, struct executor *executor);
+void agent_links_recover(struct agent *agent, struct executor *executor);
+void agent_links_release(struct agent *agent); /* those that were held */
+void agent_links_free(struct executor *executor);
+void agent_handle_volumes_linked(struct agent *agent, const struct agent_event *event);
+
+/* ---- operations.c ----------------------------------------------------------- */
+struct operation *agent_operation_find(struct agent *agent, const uint8_t *uuid);
+/* Puts the result into `total`. */
+int agent_operation_convert(struct agent *agent, const struct operation *operation,
+			    struct resources *total, struct err *err);
+/* Its status, stored with all that the step changed, then sent. */
+void agent_operation_settle(struct agent *agent, struct operation *operation,
+			    Mesos__OperationState state, const char *message);
+void agent_operation_send(struct agent *agent, struct operation *operation);
+void agent_operation_timeout(struct agent *agent, struct operation *operation);
+void agent_operations_pause(struct agent *agent);
+void agent_operations_resume(struct agent *agent);
+void agent_operations_recover(struct agent *agent);
+void agent_operations_free(struct agent *agent);
+int agent_load_operation(struct agent *agent, const char *uuid, Mesos__Operation *record,
+			 struct err *err); /* takes it */
+void agent_send_update_slave(struct agent *agent);
+void agent_handle_apply_operation(struct agent *agent, const char *from,
+				  Mesos__Internal__ApplyOperationMessage *message);
+void agent_handle_acknowledge_operation(
+	struct agent *agent, const char *from,
+	Mesos__Internal__AcknowledgeOperationStatusMessage *message);
+void agent_handle_reconcile_operations(struct agent *agent, const char *from,
+				       Mesos__Internal__ReconcileOperationsMessage *message);
+
+/* ---- drain.c ---------------------------------------------------------------- */
+void agent_handle_drain(struct agent *agent, const char *from,
+			Mesos__Internal__DrainSlaveMessage *message);
+void agent_drain_resume(struct agent *agent); /* after a restart */
+void agent_drain_settle(struct agent *agent); /* over, if nothing is left */
+/* Says of tasks that end why, in a status before it goes on. */
+void agent_drain_adjust(const struct agent *agent, const struct framework *framework,
+			Mesos__TaskStatus *status);
+
 /* ---- kill.c ---------------------------------------------------------------- */
+void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *policy);
 void agent_handle_kill_task(struct agent *agent, const char *from,
 			    Mesos__Internal__KillTaskMessage *message);
 

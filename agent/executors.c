@@ -92,6 +92,7 @@ void agent_executor_free(struct agent *agent, struct executor *executor)
 	timers_stop(&agent->timers, &executor->deadline);
 	timers_stop(&agent->timers, &executor->heartbeat);
 	agent_executor_set_stream(agent, executor, 0);
+	agent_links_free(executor);
 	if (executor->hh_container.tbl)
 		HASH_DELETE(hh_container, agent->containers, executor);
 	if (executor->hh.tbl)
@@ -139,12 +140,13 @@ void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos_
 		agent_wait(agent, task->ticket, WAIT_DELIVER, executor->container, NULL, NULL);
 }
 
-/* In order, as far as checkpoints are written and somebody listens. */
+/* In order, as far as checkpoints are written, volumes are there and somebody listens. */
 void agent_executor_deliver(struct agent *agent, struct executor *executor)
 {
 	struct task *task;
 
-	if (executor->state != EXECUTOR_RUNNING || (!executor->stream && !executor->pid))
+	if (executor->state != EXECUTOR_RUNNING || (!executor->stream && !executor->pid) ||
+	    list_empty(&executor->tasks[TASK_QUEUED]) || !agent_links_ready(agent, executor))
 		return;
 	while ((task = list_first(&executor->tasks[TASK_QUEUED], struct task, link)) &&
 	       task->ticket <= agent->stored) {
@@ -152,6 +154,12 @@ void agent_executor_deliver(struct agent *agent, struct executor *executor)
 		agent_task_move(task, TASK_LAUNCHED);
 		executor->sent_task = true;
 	}
+}
+
+void agent_executor_shrunk(struct agent *agent, struct executor *executor)
+{
+	if (executor->linked.count && executor->state != EXECUTOR_TERMINATED)
+		agent_links_ready(agent, executor);
 }
 
 /* ---- launch -------------------------------------------------------------- */
@@ -169,9 +177,11 @@ void agent_executor_launch(struct agent *agent, struct executor *executor)
 {
 	struct arena *arena = &agent->out->arena;
 	struct agent_launch *launch;
+	struct agent_volumes volumes;
 	const char *user = executor_user(agent, executor);
 
-	if (executor->process != CONTAINER_WAITING || executor->state != EXECUTOR_REGISTERING)
+	if (executor->process != CONTAINER_WAITING || executor->state != EXECUTOR_REGISTERING ||
+	    !agent_links_launch(agent, executor, &volumes))
 		return;
 	executor->process = CONTAINER_ASKED;
 	launch = &agent_emit(agent, AGENT_LAUNCH)->launch;
@@ -184,6 +194,7 @@ void agent_executor_launch(struct agent *agent, struct executor *executor)
 	launch->info = proto_copy_to(arena, executor->info->container);
 	launch->environment = agent_executor_environment(agent, executor);
 	launch->resources = &executor->allocated;
+	launch->volumes = volumes;
 	timers_start(&agent->timers, &executor->deadline,
 		     agent->now + agent->options.executor_registration_timeout);
 }

@@ -109,6 +109,7 @@ void agent_framework_settle(struct agent *agent, struct framework *framework)
 	if (framework->executors || (framework->streams && !framework->terminating))
 		return;
 	framework_complete(agent, framework);
+	agent_drain_settle(agent);
 	agent_exit_if_empty(agent);
 }
 

@@ -16,6 +16,22 @@ static void kill_queued(struct agent *agent, struct task *task)
 		agent_executor_shutdown(agent, executor);
 }
 
+void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *policy)
+{
+	const char *task_id = task->record->task_id->value;
+	struct executor *executor = task->executor;
+
+	if (executor->state == EXECUTOR_TERMINATING || executor->state == EXECUTOR_TERMINATED)
+		log_warning("Dropped the kill of task '%s': its executor is %s", task_id,
+			    executor_state_name(executor->state));
+	else if (task->place == TASK_QUEUED)
+		kill_queued(agent, task);
+	else if (executor->state == EXECUTOR_RUNNING)
+		agent_tell_kill(agent, executor, task_id, policy);
+	else
+		log_warning("Dropped the kill of task '%s': its executor is not back yet", task_id);
+}
+
 void agent_handle_kill_task(struct agent *agent, const char *from,
 			    Mesos__Internal__KillTaskMessage *message)
 {
@@ -45,16 +61,5 @@ void agent_handle_kill_task(struct agent *agent, const char *from,
 				  "Cannot find executor");
 		return;
 	}
-	if (task->executor->state == EXECUTOR_TERMINATING ||
-	    task->executor->state == EXECUTOR_TERMINATED) {
-		log_warning("Dropped the kill of task '%s': its executor is %s", task_id,
-			    executor_state_name(task->executor->state));
-		return;
-	}
-	if (task->place == TASK_QUEUED)
-		kill_queued(agent, task);
-	else if (task->executor->state == EXECUTOR_RUNNING)
-		agent_tell_kill(agent, task->executor, task_id, message->kill_policy);
-	else
-		log_warning("Dropped the kill of task '%s': its executor is not back yet", task_id);
+	agent_kill(agent, task, message->kill_policy);
 }

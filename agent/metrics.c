@@ -42,13 +42,10 @@ static void each_resource(const struct agent *agent, const struct gauges *gauges
 			  void *context)
 {
 	static const char *const names[] = {"cpus", "gpus", "mem", "disk"};
-	struct resources total = RESOURCES_INIT;
 	struct buf name = BUF_INIT;
 
-	resources_add_messages(agent->options.shapes, &total, agent->info->resources,
-			       agent->info->n_resources);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		double have = (double)resources_quantity(&total, names[i]) / 1000;
+		double have = (double)resources_quantity(&agent->total, names[i]) / 1000;
 		double used = (double)resources_quantity(&gauges->used, names[i]) / 1000;
 
 		buf_clear(&name);
@@ -62,7 +59,6 @@ static void each_resource(const struct agent *agent, const struct gauges *gauges
 		each(context, name.data, have > 0 ? used / have : 0);
 	}
 	buf_free(&name);
-	resources_free(&total);
 }
 
 static void each_counter(const struct agent *agent, metric_sink *each, void *context)

@@ -73,6 +73,12 @@ static int load_agent(struct agent *agent, const struct parts *parts, struct sli
 			rv = err_set(err, ERR_INVALID, "it holds no usable agent id");
 		return rv;
 	}
+	if (parts->count == 2 && strcmp(parts->items[1], "drain") == 0) {
+		rv = decode(&mesos__drain_config__descriptor, value, &decoded, err);
+		if (rv == 0)
+			agent->drain = decoded;
+		return rv;
+	}
 	if (parts->count != 2 || strcmp(parts->items[1], "resources") != 0)
 		return 0;
 	rv = decode(&mesos__internal__checkpoint_resources_message__descriptor, value, &decoded,
@@ -256,6 +262,30 @@ static int load_collectable(struct agent *agent, struct slice key, struct slice 
 	return 0;
 }
 
+static int load_operation(struct agent *agent, const struct parts *parts, struct slice value,
+			  struct err *err)
+{
+	void *decoded;
+
+	if (parts->count != 2)
+		return err_set(err, ERR_INVALID, "the key is not ours");
+	if (decode(&mesos__operation__descriptor, value, &decoded, err) < 0)
+		return ERR_INVALID;
+	return agent_load_operation(agent, parts->items[1], decoded, err);
+}
+
+static int load_removal(struct agent *agent, struct slice key, struct slice value, struct err *err)
+{
+	size_t skip = strlen("removal/");
+	char *path = xstrndup(key.data + skip, key.len - skip);
+	char *text = xstrndup(value.data, value.len);
+	int rv = agent_load_removal(agent, path, text, err);
+
+	free(path);
+	free(text);
+	return rv;
+}
+
 static int load_pair(struct agent *agent, const struct parts *parts, struct slice value,
 		     struct err *err)
 {
@@ -271,6 +301,8 @@ static int load_pair(struct agent *agent, const struct parts *parts, struct slic
 		return load_task(agent, parts, value, err);
 	if (strcmp(kind, "update") == 0)
 		return load_update(agent, parts, value, err);
+	if (strcmp(kind, "operation") == 0)
+		return load_operation(agent, parts, value, err);
 	return 0; /* the shell keeps things of its own */
 }
 
@@ -281,9 +313,13 @@ int agent_load(struct agent *agent, struct slice key, struct slice value, struct
 
 	if (key.len > strlen("collect/") && memcmp(key.data, "collect/", 8) == 0)
 		return load_collectable(agent, key, value);
-	if (split(key, &parts))
-		rv = load_pair(agent, &parts, value, err);
-	free(parts.text);
+	if (key.len > strlen("removal/") && memcmp(key.data, "removal/", 8) == 0) {
+		rv = load_removal(agent, key, value, err);
+	} else {
+		if (split(key, &parts))
+			rv = load_pair(agent, &parts, value, err);
+		free(parts.text);
+	}
 	if (rv < 0)
 		return err_wrap(err, rv, "Pair '%.*s' of the store", (int)key.len, key.data);
 	return 0;
@@ -291,6 +327,7 @@ int agent_load(struct agent *agent, struct slice key, struct slice value, struct
 
 /* ---- starting ------------------------------------------------------------ */
 
+/* Reservations and volumes stay: they belong to the machine's disks, not to the id. */
 static void forget_all(struct agent *agent)
 {
 	struct framework *framework, *next;
@@ -298,9 +335,15 @@ static void forget_all(struct agent *agent)
 	struct stream *stream, *next_stream;
 	struct task *task, *next_task;
 
-	if (!resources_empty(&agent->checkpointed)) {
-		resources_clear(&agent->checkpointed);
-		agent_delete(agent, agent_key(agent, "agent/resources"));
+	struct operation *operation, *next_operation;
+
+	HASH_ITER (hh, agent->operations, operation, next_operation)
+		agent_forget_operation(operation, agent);
+	agent_operations_free(agent);
+	if (agent->drain) {
+		proto_free(agent->drain);
+		agent->drain = NULL;
+		agent_store_drain(agent);
 	}
 	HASH_ITER (hh, agent->frameworks, framework, next) {
 		HASH_ITER (hh, framework->tasks, task, next_task)
@@ -391,6 +434,7 @@ static void reattach(struct agent *agent, struct executor *executor, bool reboot
 	if (executor->generated && only && only->record->state == MESOS__TASK_STATE__TASK_STAGING)
 		executor->sent_task = false;
 	executor->process = CONTAINER_ASKED;
+	agent_links_recover(agent, executor);
 	agent->awaited++;
 	if (rebooted)
 		return;
@@ -471,6 +515,7 @@ static void recovered(struct agent *agent)
 	agent->recovery_time = agent->now - agent->recovery_began;
 	agent_set_state(agent, STATE_DISCONNECTED);
 	log_info("Finished recovery");
+	agent_drain_resume(agent);
 	agent_begin_registration(agent);
 }
 
@@ -481,6 +526,7 @@ static void begin(struct agent *agent, bool rebooted)
 	HASH_ITER (hh, agent->frameworks, framework, next)
 		revive_framework(agent, framework, rebooted);
 	resume_collection(agent);
+	agent_operations_recover(agent);
 	agent->started = true;
 	if (rebooted)
 		end_all(agent);
@@ -502,8 +548,11 @@ int agent_start(struct agent *agent, int64_t now, bool rebooted, struct agent_ac
 	agent->now = now;
 	agent->out = out;
 	agent->recovery_began = now;
-	rv = take_identity(agent, rebooted, err);
+	rv = agent_total_recover(agent, err);
+	if (rv == 0)
+		rv = take_identity(agent, rebooted, err);
 	if (rv == 0) {
+		agent_new_version(agent);
 		begin(agent, rebooted);
 		agent_flush_store(agent);
 	}

@@ -52,6 +52,7 @@ void agent_handle_detected(struct agent *agent, const char *master)
 	timers_stop(&agent->timers, &agent->ping_timer);
 	timers_stop(&agent->timers, &agent->redetect_timer);
 	agent_streams_pause(agent);
+	agent_operations_pause(agent);
 	if (agent->state == STATE_RUNNING)
 		agent_set_state(agent, STATE_DISCONNECTED);
 	if (master)
@@ -91,6 +92,11 @@ static const Mesos__AgentInfo__Capability__Type capabilities[] = {
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE,
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
+	/* There are none here; it stands for operations in messages of their own. */
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__RESOURCE_PROVIDER,
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__RESIZE_VOLUME,
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__AGENT_OPERATION_FEEDBACK,
+	MESOS__AGENT_INFO__CAPABILITY__TYPE__AGENT_DRAINING,
 	/* Limits are looked at, and refused: nothing here enforces them (run_task.c). */
 	MESOS__AGENT_INFO__CAPABILITY__TYPE__TASK_RESOURCE_LIMITS,
 };
@@ -131,6 +137,15 @@ static void add_checkpointed(struct agent *agent, size_t *count, Mesos__Resource
 	agent_resources_downgrade(agent, *count, *list);
 }
 
+static Mesos__UUID *version_to_send(struct agent *agent)
+{
+	Mesos__UUID *version = agent_new(agent, Mesos__UUID, mesos__uuid__descriptor);
+
+	version->value = (ProtobufCBinaryData){
+		UUID_BYTES, arena_memdup(&agent->out->arena, agent->version, UUID_BYTES)};
+	return version;
+}
+
 static void send_register(struct agent *agent)
 {
 	Mesos__Internal__RegisterSlaveMessage *message =
@@ -142,6 +157,7 @@ static void send_register(struct agent *agent)
 	add_capabilities(agent, &message->n_agent_capabilities, &message->agent_capabilities);
 	add_checkpointed(agent, &message->n_checkpointed_resources,
 			 &message->checkpointed_resources);
+	message->resource_version_uuid = version_to_send(agent);
 	agent_send(agent, agent->master, message);
 }
 
@@ -207,6 +223,7 @@ static void send_reregister(struct agent *agent)
 	add_capabilities(agent, &message->n_agent_capabilities, &message->agent_capabilities);
 	add_checkpointed(agent, &message->n_checkpointed_resources,
 			 &message->checkpointed_resources);
+	message->resource_version_uuid = version_to_send(agent);
 	HASH_ITER (hh, agent->frameworks, framework, next) {
 		proto_push(arena, message->n_frameworks, message->frameworks,
 			   proto_copy_to(arena, framework->info));
@@ -257,6 +274,8 @@ static void run(struct agent *agent, const Mesos__Internal__MasterSlaveConnectio
 	agent_set_state(agent, STATE_RUNNING);
 	expect_pings(agent);
 	agent_streams_resume(agent, NULL);
+	agent_send_update_slave(agent);
+	agent_operations_resume(agent);
 }
 
 static void set_id(struct agent *agent, Mesos__AgentID *id)
@@ -285,6 +304,7 @@ void agent_handle_registered(struct agent *agent, const char *from,
 		return;
 	if (agent->state == STATE_RUNNING) {
 		log_info("Already registered with the master");
+		agent_send_update_slave(agent);
 		return;
 	}
 	if (agent->state != STATE_DISCONNECTED)
@@ -346,7 +366,9 @@ void agent_handle_reregistered(struct agent *agent, const char *from,
 		/* The new info was accepted: it is what the next start is compared with. */
 		agent_store_identity(agent);
 		run(agent, message->connection);
-	} else if (agent->state != STATE_RUNNING) {
+	} else if (agent->state == STATE_RUNNING) {
+		agent_send_update_slave(agent);
+	} else {
 		return;
 	}
 	for (size_t i = 0; i < message->n_reconciliations; i++)

@@ -103,6 +103,33 @@ static bool resources_refused(struct agent *agent, const Mesos__TaskInfo *task,
 	return false;
 }
 
+#define DRAINING "Task was received while agent was already draining"
+
+/* The master knows our resources as of some version; ours is the entry without provider. */
+static bool version_refused(struct agent *agent, size_t count,
+			    Mesos__Internal__ResourceVersionUUID *const *list,
+			    struct refusal *refusal)
+{
+	for (size_t i = 0; i < count; i++) {
+		const ProtobufCBinaryData *uuid = &list[i]->uuid->value;
+
+		if (!list[i]->resource_provider_id && uuid->len == UUID_BYTES &&
+		    memcmp(uuid->data, agent->version, UUID_BYTES) == 0)
+			continue;
+		refusal->reason = REASON(INVALID_OFFERS);
+		refusal->text = "Task assumes outdated resource state";
+		return true;
+	}
+	return false;
+}
+
+static bool draining_refused(struct agent *agent, struct refusal *refusal)
+{
+	refusal->reason = REASON(AGENT_DRAINING);
+	refusal->text = DRAINING;
+	return agent->drain != NULL;
+}
+
 static bool executor_refused(const Mesos__Internal__RunTaskMessage *message,
 			     const struct executor *executor, struct refusal *refusal)
 {
@@ -192,7 +219,10 @@ static void run(struct agent *agent, struct framework *framework,
 		task->executor ? task->executor->executor_id->value : task->task_id->value;
 	struct executor *executor = agent_executor_find(framework, executor_id);
 	struct refusal refusal = {0};
-	bool early = limits_refused(task, &refusal) || resources_refused(agent, task, &refusal);
+	bool early = limits_refused(task, &refusal) || draining_refused(agent, &refusal) ||
+		     version_refused(agent, message->n_resource_version_uuids,
+				     message->resource_version_uuids, &refusal) ||
+		     resources_refused(agent, task, &refusal);
 
 	if (early || executor_refused(message, executor, &refusal)) {
 		refuse(agent, framework, task->task_id->value, executor_id, &refusal);
@@ -281,10 +311,7 @@ void agent_handle_run_task(struct agent *agent, const char *from,
 void agent_handle_run_task_group(struct agent *agent, const char *from,
 				 Mesos__Internal__RunTaskGroupMessage *message)
 {
-	static const struct refusal refusal = {
-		.reason = REASON(TASK_GROUP_INVALID),
-		.text = "This agent does not run task groups",
-	};
+	struct refusal refusal = {0};
 	const char *executor_id = message->executor->executor_id->value;
 	struct framework *framework;
 
@@ -300,6 +327,10 @@ void agent_handle_run_task_group(struct agent *agent, const char *from,
 	framework = framework_for(agent, message->framework, NULL);
 	if (framework->terminating)
 		return;
+	if (!draining_refused(agent, &refusal)) {
+		refusal.reason = REASON(TASK_GROUP_INVALID);
+		refusal.text = "This agent does not run task groups";
+	}
 	for (size_t i = 0; i < message->task_group->n_tasks; i++)
 		refuse(agent, framework, message->task_group->tasks[i]->task_id->value, executor_id,
 		       &refusal);

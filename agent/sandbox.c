@@ -155,3 +155,12 @@ int sandbox_remove(const char *path, struct err *err)
 		return err_set(err, ERR_IO, "Failed to remove '%s': %s", path, strerror(errno));
 	return 0;
 }
+
+int sandbox_empty(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || remove_content(fd, 0))
+		return err_set(err, ERR_IO, "Failed to empty '%s': %s", path, strerror(errno));
+	return 0;
+}

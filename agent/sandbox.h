@@ -20,5 +20,7 @@ int sandbox_make_directories(const char *path, struct err *err);
 /* Removes a file or a directory with all in it; links are removed, not followed. Also
  * fine if there is none. May take long. */
 int sandbox_remove(const char *path, struct err *err);
+/* Removes all that is in a directory (which may be a link to one). */
+int sandbox_empty(const char *path, struct err *err);
 
 #endif

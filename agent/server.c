@@ -17,10 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/disks.h"
 #include "agent/host.h"
 #include "agent/latest.h"
 #include "agent/sandbox.h"
 #include "agent/shell.h"
+#include "agent/volume_dirs.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proto/names.h"
@@ -124,6 +126,14 @@ static void container_cb(void *context, const struct agent_event *event)
 static void collected_cb(void *context, const char *path)
 {
 	struct agent_event event = {.type = AGENT_COLLECTED, .collected = {.path = path}};
+
+	agent_shell_step(context, &event);
+}
+
+static void volume_removed_cb(void *context, const char *path)
+{
+	struct agent_event event = {.type = AGENT_VOLUME_REMOVED,
+				    .volume_removed = {.path = path}};
 
 	agent_shell_step(context, &event);
 }
@@ -252,6 +262,8 @@ static int create_core(struct agent_shell *shell, struct err *err)
 				&shell->resources, err);
 
 	if (rv == 0)
+		rv = disks_prepare(&shell->resources, f->work_dir, err);
+	if (rv == 0)
 		rv = host_attributes(&shell->arena, f->attributes, &attributes,
 				     &options.attribute_count, err);
 	if (rv == 0)
@@ -320,6 +332,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 
 	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
 	shell->gc = gc_create(&gc);
+	shell->remover = volume_remover_create(&shell->loop, volume_removed_cb, shell);
 	return containers_create(&containers, &shell->containers, err);
 }
 
@@ -411,6 +424,8 @@ static void close_parts(struct agent_shell *shell)
 		containers_close(shell->containers);
 	if (shell->gc)
 		gc_close(shell->gc);
+	if (shell->remover)
+		volume_remover_close(shell->remover);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	for (int i = 0; i < 3; i++)
 		uv_close((uv_handle_t *)&shell->signals[i], NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/latest.h"
+#include "agent/volume_dirs.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -58,6 +59,30 @@ static void carry_out_exit(struct agent_shell *shell, const struct agent_action 
 	agent_shell_stop(shell, action->exit.status);
 }
 
+static void make_volumes(struct agent_shell *shell, const struct agent_action *action)
+{
+	struct agent_event event = {.type = AGENT_VOLUMES_MADE,
+				    .volumes_made = {.number = action->make_volumes.number}};
+	struct err err = {""};
+
+	if (volume_make(action->make_volumes.paths, action->make_volumes.count, &err) < 0)
+		event.volumes_made.failure = err.text;
+	agent_shell_step(shell, &event);
+}
+
+static void link_volumes(struct agent_shell *shell, const struct agent_action *action)
+{
+	struct agent_event event = {
+		.type = AGENT_VOLUMES_LINKED,
+		.volumes_linked = {.container = action->link_volumes.container}};
+	struct err err = {""};
+
+	if (volume_unlink(action->link_volumes.sandbox, &action->link_volumes.stale, &err) < 0 ||
+	    volume_link(action->link_volumes.sandbox, &action->link_volumes.fresh, &err) < 0)
+		event.volumes_linked.failure = err.text;
+	agent_shell_step(shell, &event);
+}
+
 static void carry_out(struct agent_shell *shell, const struct agent_action *action)
 {
 	switch (action->type) {
@@ -95,6 +120,16 @@ static void carry_out(struct agent_shell *shell, const struct agent_action *acti
 		break;
 	case AGENT_KEEP:
 		gc_keep(shell->gc, action->collect.path);
+		break;
+	case AGENT_MAKE_VOLUMES:
+		make_volumes(shell, action);
+		break;
+	case AGENT_REMOVE_VOLUME:
+		volume_remover_add(shell->remover, action->remove_volume.path,
+				   action->remove_volume.mount);
+		break;
+	case AGENT_LINK_VOLUMES:
+		link_volumes(shell, action);
 		break;
 	case AGENT_REDETECT:
 		detector_look(shell->detector);
@@ -134,6 +169,11 @@ struct waiting_event {
 	struct agent_event event;
 };
 
+static const char *keep_text(struct arena *arena, const char *text)
+{
+	return text ? arena_strdup(arena, text) : NULL;
+}
+
 static void keep_event(struct agent_shell *shell, const struct agent_event *event)
 {
 	struct waiting_event *waiting = xcalloc(1, sizeof(*waiting));
@@ -165,6 +205,16 @@ static void keep_event(struct agent_shell *shell, const struct agent_event *even
 		break;
 	case AGENT_COLLECTED:
 		copy->collected.path = arena_strdup(arena, event->collected.path);
+		break;
+	case AGENT_VOLUMES_MADE:
+		copy->volumes_made.failure = keep_text(arena, event->volumes_made.failure);
+		break;
+	case AGENT_VOLUME_REMOVED:
+		copy->volume_removed.path = keep_text(arena, event->volume_removed.path);
+		break;
+	case AGENT_VOLUMES_LINKED:
+		copy->volumes_linked.container = keep_text(arena, event->volumes_linked.container);
+		copy->volumes_linked.failure = keep_text(arena, event->volumes_linked.failure);
 		break;
 	case AGENT_MESSAGE:
 	case AGENT_EXECUTOR_CALL:

@@ -50,6 +50,7 @@ struct agent_shell {
 	struct messenger *messenger;
 	struct containers *containers;
 	struct gc *gc;
+	struct volume_remover *remover;
 	struct detector *detector;
 	struct router router;
 	struct event_streams streams;

@@ -33,26 +33,24 @@ static void sum_allocated(const struct agent *agent, struct resources *out)
 
 static void write_resources(const struct agent *agent, struct json_writer *w)
 {
-	struct resources total = RESOURCES_INIT, used = RESOURCES_INIT;
+	const struct resources *total = &agent->total;
+	struct resources used = RESOURCES_INIT;
 
-	resources_add_messages(agent->options.shapes, &total, agent->info->resources,
-			       agent->info->n_resources);
 	sum_allocated(agent, &used);
 	jw_key(w, "resources");
-	resources_write_model(&total, w);
+	resources_write_model(total, w);
 	jw_key(w, "reserved_resources");
-	endpoint_write_reserved(w, &total);
+	endpoint_write_reserved(w, total);
 	jw_key(w, "unreserved_resources");
-	endpoint_write_unreserved(w, &total);
+	endpoint_write_unreserved(w, total);
 	jw_key(w, "reserved_resources_full");
-	endpoint_write_reserved_full(w, &total);
+	endpoint_write_reserved_full(w, total);
 	jw_key(w, "unreserved_resources_full");
-	endpoint_write_full(w, &total, "*");
+	endpoint_write_full(w, total, "*");
 	jw_key(w, "reserved_resources_allocated");
 	endpoint_write_reserved(w, &used);
 	jw_key(w, "unreserved_resources_allocated");
 	endpoint_write_unreserved(w, &used);
-	resources_free(&total);
 	resources_free(&used);
 }
 
@@ -241,6 +239,10 @@ void agent_write_state(const struct agent *agent, struct json_writer *w)
 	jw_end_array(w);
 	if (agent->info->domain)
 		write_member("domain", agent->info->domain, w);
+	if (agent->drain) {
+		write_member("drain_config", agent->drain, w);
+		jw_kv_int(w, "estimated_drain_start_time_seconds", agent->drain_time / SECOND);
+	}
 	write_resources(agent, w);
 	jw_key(w, "resource_providers");
 	jw_begin_array(w);

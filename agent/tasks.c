@@ -109,6 +109,7 @@ int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskSt
 	if (terminal) {
 		agent_task_move(task, TASK_TERMINATED);
 		free_resources(agent, task);
+		agent_executor_shrunk(agent, task->executor);
 		if ((unsigned)status->state < 16)
 			agent->counters.finished[status->state]++;
 	}

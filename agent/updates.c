@@ -143,6 +143,7 @@ void agent_update(struct agent *agent, struct executor *sender,
 			agent_tell_acknowledged(agent, sender, task_id, update->uuid.data);
 		return;
 	}
+	agent_drain_adjust(agent, framework, update->status);
 	complete(sender, update);
 	task = agent_task_find(framework, task_id);
 	if (sender && task && update->status->state == MESOS__TASK_STATE__TASK_STAGING) {

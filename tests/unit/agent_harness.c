@@ -209,6 +209,31 @@ static void trace_reregister(struct rig *rig,
 			   message->completed_frameworks[i]->framework_info->id->value);
 }
 
+static void trace_operation(struct rig *rig,
+			    const Mesos__Internal__UpdateOperationStatusMessage *message)
+{
+	buf_printf(&rig->trace, " op%d %s",
+		   message->operation_uuid ? rig_uuid_number(message->operation_uuid->value) : 0,
+		   proto_enum_name(&mesos__operation_state__descriptor, message->status->state,
+				   SPELL_V1) +
+			   strlen("OPERATION_"));
+	if (!message->status->uuid)
+		buf_puts(&rig->trace, " unreliable");
+	if (message->status->message)
+		buf_printf(&rig->trace, " \"%s\"", message->status->message);
+}
+
+static void trace_update_agent(struct rig *rig, const Mesos__Internal__UpdateSlaveMessage *message)
+{
+	for (size_t i = 0; i < message->operations->n_operations; i++)
+		buf_printf(&rig->trace, " op%d %s",
+			   rig_uuid_number(message->operations->operations[i]->uuid->value),
+			   proto_enum_name(&mesos__operation_state__descriptor,
+					   message->operations->operations[i]->latest_status->state,
+					   SPELL_V1) +
+				   strlen("OPERATION_"));
+}
+
 static void trace_message(struct rig *rig, const char *to, const ProtobufCMessage *message)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
@@ -232,6 +257,10 @@ static void trace_message(struct rig *rig, const char *to, const ProtobufCMessag
 	else if (type == &mesos__internal__status_update_acknowledgement_message__descriptor)
 		trace_uuid(rig,
 			   ((Mesos__Internal__StatusUpdateAcknowledgementMessage *)message)->uuid);
+	else if (type == &mesos__internal__update_operation_status_message__descriptor)
+		trace_operation(rig, (void *)message);
+	else if (type == &mesos__internal__update_slave_message__descriptor)
+		trace_update_agent(rig, (void *)message);
 	buf_putc(&rig->trace, '\n');
 }
 
@@ -267,6 +296,13 @@ static void learn_container(struct rig *rig, const char *executor, const char *c
 	rig->containers[rig->container_count++][1] = xstrdup(container);
 }
 
+static void trace_volumes(struct rig *rig, const char *what, const struct agent_volumes *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		buf_printf(&rig->trace, " %s%s=%s%s", what, list->items[i].name,
+			   list->items[i].path, list->items[i].own ? "" : " (not owned)");
+}
+
 static void trace_action(struct rig *rig, const struct agent_action *action)
 {
 	switch (action->type) {
@@ -287,7 +323,9 @@ static void trace_action(struct rig *rig, const struct agent_action *action)
 		break;
 	case AGENT_LAUNCH:
 		learn_container(rig, action->launch.executor_id, action->launch.container);
-		buf_printf(&rig->trace, "launch %s\n", action->launch.executor_id);
+		buf_printf(&rig->trace, "launch %s", action->launch.executor_id);
+		trace_volumes(rig, "", &action->launch.volumes);
+		buf_putc(&rig->trace, '\n');
 		break;
 	case AGENT_REATTACH:
 		buf_printf(&rig->trace, "reattach %s %d\n",
@@ -309,6 +347,23 @@ static void trace_action(struct rig *rig, const struct agent_action *action)
 		break;
 	case AGENT_KEEP:
 		break;
+	case AGENT_MAKE_VOLUMES:
+		buf_puts(&rig->trace, "make");
+		for (size_t v = 0; v < action->make_volumes.count; v++)
+			buf_printf(&rig->trace, " %s", action->make_volumes.paths[v]);
+		buf_putc(&rig->trace, '\n');
+		break;
+	case AGENT_REMOVE_VOLUME:
+		buf_printf(&rig->trace, "remove %s%s\n", action->remove_volume.path,
+			   action->remove_volume.mount ? " mount" : "");
+		break;
+	case AGENT_LINK_VOLUMES:
+		buf_printf(&rig->trace, "volumes of %s",
+			   executor_of(rig, action->link_volumes.container));
+		trace_volumes(rig, "-", &action->link_volumes.stale);
+		trace_volumes(rig, "+", &action->link_volumes.fresh);
+		buf_putc(&rig->trace, '\n');
+		break;
 	case AGENT_REDETECT:
 		buf_puts(&rig->trace, "redetect\n");
 		break;
@@ -329,14 +384,61 @@ const char *rig_take(struct rig *rig)
 	return taken.len ? taken.data : "";
 }
 
+/* What is asked of the shell and answered at once; the rest is in the next steps. */
+struct answer {
+	enum agent_action_type type;
+	uint64_t number;
+	char *text;
+};
+
+static struct answer answer_to(const struct agent_action *action)
+{
+	struct answer answer = {.type = action->type};
+
+	if (action->type == AGENT_MAKE_VOLUMES)
+		answer.number = action->make_volumes.number;
+	else if (action->type == AGENT_REMOVE_VOLUME)
+		answer.text = xstrdup(action->remove_volume.path);
+	else
+		answer.text = xstrdup(action->link_volumes.container);
+	return answer;
+}
+
+static void give_answer(struct rig *rig, const struct answer *answer)
+{
+	struct agent_event linked = {.type = AGENT_VOLUMES_LINKED,
+				     .volumes_linked = {answer->text, rig->volume_failure}};
+
+	if (answer->type == AGENT_MAKE_VOLUMES)
+		rig_volumes_made(rig, answer->number);
+	else if (answer->type == AGENT_REMOVE_VOLUME)
+		rig_volume_removed(rig, answer->text);
+	else
+		rig_step(rig, &linked);
+	free(answer->text);
+}
+
+static bool wants_answer(const struct rig *rig, const struct agent_action *action)
+{
+	return !rig->manual_volumes &&
+	       (action->type == AGENT_MAKE_VOLUMES || action->type == AGENT_REMOVE_VOLUME ||
+		action->type == AGENT_LINK_VOLUMES);
+}
+
 static void take_actions(struct rig *rig)
 {
+	struct answer answers[16];
+	size_t answer_count = 0;
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < rig->out.count; i++) {
 		if (rig->out.items[i].type == AGENT_STORE)
 			last = rig->out.items[i].store.ticket;
 		trace_action(rig, &rig->out.items[i]);
+		if (wants_answer(rig, &rig->out.items[i])) {
+			cr_assert_lt(answer_count, 16);
+			answers[answer_count++] = answer_to(&rig->out.items[i]);
+		}
 		if (rig->watch)
 			rig->watch(rig, &rig->out.items[i]);
 	}
@@ -346,6 +448,8 @@ static void take_actions(struct rig *rig)
 	agent_actions_clear(&rig->out);
 	if (last && !rig->manual_store)
 		rig_stored(rig, last);
+	for (size_t i = 0; i < answer_count; i++)
+		give_answer(rig, &answers[i]);
 }
 
 /* ---- starting and stepping ----------------------------------------------- */
@@ -690,6 +794,30 @@ void rig_container_exited(struct rig *rig, const char *executor, int status)
 	struct agent_event event = {
 		.type = AGENT_CONTAINER_EXITED,
 		.container_exited = {rig_container(rig, executor), status >= 0, status}};
+
+	rig_step(rig, &event);
+}
+
+void rig_volumes_made(struct rig *rig, uint64_t number)
+{
+	struct agent_event event = {.type = AGENT_VOLUMES_MADE,
+				    .volumes_made = {number, rig->volume_failure}};
+
+	rig_step(rig, &event);
+}
+
+void rig_volume_removed(struct rig *rig, const char *path)
+{
+	struct agent_event event = {.type = AGENT_VOLUME_REMOVED, .volume_removed = {path}};
+
+	rig_step(rig, &event);
+}
+
+void rig_volumes_linked(struct rig *rig, const char *executor)
+{
+	struct agent_event event = {
+		.type = AGENT_VOLUMES_LINKED,
+		.volumes_linked = {rig_container(rig, executor), rig->volume_failure}};
 
 	rig_step(rig, &event);
 }

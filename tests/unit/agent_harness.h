@@ -40,8 +40,10 @@ struct rig {
 	struct buf trace;
 	bool manual_store; /* batches are written when told, not at once */
 	bool show_store;
-	bool checkpoint; /* of frameworks */
-	bool aware;	 /* partition aware */
+	bool manual_volumes;	    /* what is asked of volumes is answered when told */
+	const char *volume_failure; /* the answer to MAKE_VOLUMES and LINK_VOLUMES */
+	bool checkpoint;	    /* of frameworks */
+	bool aware;		    /* partition aware */
 	const char *framework_pid;
 	struct rig_pair pairs[RIG_PAIRS]; /* sorted by key */
 	size_t pair_count;
@@ -96,6 +98,10 @@ void rig_container_started(struct rig *rig, const char *executor, int64_t pid);
 void rig_container_failed(struct rig *rig, const char *executor, enum agent_start_stage stage,
 			  const char *text);
 void rig_container_exited(struct rig *rig, const char *executor, int status); /* -1 unknown */
+/* Answers of the shell to orders about volumes; rig->volume_failure is in them. */
+void rig_volumes_made(struct rig *rig, uint64_t number);
+void rig_volume_removed(struct rig *rig, const char *path);
+void rig_volumes_linked(struct rig *rig, const char *executor);
 /* run, start, subscribe; no trace */
 void rig_running(struct rig *rig, const char *task, const char *executor, uint64_t stream);
 
