@@ -260,20 +260,37 @@ bool resources_empty(const struct resources *r)
 	return !r->count;
 }
 
+/* Pieces that differ in nothing but the allocation role become one when that changes. */
+static bool one_allocation_role(const struct resources *r)
+{
+	for (uint32_t i = 1; i < r->count; i++) {
+		const char *first = resource_shape_allocation_role(r->pieces[0].shape);
+		const char *role = resource_shape_allocation_role(r->pieces[i].shape);
+
+		if (first != role && (!first || !role || strcmp(first, role) != 0))
+			return false;
+	}
+	return true;
+}
+
 void resources_allocate(struct resource_shapes *shapes, const struct resources *from,
 			const char *role, struct resources *out)
 {
-	Mesos__Resource__AllocationInfo allocation = MESOS__RESOURCE__ALLOCATION_INFO__INIT;
-	struct resources result = RESOURCES_INIT; /* `out` may be `from` */
+	struct resources result = RESOURCES_INIT, merged = RESOURCES_INIT; /* `out` may be `from` */
 
-	allocation.role = (char *)role;
+	result.cap = from->count;
+	result.pieces = from->count ? xcalloc(from->count, sizeof(*result.pieces)) : NULL;
 	for (uint32_t i = 0; i < from->count; i++) {
-		struct resource_piece piece = from->pieces[i];
-		Mesos__Resource message = *piece.shape->message;
+		struct resource_piece piece;
 
-		message.allocation_info = role ? &allocation : NULL;
-		piece.shape = shape_intern(shapes, &message);
-		resources_add_piece(&result, &piece);
+		value_copy(&piece, &from->pieces[i]);
+		piece.shape = shape_allocate(shapes, piece.shape, role);
+		append_piece(&result, &piece);
+	}
+	if (!one_allocation_role(from)) {
+		resources_add(&merged, &result);
+		resources_free(&result);
+		result = merged;
 	}
 	if (out == from)
 		resources_free(out);

@@ -27,8 +27,13 @@ struct resource_shape {
 	Mesos__Resource *message; /* heap; no value */
 	struct buf key;		  /* the packed message */
 	enum shape_mode mode;
-	uint32_t refs; /* pieces that have it */
+	uint32_t refs; /* pieces that have it, and shapes whose `bare` it is */
+	uint32_t tag;
 	UT_hash_handle hh;
+	/* The same without its allocation role, or NULL: not looked for yet, or it has none. */
+	struct resource_shape *bare;
+	struct resource_shape *allocated; /* those whose `bare` this is, by allocation role */
+	UT_hash_handle by_role;
 };
 
 struct resource_shapes {
@@ -48,6 +53,9 @@ void labels_key(const Mesos__Labels *labels, struct buf *key);
 /* The shape of a message in post-refinement format. */
 const struct resource_shape *shape_intern(struct resource_shapes *shapes,
 					  const Mesos__Resource *resource);
+/* The shape with another allocation role (NULL: without). */
+const struct resource_shape *shape_allocate(struct resource_shapes *shapes,
+					    const struct resource_shape *shape, const char *role);
 void shape_ref(const struct resource_shape *shape);
 void shape_unref(const struct resource_shape *shape);
 

@@ -19,6 +19,10 @@ static void shape_destroy(struct resource_shapes *shapes, struct resource_shape 
 	struct resource_identity *identity = shape->identity;
 
 	HASH_DEL(shapes->shapes, shape);
+	if (shape->bare) {
+		HASH_DELETE(by_role, shape->bare->allocated, shape);
+		shape_unref(shape->bare);
+	}
 	if (!--identity->refs) {
 		HASH_DEL(shapes->identities, identity);
 		buf_free(&identity->key);
@@ -38,22 +42,21 @@ void resource_shapes_collect(struct resource_shapes *shapes)
 {
 	struct resource_shape *shape, *next;
 
-	if (!shapes->unused)
-		return;
-	HASH_ITER (hh, shapes->shapes, shape, next)
-		if (!shape->refs)
+	/* With a shape the one that it was allocated from may go, in the next round. */
+	while (shapes->unused) {
+		HASH_ITER (hh, shapes->shapes, shape, next) {
+			if (shape->refs)
+				continue;
+			shapes->unused--;
 			shape_destroy(shapes, shape);
-	shapes->unused = 0;
+		}
+	}
 }
 
 void resource_shapes_destroy(struct resource_shapes *shapes)
 {
-	struct resource_shape *shape, *next;
-
-	if (!shapes)
-		return;
-	HASH_ITER (hh, shapes->shapes, shape, next)
-		shape_destroy(shapes, shape);
+	if (shapes)
+		resource_shapes_collect(shapes);
 	free(shapes);
 }
 
@@ -213,6 +216,48 @@ const struct resource_shape *shape_intern(struct resource_shapes *shapes,
 	return shape;
 }
 
+static void link_bare(struct resource_shape *shape, struct resource_shape *bare)
+{
+	const char *role = shape->message->allocation_info->role;
+
+	shape->bare = bare;
+	shape_ref(bare);
+	HASH_ADD_KEYPTR(by_role, bare->allocated, role, strlen(role), shape);
+}
+
+static struct resource_shape *shape_bare(struct resource_shapes *shapes,
+					 struct resource_shape *shape)
+{
+	Mesos__Resource message = *shape->message;
+
+	if (!message.allocation_info)
+		return shape;
+	if (!shape->bare) {
+		message.allocation_info = NULL;
+		link_bare(shape, (struct resource_shape *)shape_intern(shapes, &message));
+	}
+	return shape->bare;
+}
+
+const struct resource_shape *shape_allocate(struct resource_shapes *shapes,
+					    const struct resource_shape *shape, const char *role)
+{
+	Mesos__Resource__AllocationInfo allocation = MESOS__RESOURCE__ALLOCATION_INFO__INIT;
+	struct resource_shape *bare = shape_bare(shapes, (struct resource_shape *)shape), *found;
+
+	if (!role)
+		return bare;
+	HASH_FIND(by_role, bare->allocated, role, strlen(role), found);
+	if (found)
+		return found;
+	Mesos__Resource message = *bare->message;
+	allocation.role = (char *)role;
+	message.allocation_info = &allocation;
+	found = (struct resource_shape *)shape_intern(shapes, &message);
+	link_bare(found, bare);
+	return found;
+}
+
 void shape_ref(const struct resource_shape *shape)
 {
 	struct resource_shape *mine = (struct resource_shape *)shape;
@@ -234,6 +279,16 @@ void shape_unref(const struct resource_shape *shape)
 const char *resource_shape_name(const struct resource_shape *shape)
 {
 	return shape->message->name;
+}
+
+uint32_t resource_shape_tag(const struct resource_shape *shape)
+{
+	return shape->tag;
+}
+
+void resource_shape_set_tag(const struct resource_shape *shape, uint32_t tag)
+{
+	((struct resource_shape *)shape)->tag = tag;
 }
 
 Mesos__Value__Type resource_shape_type(const struct resource_shape *shape)

@@ -58,6 +58,10 @@ struct resources {
 
 /* -- metadata of a shape -- */
 const char *resource_shape_name(const struct resource_shape *shape);
+/* A number that the owner of the table keeps with a shape, to find what it knows of it; 0 at
+ * first. */
+uint32_t resource_shape_tag(const struct resource_shape *shape);
+void resource_shape_set_tag(const struct resource_shape *shape, uint32_t tag);
 Mesos__Value__Type resource_shape_type(const struct resource_shape *shape);
 const char *
 resource_shape_role(const struct resource_shape *shape); /* of the last reservation; "*" if none */
