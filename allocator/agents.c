@@ -176,6 +176,7 @@ void allocator_forget_filters(struct allocator *a, const char *id)
 		alloc_filters_drop(a, stake);
 		alloc_stake_put(a, stake);
 	}
+	alloc_inverse_clear_agent_filters(a, agent);
 	alloc_agent_change(a, agent);
 	alloc_agent_mark_candidate(a, agent);
 }

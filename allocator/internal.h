@@ -406,6 +406,7 @@ bool alloc_hold_keeps(struct allocator *a, int64_t now); /* nothing may be offer
 void alloc_inverse_cycle(struct allocator *a, int64_t now, bool everyone,
 			 struct allocator_grants *out);
 void alloc_inverse_clear_filters(struct allocator *a, struct framework *framework);
+void alloc_inverse_clear_agent_filters(struct allocator *a, struct agent *agent);
 void alloc_inverse_drop_framework(struct allocator *a, struct framework *framework);
 void alloc_inverse_drop_agent(struct allocator *a, struct agent *agent);
 

@@ -144,6 +144,16 @@ void alloc_inverse_clear_filters(struct allocator *a, struct framework *framewor
 	}
 }
 
+void alloc_inverse_clear_agent_filters(struct allocator *a, struct agent *agent)
+{
+	struct inverse *inverse, *next;
+
+	list_for_each (inverse, next, &agent->inverse, of_agent) {
+		if (!inverse->outstanding)
+			inverse_free(a, inverse);
+	}
+}
+
 void alloc_inverse_drop_framework(struct allocator *a, struct framework *framework)
 {
 	struct inverse *inverse, *next;

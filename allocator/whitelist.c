@@ -50,6 +50,7 @@ void allocator_set_agent_hostname(struct allocator *a, const char *id, const cha
 	free(agent->hostname);
 	agent->hostname = xstrdup(hostname);
 	judge(a, agent);
+	alloc_agent_mark_candidate(a, agent);
 }
 
 void alloc_whitelist_free(struct allocator *a)

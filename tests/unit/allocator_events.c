@@ -263,3 +263,36 @@ Test(allocator_events, an_idle_cycle_does_no_work)
 	cr_expect_leq(lab.a->evaluations - before, 3 * 50 + 50);
 	lab_close(&lab);
 }
+
+Test(allocator_events, changed_attributes_forget_refused_inverse_offers)
+{
+	struct lab lab = lab_open(NULL);
+	struct allocator_filter filter = {1000};
+
+	lab_agent(&lab, "s1", "cpus:1;mem:512");
+	lab_framework(&lab, "fw", "r");
+	allocator_set_unavailability(lab.a, "s1", true);
+	free(lab_event(&lab));
+	cr_expect_eq(lab.grants.inverse_count, 1);
+	allocator_end_inverse(lab.a, lab.now, "fw", "s1", &filter);
+	free(lab_tick(&lab));
+	cr_expect_eq(lab.grants.inverse_count, 0);
+	allocator_forget_filters(lab.a, "s1");
+	free(lab_event(&lab));
+	cr_expect_eq(lab.grants.inverse_count, 1);
+	lab_close(&lab);
+}
+
+Test(allocator_events, a_new_hostname_asks_for_a_cycle)
+{
+	struct lab lab = lab_open(NULL);
+
+	lab_agent(&lab, "s1", "cpus:1;mem:512");
+	free(lab_event(&lab));
+	allocator_set_agent_hostname(lab.a, "s1", "host");
+	cr_expect(allocator_pending(lab.a));
+	free(lab_event(&lab));
+	allocator_set_agent_hostname(lab.a, "s1", "host");
+	cr_expect_not(allocator_pending(lab.a));
+	lab_close(&lab);
+}

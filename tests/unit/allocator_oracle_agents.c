@@ -2,14 +2,10 @@
 
 #include "allocator_oracle_internal.h"
 
-/* Ends the hold once enough agents are there. */
+/* Ends the hold once enough agents were added. */
 static void count_held_back(struct oracle *o)
 {
-	size_t count = 0;
-
-	for (int i = 0; i < ORACLE_AGENTS; i++)
-		count += o->agents[i].id[0] != 0;
-	if (o->held_back && count >= o->hold_agents)
+	if (o->held_back && --o->hold_agents == 0)
 		o->held_back = false;
 }
 

@@ -48,7 +48,7 @@ enum event_kind {
 	EVENT_QUOTA,	 /* role, guarantees, limits */
 	EVENT_WEIGHT,	 /* role, weight */
 	EVENT_WHITELIST, /* on, hosts */
-	EVENT_HOLD,	 /* agents, milliseconds; before there was any agent */
+	EVENT_HOLD,	 /* agents, milliseconds; if nobody came before */
 	EVENT_WINDOW,	 /* agent, on */
 	EVENT_ANSWER,	 /* framework, agent, refuse: of an outstanding inverse offer */
 	EVENT_CYCLE,	 /* milliseconds pass, then what events asked for */

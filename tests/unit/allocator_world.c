@@ -205,7 +205,7 @@ static void set_agent(struct world *world, const char *id, unsigned place)
 		allocator_update_agent(world->a, id, total);
 	else
 		allocator_add_agent(world->a, id, total, NULL);
-	world->agents_came = true;
+	world->begun = true;
 	oracle_set_agent(world->o, id, total);
 }
 
@@ -271,6 +271,7 @@ static void set_framework(struct world *world, const unsigned value[EVENT_VALUES
 	for (size_t i = 1; minimum > 0 && i < framework.role_count; i++)
 		minima[framework.minimum_count++] = (struct allocator_minimum){
 			roles[i], minimum_sets[minimum], minimum_counts[minimum]};
+	world->begun = true;
 	world->shuns[value[0]] = value[5];
 	allocator_add_framework(world->a, &framework);
 	oracle_set_framework(world->o, &framework);
@@ -554,7 +555,7 @@ static void hold(struct world *world, unsigned agents, unsigned milliseconds)
 {
 	int64_t until = world->now + milliseconds * MILLISECOND;
 
-	if (world->agents_came)
+	if (world->begun)
 		return;
 	allocator_hold(world->a, agents, until);
 	oracle_hold(world->o, agents, until);

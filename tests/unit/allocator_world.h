@@ -12,7 +12,7 @@ struct world {
 	struct allocator *a;
 	struct oracle *o;
 	int64_t now;
-	bool agents_came;
+	bool begun;			    /* there was an agent or a framework */
 	unsigned shuns[SCRIPT_FRAMEWORKS];  /* agents that the constraints exclude */
 	unsigned attributes[SCRIPT_AGENTS]; /* how often they changed */
 	struct resources *totals;	    /* of the table */
