@@ -138,9 +138,9 @@ static void lose_agent(struct master *m, struct agent *a, const struct leaving *
 	const char *id = master_text(m, a->id);
 	bool registered = a->state == AGENT_REGISTERED;
 
-	/* First of all, so that nothing below gives it anything back. */
-	if (registered)
-		allocator_remove_agent(m->allocator, a->id);
+	/* First of all, so that nothing below gives it anything back. Of a RECOVERED one it
+	 * may remember something. */
+	allocator_remove_agent(m->allocator, a->id);
 	list_for_each (t, next, &a->tasks, by_agent)
 		lose_task(m, t, how);
 	HASH_ITER (hh, a->executors, e, next_executor)

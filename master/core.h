@@ -26,6 +26,7 @@
 #include "proto/states.h"
 
 #define MASTER_HEARTBEAT 15	     /* s; a constant in Mesos too, not a flag */
+#define MASTER_SETTLE (2 * SECOND)   /* wait for awaited frameworks, before offers */
 #define MASTER_REMOVED_AGENTS 100000 /* ids remembered as removed */
 #define MASTER_TASK_STATES 14	     /* TASK_STARTING 0 .. TASK_UNKNOWN 13 */
 #define MASTER_CALL_TYPES 32	     /* scheduler call types fit in */
@@ -188,6 +189,7 @@ struct framework {
 	Mesos__FrameworkInfo *info; /* id set */
 	enum framework_state state;
 	bool active;	 /* gets offers */
+	bool awaited;	 /* RECOVERED, and was connected to the master before */
 	bool http;	 /* connected by a stream, not by a pid */
 	uint64_t stream; /* the shell's number; valid while connected and http */
 	char *stream_id; /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
@@ -288,6 +290,7 @@ enum master_timer {
 	TIMER_RECOVERY, /* agents of the store that did not come back */
 	TIMER_REMOVAL,	/* the rate limiter lets the next one go */
 	TIMER_PRUNE,	/* departed agents of long ago are forgotten */
+	TIMER_SETTLE,	/* offers begin after a restart, whoever is back */
 };
 
 struct master {
@@ -310,6 +313,9 @@ struct master {
 	struct agent *agents_by_pid;  /* REGISTERED, by pid */
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
 	size_t loaded_agents;	      /* how many the store had at the start */
+	size_t awaited_frameworks;
+	bool settling;		      /* no offers yet: see offer_memory.c */
+	struct timer settle;
 	struct offer *offers;	      /* by id */
 	struct departed *unreachable; /* by agent id, oldest first */
 	struct departed *gone;	      /* by agent id, oldest first */

@@ -384,6 +384,24 @@ void warm_delete(struct master *m, const char *kind, const char *a, const char *
 void warm_flush(struct master *m);
 void *warm_stored_agent(struct arena *arena, const struct agent *a);
 
+/* ---- offer_memory.c ------------------------------------------------------------------------- */
+
+/* Adds what changed in the allocator's memory to the batch. */
+void warm_allocator(struct master *m, struct registry_batch *batch);
+/* A stored part of it; deleted if it says nothing any more. `framework` NULL: of the role. */
+void recover_given(struct master *m, const char *framework, const char *role,
+		   const Mesita__StoredNumber *s);
+void recover_arrival(struct master *m, const char *agent, const Mesita__StoredNumber *s);
+void recover_filter(struct master *m, const char *number, const Mesita__StoredFilter *s);
+/* After a restart nothing is offered until the awaited frameworks are back, or time is
+ * up. */
+void master_await_framework(struct master *m, struct framework *f, bool awaited);
+void master_settle_start(struct master *m);
+void master_settle_check(struct master *m);
+void master_settle_end(struct master *m);
+/* Quota was recovered: nothing is offered until enough agents are back. */
+void master_hold_offers(struct master *m);
+
 /* ---- recover.c ----------------------------------------------------------------------------- */
 
 void recover_free(struct master *m);

@@ -316,6 +316,7 @@ void master_disconnect_framework(struct master *m, struct framework *f)
 	master_activate_framework(m, f, false);
 	master_detach_stream(m, f);
 	f->state = FRAMEWORK_DISCONNECTED;
+	warm_framework(m, f);
 	if (!timeout) {
 		master_remove_framework(m, f);
 		return;
@@ -403,5 +404,6 @@ void master_remove_framework(struct master *m, struct framework *f)
 	f->unregistered_time = m->now;
 	allocator_remove_framework(m->allocator, f->id);
 	HASH_DEL(m->frameworks, f);
+	master_await_framework(m, f, false);
 	master_keep_completed(m, f);
 }

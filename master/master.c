@@ -111,6 +111,7 @@ static void init_lists(struct master *m)
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
 	m->prune.kind = TIMER_PRUNE;
+	m->settle.kind = TIMER_SETTLE;
 }
 
 /* Offer constraints, for the allocator. */
@@ -139,6 +140,7 @@ int master_create(const struct master_options *options, struct master **out, str
 		.fair_sharing_excluded = options->fair_sharing_excluded,
 		.filter_gpu_resources = options->filter_gpu_resources,
 		.region = domain_region(options->domain),
+		.remembers = true,
 	};
 	struct master *m = xcalloc(1, sizeof(*m));
 	int rv;
@@ -264,7 +266,8 @@ static void timer_due(struct master *m, struct timer *timer)
 	switch ((enum master_timer)timer->kind) {
 	case TIMER_ALLOCATION:
 		timers_start(&m->timers, timer, master_later(m, m->options.allocation_interval));
-		master_allocate(m, true);
+		if (!m->settling)
+			master_allocate(m, true);
 		break;
 	case TIMER_HEARTBEAT:
 		master_tell_heartbeat(m, container_of(timer, struct framework, heartbeat));
@@ -290,6 +293,9 @@ static void timer_due(struct master *m, struct timer *timer)
 		break;
 	case TIMER_PRUNE:
 		registry_prune(m);
+		break;
+	case TIMER_SETTLE:
+		master_settle_end(m);
 		break;
 	}
 }
@@ -359,7 +365,8 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	m->now = now;
 	m->out = out;
 	handle(m, event);
-	if (allocator_pending(m->allocator))
+	master_settle_check(m);
+	if (!m->settling && allocator_pending(m->allocator))
 		master_allocate(m, false);
 	warm_flush(m);
 	m->out = NULL;

@@ -23,12 +23,16 @@ enum record_kind {
 	RECORD_EXECUTOR,
 	RECORD_TASK,
 	RECORD_COMPLETED,
+	RECORD_GIVEN,
+	RECORD_GIVEN_ROLE,
+	RECORD_ARRIVAL,
+	RECORD_FILTER,
 };
 
 static const struct kind {
 	const char *prefix;
 	enum record_kind kind;
-	int parts; /* of the key after the prefix */
+	int parts; /* of the key after the prefix; negative: the last one may hold '/' */
 	const ProtobufCMessageDescriptor *type;
 } kinds[] = {
 	{"agent", RECORD_AGENT, 1, &mesita__stored_agent__descriptor},
@@ -38,6 +42,10 @@ static const struct kind {
 	{"executor", RECORD_EXECUTOR, 3, &mesos__executor_info__descriptor},
 	{"task", RECORD_TASK, 2, &mesita__stored_task__descriptor},
 	{"completed", RECORD_COMPLETED, 2, &mesos__task__descriptor},
+	{"given", RECORD_GIVEN, -2, &mesita__stored_number__descriptor},
+	{"given-role", RECORD_GIVEN_ROLE, -1, &mesita__stored_number__descriptor},
+	{"arrival", RECORD_ARRIVAL, 1, &mesita__stored_number__descriptor},
+	{"filter", RECORD_FILTER, 1, &mesita__stored_filter__descriptor},
 };
 
 struct record {
@@ -88,13 +96,14 @@ static void keep(struct master *m, const struct record *r)
 static bool cut(struct record *r, int parts)
 {
 	char *at = strchr(r->key, '/');
+	int count = parts < 0 ? -parts : parts;
 
-	for (int i = 0; i < parts; i++) {
+	for (int i = 0; i < count; i++) {
 		if (!at)
 			return false;
 		*at++ = '\0';
 		r->parts[i] = at;
-		at = strchr(at, '/');
+		at = parts < 0 && i + 1 == count ? NULL : strchr(at, '/');
 	}
 	return !at;
 }
@@ -175,6 +184,9 @@ static void restore_framework(struct master *m, struct record *r)
 	} else {
 		f = master_add_framework(m, s->info);
 		framework_set_suppressed(f, s->suppressed_roles, s->n_suppressed_roles);
+		/* Filters of a role are dropped when it is no longer suppressed. */
+		master_tell_allocator(m, f, false);
+		master_await_framework(m, f, !s->disconnected);
 		list_remove(&f->dirty);
 	}
 	f->registered_time = s->registered_time;
@@ -361,6 +373,18 @@ static void restore(struct master *m, struct record *r)
 	case RECORD_COMPLETED:
 		restore_completed(m, r);
 		break;
+	case RECORD_GIVEN:
+		recover_given(m, r->parts[0], r->parts[1], r->message);
+		break;
+	case RECORD_GIVEN_ROLE:
+		recover_given(m, NULL, r->parts[0], r->message);
+		break;
+	case RECORD_ARRIVAL:
+		recover_arrival(m, r->parts[0], r->message);
+		break;
+	case RECORD_FILTER:
+		recover_filter(m, r->parts[0], r->message);
+		break;
 	}
 }
 
@@ -387,6 +411,7 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 		recover_free(m);
 	}
 	m->loaded_agents = m->recovered_agents;
+	master_settle_start(m);
 	registry_put(m, &batch, "master", m->info);
 	registry_write(m, &batch, NULL, elected);
 	registry_prune(m);

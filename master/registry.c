@@ -15,6 +15,10 @@
  *   task/<framework id>/<task id>           StoredTask
  *   completed/<framework id>/<16 hex>       Mesos.Task, by order of completion
  *   executor/<agent id>/<framework id>/<executor id>   Mesos.ExecutorInfo
+ *   given/<framework id>/<role>             StoredNumber; a role may hold '/'
+ *   given-role/<role>                       StoredNumber
+ *   arrival/<agent id>                      StoredNumber
+ *   filter/<16 hex>                         StoredFilter
  * agent/ records are made durable when an agent is admitted or changes, and written
  * behind when only the rest of it (pid, version) changes.
  */

@@ -435,6 +435,8 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.agent_reregister_timeout = f->agent_reregister_timeout,
 		.offer_timeout = f->offer_timeout,
 		.allocation_interval = f->allocation_interval,
+		.agent_recovery_factor = f->allocator_agent_recovery_factor,
+		.allocation_recovery_timeout = f->allocator_recovery_timeout,
 		.min_allocatable_resources = f->min_allocatable_resources,
 		.fair_sharing_excluded = f->fair_sharing_excluded_resource_names,
 		.roles = f->roles,

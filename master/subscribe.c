@@ -304,6 +304,7 @@ static void adopt_stream(struct master *m, struct framework *f, uint64_t stream,
 	f->stream_id = xstrdup(stream_id);
 	f->stream = stream;
 	f->http = true;
+	master_await_framework(m, f, false);
 	f->state = FRAMEWORK_CONNECTED;
 	HASH_ADD(hh_stream, m->streams, stream, sizeof(f->stream), f);
 	timers_stop(&m->timers, &f->failover);

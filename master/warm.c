@@ -1,5 +1,6 @@
 /* What is written behind (STORE_WARM): tasks, executors, frameworks, and the parts of
- * agents that registration does not make durable.
+ * agents that registration does not make durable; and what the allocator remembers
+ * (offer_memory.c).
  *
  * Records that change are marked; at the end of the step each is packed once, so many
  * changes of a record in a step cost one write. Deletions go first: a key deleted and
@@ -126,6 +127,7 @@ static void *stored_framework(struct arena *arena, const struct framework *f)
 	s->suppressed_roles = f->suppressed;
 	s->has_completed = true;
 	s->completed = f->state == FRAMEWORK_COMPLETED;
+	s->has_disconnected = s->disconnected = f->state == FRAMEWORK_DISCONNECTED;
 	return s;
 }
 
@@ -207,6 +209,7 @@ void warm_flush(struct master *m)
 	flush_deletes(m, &batch);
 	flush_frameworks(m, &batch);
 	flush_tasks(m, &batch);
+	warm_allocator(m, &batch);
 	if (batch.count)
 		master_time_acknowledgements(
 			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));

@@ -31,6 +31,8 @@ struct driver *driver_prepare(void)
 		.agent_reregister_timeout = 10 * MINUTE,
 		.recovery_removal_limit = 100,
 		.allocation_interval = SECOND,
+		.agent_recovery_factor = 0.8,
+		.allocation_recovery_timeout = 10 * MINUTE,
 		.filter_gpu_resources = true,
 		.root_submissions = true,
 		.max_completed_frameworks = 50,
