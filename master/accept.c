@@ -1,12 +1,12 @@
-/* ACCEPT: offers become tasks.
+/* ACCEPT: offers become tasks, reservations and volumes.
  *
  * The offers are checked as a whole. If they are good they are taken, and the
- * operations run in their order against what is left of them; the rest goes back to
- * the allocator with the call's filter. If they are not, every task of the call is
+ * operations run in their order, each against what the ones before left of them. What is
+ * left at the end goes back to the allocator: what operations made of the offers without a
+ * filter, the rest with the call's. If the offers are not good, every task of the call is
  * lost with REASON_INVALID_OFFERS and all named offers are given back.
- * LAUNCH is carried out. The other operations are refused as invalid ones are.
  */
-#include "master/core.h"
+#include "master/accept.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,6 @@
 
 #define OPERATION(name) MESOS__OFFER__OPERATION__TYPE__##name
 #define REASON(name) MESOS__TASK_STATUS__REASON__REASON_##name
-
-/* An ACCEPT under way. */
-struct accepting {
-	struct framework *f;
-	struct agent *a;
-	const char *role;	    /* allocation role of the offers */
-	struct resources remaining; /* of the offers, after the operations so far */
-};
 
 /* ---- offers --------------------------------------------------------------------- */
 
@@ -103,7 +95,7 @@ int master_validate_offers(const struct master *m, const struct framework *f,
 
 /* ---- refusing ------------------------------------------------------------------- */
 
-static void refuse_task(struct master *m, struct framework *f, const Mesos__TaskInfo *task,
+void accept_refuse_task(struct master *m, struct framework *f, const Mesos__TaskInfo *task,
 			Mesos__TaskState state, Mesos__TaskStatus__Reason reason,
 			const char *message)
 {
@@ -121,42 +113,24 @@ static void refuse_task(struct master *m, struct framework *f, const Mesos__Task
 	master_tell_update(m, f, status);
 }
 
-static void refuse_tasks(struct master *m, struct framework *f, Mesos__TaskInfo *const *tasks,
+void accept_refuse_tasks(struct master *m, struct framework *f, Mesos__TaskInfo *const *tasks,
 			 size_t count, Mesos__TaskState state, Mesos__TaskStatus__Reason reason,
 			 const char *message)
 {
 	for (size_t i = 0; i < count; i++)
-		refuse_task(m, f, tasks[i], state, reason, message);
+		accept_refuse_task(m, f, tasks[i], state, reason, message);
 }
 
-/* Tells of an operation with an id; any other is dropped silently. */
-static void drop_operation(struct master *m, struct framework *f,
-			   const Mesos__Offer__Operation *operation, const char *message)
+void accept_drop(struct master *m, struct framework *f, const Mesos__Offer__Operation *operation,
+		 const char *message)
 {
-	log_warning("dropped an operation of type %d of framework %s: %s", operation->type, f->id,
+	const char *name = operation_name(operation);
+
+	log_warning("dropped the operation %s of framework %s: %s", name ? name : "UNKNOWN", f->id,
 		    message);
+	master_count_operation(m, operation->type, MESOS__OPERATION_STATE__OPERATION_ERROR, 1);
 	if (operation->id)
 		master_tell_operation_error(m, f, operation->id, message);
-}
-
-/* The tasks of LAUNCH and LAUNCH_GROUP; none for others. */
-static size_t operation_tasks(const Mesos__Offer__Operation *operation, Mesos__TaskInfo ***tasks)
-{
-	if (operation->type == OPERATION(LAUNCH) && operation->launch) {
-		*tasks = operation->launch->task_infos;
-		return operation->launch->n_task_infos;
-	}
-	if (operation->type == OPERATION(LAUNCH_GROUP) && operation->launch_group) {
-		*tasks = operation->launch_group->task_group->tasks;
-		return operation->launch_group->task_group->n_tasks;
-	}
-	*tasks = NULL;
-	return 0;
-}
-
-static bool launches(const Mesos__Offer__Operation *operation)
-{
-	return operation->type == OPERATION(LAUNCH) || operation->type == OPERATION(LAUNCH_GROUP);
 }
 
 /* Every task is lost and every offer given back; the framework hears why. */
@@ -181,361 +155,96 @@ static void refuse_offers(struct master *m, struct framework *f,
 		const Mesos__Offer__Operation *operation = accept->operations[i];
 		size_t count = operation_tasks(operation, &tasks);
 
-		if (launches(operation))
-			refuse_tasks(m, f, tasks, count, state, REASON(INVALID_OFFERS), tasks_say);
+		if (operation_launches(operation))
+			accept_refuse_tasks(m, f, tasks, count, state, REASON(INVALID_OFFERS),
+					    tasks_say);
 		else
-			drop_operation(m, f, operation, others_say);
+			accept_drop(m, f, operation, others_say);
 	}
-}
-
-/* ---- the pre-pass: structure ------------------------------------------ */
-
-/* Nobody names that many; comparing them all would hold up everyone else. */
-#define LIST_RESOURCES_MAX 1000
-
-static int check_list(Mesos__Resource *const *list, size_t count, struct err *err)
-{
-	if (count > LIST_RESOURCES_MAX)
-		return err_set(err, ERR_INVALID, "More than %d resources in one list",
-			       LIST_RESOURCES_MAX);
-	return resources_validate(list, count, err);
-}
-
-static int check_tasks(Mesos__TaskInfo *const *tasks, size_t count, struct err *err)
-{
-	int rv = 0;
-
-	for (size_t i = 0; i < count && !rv; i++) {
-		rv = check_list(tasks[i]->resources, tasks[i]->n_resources, err);
-		if (!rv && tasks[i]->executor)
-			rv = check_list(tasks[i]->executor->resources,
-					tasks[i]->executor->n_resources, err);
-	}
-	return rv;
-}
-
-/* What each type of operation must carry, and the resources in it. */
-static const struct shape {
-	Mesos__Offer__Operation__Type type;
-	const char *name, *field;
-	size_t offset;	  /* of the sub-message in the operation */
-	ptrdiff_t list;	  /* of its (count, list) of resources; -1 = none */
-	ptrdiff_t one[2]; /* of single resources; -1 = none */
-} shapes[] = {
-#define FIELD(member) offsetof(Mesos__Offer__Operation, member)
-	{OPERATION(LAUNCH), "LAUNCH", "launch", FIELD(launch), -1, {-1, -1}},
-	{OPERATION(LAUNCH_GROUP),
-	 "LAUNCH_GROUP",
-	 "launch_group",
-	 FIELD(launch_group),
-	 -1,
-	 {-1, -1}},
-	{OPERATION(RESERVE),
-	 "RESERVE",
-	 "reserve",
-	 FIELD(reserve),
-	 offsetof(Mesos__Offer__Operation__Reserve, n_resources),
-	 {-1, -1}},
-	{OPERATION(UNRESERVE),
-	 "UNRESERVE",
-	 "unreserve",
-	 FIELD(unreserve),
-	 offsetof(Mesos__Offer__Operation__Unreserve, n_resources),
-	 {-1, -1}},
-	{OPERATION(CREATE),
-	 "CREATE",
-	 "create",
-	 FIELD(create),
-	 offsetof(Mesos__Offer__Operation__Create, n_volumes),
-	 {-1, -1}},
-	{OPERATION(DESTROY),
-	 "DESTROY",
-	 "destroy",
-	 FIELD(destroy),
-	 offsetof(Mesos__Offer__Operation__Destroy, n_volumes),
-	 {-1, -1}},
-	{OPERATION(GROW_VOLUME),
-	 "GROW_VOLUME",
-	 "grow_volume",
-	 FIELD(grow_volume),
-	 -1,
-	 {offsetof(Mesos__Offer__Operation__GrowVolume, volume),
-	  offsetof(Mesos__Offer__Operation__GrowVolume, addition)}},
-	{OPERATION(SHRINK_VOLUME),
-	 "SHRINK_VOLUME",
-	 "shrink_volume",
-	 FIELD(shrink_volume),
-	 -1,
-	 {offsetof(Mesos__Offer__Operation__ShrinkVolume, volume), -1}},
-	{OPERATION(CREATE_DISK),
-	 "CREATE_DISK",
-	 "create_disk",
-	 FIELD(create_disk),
-	 -1,
-	 {offsetof(Mesos__Offer__Operation__CreateDisk, source), -1}},
-	{OPERATION(DESTROY_DISK),
-	 "DESTROY_DISK",
-	 "destroy_disk",
-	 FIELD(destroy_disk),
-	 -1,
-	 {offsetof(Mesos__Offer__Operation__DestroyDisk, source), -1}},
-#undef FIELD
-};
-
-static const struct shape *shape_of(const Mesos__Offer__Operation *operation)
-{
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		if (operation->has_type && shapes[i].type == operation->type)
-			return &shapes[i];
-	}
-	return NULL;
-}
-
-/* A repeated field of protobuf-c: the count, right before the array. */
-struct repeated_resources {
-	size_t count;
-	Mesos__Resource **list;
-};
-
-/* Mesos' texts are not quite alike; clients may match them. */
-static int say_missing(const struct shape *shape, struct err *err)
-{
-	bool grow = shape->type == OPERATION(GROW_VOLUME);
-	bool volume = grow || shape->type == OPERATION(SHRINK_VOLUME);
-
-	return err_set(err, ERR_INVALID,
-		       "%s %s%s operation must have the Offer.Operation.%s field set%s",
-		       shape->type == OPERATION(UNRESERVE) ? "An" : "A", shape->name,
-		       grow ? "" : " offer", shape->field, volume ? "" : ".");
-}
-
-static int check_structure(const Mesos__Offer__Operation *operation, const struct shape *shape,
-			   struct err *err)
-{
-	const char *body = *(const char *const *)((const char *)operation + shape->offset);
-	Mesos__TaskInfo **tasks;
-	size_t count;
-	int rv = 0;
-
-	if (!body)
-		return say_missing(shape, err);
-	count = operation_tasks(operation, &tasks);
-	if (shape->type == OPERATION(LAUNCH_GROUP))
-		rv = check_list(operation->launch_group->executor->resources,
-				operation->launch_group->executor->n_resources, err);
-	if (!rv)
-		rv = check_tasks(tasks, count, err);
-	if (!rv && shape->list >= 0) {
-		const struct repeated_resources *r =
-			(const struct repeated_resources *)(body + shape->list);
-
-		rv = check_list(r->list, r->count, err);
-	}
-	for (size_t i = 0; i < 2 && !rv && shape->one[i] >= 0; i++)
-		rv = resource_validate(*(const Mesos__Resource *const *)(body + shape->one[i]),
-				       err);
-	if (!rv && shape->type == OPERATION(RESERVE) && operation->reserve->n_source)
-		rv = err_set(err, ERR_INVALID,
-			     "Reservation updates are not yet implemented for the scheduler API.");
-	return rv;
-}
-
-/* ---- normalising -------------------------------------------------------- */
-
-static void normalise_resources(struct master *m, Mesos__Resource **list, size_t count,
-				const char *role)
-{
-	for (size_t i = 0; i < count; i++) {
-		resource_upgrade(&m->out->arena, list[i]);
-		if (list[i]->allocation_info && list[i]->allocation_info->role)
-			continue;
-		list[i]->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
-						    mesos__resource__allocation_info__descriptor);
-		list[i]->allocation_info->role = master_text(m, role);
-	}
-}
-
-static void normalise_health_check(Mesos__HealthCheck *check)
-{
-	if (!check || check->has_type || !check->command == !check->http)
-		return;
-	check->has_type = true;
-	check->type = check->command ? MESOS__HEALTH_CHECK__TYPE__COMMAND
-				     : MESOS__HEALTH_CHECK__TYPE__HTTP;
-}
-
-static void normalise_task(struct master *m, struct accepting *accepting, Mesos__TaskInfo *task)
-{
-	normalise_resources(m, task->resources, task->n_resources, accepting->role);
-	if (task->executor)
-		normalise_resources(m, task->executor->resources, task->executor->n_resources,
-				    accepting->role);
-}
-
-/* ---- LAUNCH ------------------------------------------------------------------------------ */
-
-static void version_push(struct master *m, Mesos__Internal__RunTaskMessage *message,
-			 const struct agent *a)
-{
-	Mesos__Internal__ResourceVersionUUID *version;
-
-	if (!a->resource_version)
-		return;
-	version = STEP_NEW(m, Mesos__Internal__ResourceVersionUUID,
-			   mesos__internal__resource_version_uuid__descriptor);
-	version->uuid = STEP_NEW(m, Mesos__UUID, mesos__uuid__descriptor);
-	version->uuid->value.data =
-		arena_memdup(&m->out->arena, a->resource_version, a->resource_version_len);
-	version->uuid->value.len = a->resource_version_len;
-	proto_push(&m->out->arena, message->n_resource_version_uuids,
-		   message->resource_version_uuids, version);
-}
-
-/* Agents of old know no refined reservations. */
-static void downgrade_task(struct master *m, Mesos__TaskInfo *task)
-{
-	struct arena *arena = &m->out->arena;
-
-	for (size_t i = 0; i < task->n_resources; i++)
-		resource_downgrade(arena, task->resources[i]);
-	for (size_t i = 0; task->executor && i < task->executor->n_resources; i++)
-		resource_downgrade(arena, task->executor->resources[i]);
-}
-
-static void send_task(struct master *m, struct framework *f, struct agent *a,
-		      const Mesos__TaskInfo *task, bool launch_executor)
-{
-	Mesos__Internal__RunTaskMessage *message = STEP_NEW(
-		m, Mesos__Internal__RunTaskMessage, mesos__internal__run_task_message__descriptor);
-
-	message->framework = STEP_COPY(m, f->info);
-	message->pid = master_text(m, f->pid ? f->pid : MASTER_EMPTY_PID);
-	message->task = STEP_COPY(m, (Mesos__TaskInfo *)task);
-	if (!a->reservation_refinement)
-		downgrade_task(m, message->task);
-	version_push(m, message, a);
-	message->has_launch_executor = true;
-	message->launch_executor = launch_executor;
-	master_send_agent(m, a, message);
-}
-
-static void launch_task(struct master *m, struct accepting *accepting, Mesos__TaskInfo *task)
-{
-	struct framework *f = accepting->f;
-	struct executor *e = NULL;
-	struct task *t;
-
-	if (task->executor)
-		e = agent_find_executor(accepting->a, f->id, task->executor->executor_id->value);
-	master_hurry_acknowledgement(m, f->id, task->task_id->value);
-	send_task(m, f, accepting->a, task, !e);
-	if (task->executor && !e) {
-		e = master_add_executor(m, f, accepting->a, task->executor);
-		resources_subtract(&accepting->remaining, &e->resources);
-	}
-	t = master_add_task(m, f, accepting->a, master_task_record(m, f, task));
-	f->counters.operations[OPERATION(LAUNCH)]++;
-	resources_subtract(&accepting->remaining, &t->resources);
-	log_info("launching task %s of framework %s on agent %s", t->id, f->id, accepting->a->id);
-}
-
-static void launch(struct master *m, struct accepting *accepting,
-		   const Mesos__Offer__Operation__Launch *operation)
-{
-	struct framework *f = accepting->f;
-	struct err err = {{0}};
-
-	for (size_t i = 0; i < operation->n_task_infos; i++) {
-		Mesos__TaskInfo *task = operation->task_infos[i];
-
-		normalise_task(m, accepting, task);
-		if (task->executor && !task->executor->framework_id)
-			task->executor->framework_id = master_framework_id(m, f->id);
-		normalise_health_check(task->health_check);
-		if (master_validate_task(m, f, accepting->a, task, &accepting->remaining, &err))
-			refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR, REASON(TASK_INVALID),
-				    err.text);
-		else
-			launch_task(m, accepting, task);
-	}
-}
-
-/* ---- LAUNCH_GROUP -------------------------------------------------------------------------- */
-
-/* Groups are checked as Mesos checks them (a health check must tell its type); a good one is
- * refused, too, since no executor of mesita runs several containers. */
-static void refuse_group(struct master *m, struct accepting *accepting,
-			 const Mesos__Offer__Operation__LaunchGroup *group)
-{
-	struct err err = {{0}};
-
-	normalise_resources(m, group->executor->resources, group->executor->n_resources,
-			    accepting->role);
-	for (size_t i = 0; i < group->task_group->n_tasks; i++) {
-		Mesos__TaskInfo *task = group->task_group->tasks[i];
-
-		normalise_task(m, accepting, task);
-		if (!task->executor)
-			task->executor = STEP_COPY(m, group->executor);
-	}
-	if (!master_validate_group(m, accepting->f, accepting->a, group, &accepting->remaining,
-				   &err))
-		err_set(&err, ERR_INVALID,
-			"Task groups are not supported by agent %s: its executors run one task's "
-			"container each",
-			accepting->a->id);
-	refuse_tasks(m, accepting->f, group->task_group->tasks, group->task_group->n_tasks,
-		     MESOS__TASK_STATE__TASK_ERROR, REASON(TASK_GROUP_INVALID), err.text);
 }
 
 /* ---- the operations in their order ----------------------------------------------------------- */
 
-/* Steps 2 and 3. True if the operation goes on. */
+/* Who wants to hear of an operation must be able to, and its agent, too. */
+static int check_feedback(const struct accepting *accepting,
+			  const Mesos__Offer__Operation *operation, struct err *err)
+{
+	const struct agent *a = accepting->a;
+
+	if (!operation->id)
+		return 0;
+	if (operation_launches(operation))
+		return err_set(err, ERR_INVALID, "The `id` field cannot be set on %s operations",
+			       operation_name(operation));
+	if (!a->resource_provider)
+		return err_set(err, ERR_INVALID,
+			       "Operation requested feedback, but agent %s does not have the "
+			       "required RESOURCE_PROVIDER capability",
+			       a->id);
+	if (!a->operation_feedback)
+		return err_set(err, ERR_INVALID,
+			       "Operation on agent default resources requested feedback, but agent "
+			       "%s does not have the required AGENT_OPERATION_FEEDBACK and "
+			       "RESOURCE_PROVIDER capabilities",
+			       a->id);
+	return 0;
+}
+
+static void refuse_operation(struct master *m, struct accepting *accepting,
+			     const Mesos__Offer__Operation *operation, const char *why)
+{
+	Mesos__TaskInfo **tasks;
+	size_t count = operation_tasks(operation, &tasks);
+
+	if (operation_launches(operation))
+		accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
+				    operation->type == OPERATION(LAUNCH)
+					    ? REASON(TASK_INVALID)
+					    : REASON(TASK_GROUP_INVALID),
+				    why);
+	else
+		accept_drop(m, accepting->f, operation, why);
+}
+
+static int check_operation(const Mesos__Offer__Operation *operation, struct err *err)
+{
+	int rv = operation_check(operation, err);
+
+	if (!rv && operation->type == OPERATION(RESERVE) && operation->reserve->n_source)
+		rv = err_set(err, ERR_INVALID,
+			     "Reservation updates are not yet implemented for the scheduler API.");
+	if (rv && !operation_launches(operation))
+		err_wrap(err, rv, "Operation attempted with invalid resources");
+	return rv;
+}
+
+/* True if the operation goes on. */
 static bool admit_operation(struct master *m, struct accepting *accepting,
 			    const Mesos__Offer__Operation *operation)
 {
-	const struct shape *shape = shape_of(operation);
-	Mesos__TaskInfo **tasks;
-	size_t count = operation_tasks(operation, &tasks);
 	struct err err = {{0}};
-	int rv;
 
-	if (!shape) {
+	if (!operation_name(operation)) {
 		log_warning("dropped an operation of framework %s: Unknown offer operation",
 			    accepting->f->id);
 		return false;
 	}
-	rv = check_structure(operation, shape, &err);
-	if (!rv && operation->id && launches(operation))
-		rv = err_set(&err, ERR_INVALID, "The `id` field cannot be set on %s operations",
-			     shape->name);
-	if (!rv)
+	if (!check_operation(operation, &err) && !check_feedback(accepting, operation, &err))
 		return true;
-	if (launches(operation)) {
-		refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
-			     operation->type == OPERATION(LAUNCH) ? REASON(TASK_INVALID)
-								  : REASON(TASK_GROUP_INVALID),
-			     err.text);
-	} else {
-		err_wrap(&err, ERR_INVALID, "Operation attempted with invalid resources");
-		drop_operation(m, accepting->f, operation, err.text);
-	}
+	refuse_operation(m, accepting, operation, err.text);
 	return false;
 }
 
 static void run_operation(struct master *m, struct accepting *accepting,
-			  const Mesos__Offer__Operation *operation)
+			  Mesos__Offer__Operation *operation)
 {
-	if (operation->type == OPERATION(LAUNCH)) {
-		launch(m, accepting, operation->launch);
-	} else if (operation->type == OPERATION(LAUNCH_GROUP)) {
-		refuse_group(m, accepting, operation->launch_group);
-	} else {
-		drop_operation(m, accepting->f, operation,
-			       arena_printf(&m->out->arena,
-					    "%s is not supported: resources cannot be converted",
-					    shape_of(operation)->name));
-	}
+	operation_normalise(m, operation, accepting->role);
+	if (operation->type == OPERATION(LAUNCH))
+		accept_launch(m, accepting, operation->launch);
+	else if (operation->type == OPERATION(LAUNCH_GROUP))
+		accept_launch_group(m, accepting, operation->launch_group);
+	else
+		accept_convert(m, accepting, operation);
 }
 
 /* What is malformed is refused before anything runs. */
@@ -577,10 +286,47 @@ static void take_offers(struct master *m, struct accepting *accepting,
 
 		accepting->a = o->agent;
 		accepting->role = master_text(m, o->role);
-		resources_add(&accepting->remaining, &o->resources);
+		resources_add(&accepting->offered, &o->resources);
 		accepting->f->counters.offers_accepted++;
 		master_take_offer(m, o);
 	}
+	resources_copy(&accepting->remaining, &accepting->offered);
+	accept_note_shared(accepting);
+}
+
+void accept_note_shared(struct accepting *accepting)
+{
+	resources_clear(&accepting->shared);
+	for (uint32_t i = 0; i < accepting->remaining.count; i++) {
+		const struct resource_piece *piece = &accepting->remaining.pieces[i];
+
+		if (resource_shape_shared(piece->shape))
+			resources_add_piece(&accepting->shared, piece);
+	}
+}
+
+static void recover(struct master *m, const struct accepting *accepting, const struct resources *r,
+		    const struct allocator_filter *filter)
+{
+	if (!resources_empty(r))
+		allocator_recover(m->allocator, m->now, accepting->f->id, accepting->a->id, r,
+				  filter);
+}
+
+/* What was offered and not used is refused with the filter; what came to be in this call
+ * is not. */
+static void give_back(struct master *m, struct accepting *accepting,
+		      const struct allocator_filter *filter)
+{
+	struct resources converted = RESOURCES_INIT;
+
+	resources_copy(&converted, &accepting->remaining);
+	resources_subtract(&converted, &accepting->offered);
+	resources_subtract(&accepting->remaining, &converted);
+	resources_add(&converted, &accepting->resized);
+	recover(m, accepting, &converted, NULL);
+	recover(m, accepting, &accepting->remaining, filter);
+	resources_free(&converted);
 }
 
 void master_accept(struct master *m, struct framework *f,
@@ -597,8 +343,9 @@ void master_accept(struct master *m, struct framework *f,
 	}
 	take_offers(m, &accepting, accept);
 	run_operations(m, &accepting, accept);
-	if (!resources_empty(&accepting.remaining))
-		allocator_recover(m->allocator, m->now, f->id, accepting.a->id,
-				  &accepting.remaining, &filter);
+	give_back(m, &accepting, &filter);
+	resources_free(&accepting.offered);
 	resources_free(&accepting.remaining);
+	resources_free(&accepting.shared);
+	resources_free(&accepting.resized);
 }

@@ -17,12 +17,15 @@
 
 /* ---- broken links ------------------------------------------------------------------ */
 
-static void rescind_offers(struct master *m, struct agent *a)
+void master_rescind_of_agent(struct master *m, struct agent *a)
 {
+	struct inverse_offer *inverse, *next_inverse;
 	struct offer *o, *next;
 
 	list_for_each (o, next, &a->offers, by_agent)
 		master_rescind_offer(m, o);
+	list_for_each (inverse, next_inverse, &a->inverse_offers, by_agent)
+		master_rescind_inverse(m, inverse);
 }
 
 static bool checkpoints(const struct framework *f)
@@ -67,7 +70,7 @@ void master_disconnect_agent(struct master *m, struct agent *a)
 	log_info("agent %s at %s (%s) disconnected", a->id, a->pid, a->info->hostname);
 	a->connected = a->active = false;
 	allocator_activate_agent(m->allocator, a->id, false);
-	rescind_offers(m, a);
+	master_rescind_of_agent(m, a);
 	lose_fragile_tasks(m, a);
 	timers_start(&m->timers, &a->reregister,
 		     master_later(m, m->options.agent_reregister_timeout));
@@ -106,6 +109,8 @@ struct leaving {
 	Mesos__TaskStatus__Reason aware_reason;
 	bool park_aware, park_plain; /* to the unreachable tasks, else completed */
 	int64_t unreachable_time;
+	Mesos__OperationState operations; /* UNKNOWN: frameworks hear nothing of these */
+	const char *operations_say;
 };
 
 static void lose_task(struct master *m, struct task *t, const struct leaving *how)
@@ -145,7 +150,8 @@ static void lose_agent(struct master *m, struct agent *a, const struct leaving *
 		lose_task(m, t, how);
 	HASH_ITER (hh, a->executors, e, next_executor)
 		master_remove_executor(m, e, false);
-	rescind_offers(m, a);
+	master_lose_operations(m, a, how->operations, how->operations_say);
+	master_rescind_of_agent(m, a);
 	if (registered)
 		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, a->pid);
 	master_remember_removed(m, a->id);
@@ -167,12 +173,15 @@ static void unreachable_stored(struct master *m, struct pending *p)
 		.park_aware = true,
 		.park_plain = true,
 		.unreachable_time = p->time,
+		.operations = MESOS__OPERATION_STATE__OPERATION_UNREACHABLE,
+		.operations_say = "Agent was marked unreachable",
 	};
 	struct agent *a = master_find_agent(m, p->key);
 
 	if (!a || !p->latest)
 		return;
 	master_add_departed(&m->unreachable, a->id, p->time);
+	master_keep_orders(master_find_departed(m->unreachable, a->id), a);
 	m->counters.slave_removals_unhealthy++;
 	lose_agent(m, a, &how);
 }
@@ -186,7 +195,7 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 		return;
 	log_warning("marking agent %s (%s) unreachable: %s", a->id, a->info->hostname, cause);
 	registry_delete(m, &batch, registry_key(m, "agent", a->id));
-	registry_put_departed(m, &batch, "unreachable", a->id, m->now);
+	registry_put_unreachable(m, &batch, a->id, m->now, a->deactivated, a->drain_info);
 	p = registry_write(m, &batch, a->id, unreachable_stored);
 	p->text = xstrdup(cause);
 }
@@ -202,6 +211,7 @@ void master_remove_agent_now(struct master *m, struct agent *a, const char *caus
 		.aware = STATE(LOST),
 		.plain = STATE(LOST),
 		.aware_reason = REASON(AGENT_REMOVED),
+		.operations = MESOS__OPERATION_STATE__OPERATION_UNKNOWN,
 	};
 
 	log_info("removing agent %s (%s): %s", a->id, a->info->hostname, cause);
@@ -293,6 +303,8 @@ static void gone_stored(struct master *m, struct pending *p)
 		.plain = STATE(LOST),
 		.aware_reason = REASON(AGENT_REMOVED_BY_OPERATOR),
 		.park_plain = true,
+		.operations = MESOS__OPERATION_STATE__OPERATION_GONE_BY_OPERATOR,
+		.operations_say = "Agent has been marked gone",
 	};
 	struct departed *away = master_find_departed(m->unreachable, p->key);
 	struct agent *a = master_find_agent(m, p->key);
@@ -306,7 +318,27 @@ static void gone_stored(struct master *m, struct pending *p)
 		send_gone(m, a);
 		lose_agent(m, a, &how);
 	}
-	master_answer(m, p->request, 200, "%s", "");
+	if (p->request)
+		master_answer(m, p->request, 200, "%s", "");
+}
+
+static struct pending *write_gone(struct master *m, const char *id)
+{
+	struct registry_batch batch = {0};
+	struct pending *p;
+
+	log_info("marking agent %s gone", id);
+	registry_delete(m, &batch, registry_key(m, "agent", id));
+	registry_delete(m, &batch, registry_key(m, "unreachable", id));
+	registry_put_departed(m, &batch, "gone", id, m->now);
+	p = registry_write(m, &batch, id, gone_stored);
+	p->kind = PENDING_GONE;
+	return p;
+}
+
+void master_begin_gone(struct master *m, const char *id)
+{
+	write_gone(m, id);
 }
 
 static bool agent_exists(struct master *m, const char *id)
@@ -317,14 +349,13 @@ static bool agent_exists(struct master *m, const char *id)
 void master_mark_gone(struct master *m, const char *id, uint64_t request)
 {
 	struct pending *p = registry_pending(m, id);
-	struct registry_batch batch = {0};
 
 	if (master_find_departed(m->gone, id)) {
 		master_reply(m, 200, "%s", "");
 		return;
 	}
-	/* A reregistration in progress gives way, other changes are waited for. */
-	if (p && p->kind != PENDING_REREGISTER) {
+	/* A reregistration and orders in progress give way, other changes are waited for. */
+	if (p && p->kind != PENDING_REREGISTER && p->kind != PENDING_CHANGE) {
 		master_reply(m, 503, "Agent '%s' is already being transitioned to %s", id,
 			     p->kind == PENDING_GONE ? "gone" : "unreachable or removed");
 		return;
@@ -333,12 +364,6 @@ void master_mark_gone(struct master *m, const char *id, uint64_t request)
 		master_reply(m, 404, "Agent '%s' not found", id);
 		return;
 	}
-	log_info("marking agent %s gone", id);
-	registry_delete(m, &batch, registry_key(m, "agent", id));
-	registry_delete(m, &batch, registry_key(m, "unreachable", id));
-	registry_put_departed(m, &batch, "gone", id, m->now);
-	p = registry_write(m, &batch, id, gone_stored);
-	p->kind = PENDING_GONE;
-	p->request = request;
+	write_gone(m, id)->request = request;
 	master_reply(m, 0, "%s", "");
 }

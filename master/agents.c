@@ -1,5 +1,4 @@
-/* Agent records and their registration, and what agents
- * report of themselves later (UpdateSlaveMessage).
+/* Agent records and their registration.
  *
  * A registration that breaks a rule is ignored: the agent retries, the log says why.
  * An admitted agent is durable before it hears of it.
@@ -38,6 +37,7 @@ void master_remove_departed(struct departed **table, const char *id)
 	while (!list_empty(&d->tasks))
 		list_remove(d->tasks.next);
 	HASH_DEL(*table, d);
+	proto_free(d->drain_info);
 	free(d->id);
 	free(d);
 }
@@ -74,6 +74,9 @@ struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info)
 	a->reregister.kind = TIMER_REREGISTER;
 	list_init(&a->tasks);
 	list_init(&a->offers);
+	list_init(&a->inverse_offers);
+	list_init(&a->inverse_answers);
+	list_init(&a->drain_check);
 	list_init(&a->removal);
 	list_init(&a->dirty);
 	m->recovered_agents++;
@@ -102,6 +105,7 @@ static void free_checkpointed(struct agent *a)
 /* Tasks, executors and offers are gone already. */
 void master_free_agent(struct master *m, struct agent *a)
 {
+	master_remove_operations(m, a);
 	if (a->state == AGENT_RECOVERED)
 		m->recovered_agents--;
 	else
@@ -109,6 +113,9 @@ void master_free_agent(struct master *m, struct agent *a)
 	HASH_DEL(m->agents, a);
 	master_unobserve_agent(m, a);
 	list_remove(&a->dirty);
+	list_remove(&a->drain_check);
+	master_drop_answers_of_agent(a);
+	proto_free(a->drain_info);
 	free_capabilities(a);
 	free_checkpointed(a);
 	resources_free(&a->total);
@@ -126,7 +133,8 @@ static void learn_capabilities(struct agent *a, const struct agent_facts *facts)
 {
 	free_capabilities(a);
 	a->resource_provider = a->reservation_refinement = a->task_resource_limits = false;
-	a->multi_role = a->hierarchical_role = false;
+	a->multi_role = a->hierarchical_role = a->agent_draining = false;
+	a->operation_feedback = a->resize_volume = false;
 	a->capabilities = xcalloc(facts->capability_count + 1, sizeof(*a->capabilities));
 	for (size_t i = 0; i < facts->capability_count; i++) {
 		const Mesos__AgentInfo__Capability *c = facts->capabilities[i];
@@ -144,6 +152,12 @@ static void learn_capabilities(struct agent *a, const struct agent_facts *facts)
 			a->multi_role = true;
 		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE)
 			a->hierarchical_role = true;
+		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__AGENT_OPERATION_FEEDBACK)
+			a->operation_feedback = true;
+		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__RESIZE_VOLUME)
+			a->resize_volume = true;
+		if (c->type == MESOS__AGENT_INFO__CAPABILITY__TYPE__AGENT_DRAINING)
+			a->agent_draining = true;
 	}
 }
 
@@ -249,6 +263,7 @@ void master_tell_allocator_agent(struct master *m, struct agent *a)
 {
 	allocator_add_agent(m->allocator, a->id, &a->total, agent_region(a));
 	allocator_set_agent_region(m->allocator, a->id, agent_region(a));
+	allocator_set_agent_hostname(m->allocator, a->id, a->info->hostname);
 	allocator_set_agent_capabilities(m->allocator, a->id, a->multi_role, a->hierarchical_role);
 }
 
@@ -268,6 +283,7 @@ void master_admit_agent(struct master *m, struct agent *a)
 	master_restore_allocations(m, a);
 	master_observe_agent(m, a);
 	master_remove_departed(&m->removed, a->id);
+	master_place_agent(m, a);
 	warm_agent(m, a);
 }
 
@@ -442,6 +458,8 @@ void master_register_agent(struct master *m, const char *from,
 		log_warning("ignored the registration of an agent at %s: %s", from, err.text);
 		return;
 	}
+	if (master_refuse_down(m, from, message->agent))
+		return;
 	if (registry_pending(m, arena_printf(&m->out->arena, "@%s", from))) {
 		log_info("ignored the registration of an agent at %s: one is in progress", from);
 		return;
@@ -458,78 +476,4 @@ void master_register_agent(struct master *m, const char *from,
 		return;
 	}
 	admit(m, from, old, message);
-}
-
-/* ---- UpdateSlaveMessage ------------------------------------------------------------------ */
-
-static bool oversubscribed_valid(const Mesos__Internal__UpdateSlaveMessage *message,
-				 struct err *err)
-{
-	if (resources_validate(message->oversubscribed_resources,
-			       message->n_oversubscribed_resources, err))
-		return false;
-	for (size_t i = 0; i < message->n_oversubscribed_resources; i++) {
-		if (!message->oversubscribed_resources[i]->revocable)
-			return !err_set(err, ERR_INVALID, "resource %s is not revocable",
-					message->oversubscribed_resources[i]->name);
-	}
-	return true;
-}
-
-static bool holds_revocable(const struct resources *r)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		if (resource_shape_revocable(r->pieces[i].shape))
-			return true;
-	}
-	return false;
-}
-
-static void update_oversubscribed(struct master *m, struct agent *a,
-				  const Mesos__Internal__UpdateSlaveMessage *message)
-{
-	struct resources total = RESOURCES_INIT;
-	struct offer *o, *next;
-
-	for (uint32_t i = 0; i < a->total.count; i++) {
-		if (!resource_shape_revocable(a->total.pieces[i].shape))
-			resources_add_piece(&total, &a->total.pieces[i]);
-	}
-	upgrade_all(m, message->oversubscribed_resources, message->n_oversubscribed_resources);
-	master_resources(m, message->oversubscribed_resources, message->n_oversubscribed_resources,
-			 &total);
-	if (resources_equal(&total, &a->total)) {
-		resources_free(&total);
-		return;
-	}
-	resources_free(&a->total);
-	a->total = total;
-	list_for_each (o, next, &a->offers, by_agent) {
-		if (holds_revocable(&o->resources))
-			master_rescind_offer(m, o);
-	}
-	allocator_update_agent(m->allocator, a->id, &a->total);
-}
-
-void master_update_agent(struct master *m, struct agent *a,
-			 const Mesos__Internal__UpdateSlaveMessage *message)
-{
-	struct err err = {{0}};
-
-	if (message->resource_version_uuid) {
-		const ProtobufCBinaryData *uuid = &message->resource_version_uuid->value;
-
-		free(a->resource_version);
-		a->resource_version = xmemdup(uuid->data, uuid->len);
-		a->resource_version_len = uuid->len;
-		warm_agent(m, a);
-	}
-	if (message->has_update_oversubscribed_resources &&
-	    !message->update_oversubscribed_resources)
-		return;
-	if (oversubscribed_valid(message, &err))
-		update_oversubscribed(m, a, message);
-	else
-		log_warning("ignored the oversubscribed resources of agent %s: %s", a->id,
-			    err.text);
 }

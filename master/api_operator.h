@@ -25,4 +25,12 @@ void api_get_master(const struct operator_call *c);
 void api_get_flags(const struct operator_call *c);
 void api_get_metrics(const struct operator_call *c);
 
+/* -- api_maintenance.c -- */
+void api_get_maintenance_status(const struct operator_call *c);
+void api_get_maintenance_schedule(const struct operator_call *c);
+
+/* -- api_operations.c -- */
+void api_get_operations(const struct operator_call *c);
+void api_change_resources(const struct operator_call *c);
+
 #endif

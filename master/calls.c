@@ -277,16 +277,15 @@ static void carry_out(struct master *m, struct framework *f, const Mesos__Schedu
 		call_update_framework(m, f, call->update_framework);
 		break;
 	case CALL(ACKNOWLEDGE_OPERATION_STATUS):
-		m->counters.messages_operation_status_update_acknowledgement++;
-		m->counters.invalid_operation_status_update_acknowledgements++;
-		log_warning(
-			"dropped the acknowledgement of an operation that framework %s does not "
-			"have",
-			f->id);
+		master_acknowledge_operation(m, f, call->acknowledge_operation_status);
+		break;
+	case CALL(ACCEPT_INVERSE_OFFERS):
+		master_accept_inverse(m, f, call->accept_inverse_offers);
+		break;
+	case CALL(DECLINE_INVERSE_OFFERS):
+		master_decline_inverse(m, f, call->decline_inverse_offers);
 		break;
 	default:
-		/* No inverse offer is ever outstanding: all ids are unknown, as after a
-		 * restart, and ignored. */
 		log_info("ignored a call of type %d of framework %s", call->type, f->id);
 		break;
 	}

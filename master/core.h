@@ -19,6 +19,7 @@
 #include "allocator/constraints.h"
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/random.h"
 #include "base/table.h"
 #include "base/timer.h"
 #include "master/master.h"
@@ -32,6 +33,7 @@
 #define MASTER_CALL_TYPES 32	     /* scheduler call types fit in */
 #define MASTER_EVENT_TYPES 16
 #define MASTER_OPERATION_TYPES 20
+#define MASTER_OPERATION_STATES 10 /* OPERATION_UNSUPPORTED 0 .. OPERATION_UNKNOWN 9 */
 #define MASTER_EMPTY_PID "@0.0.0.0:0" /* how Mesos prints a UPID that is not set */
 
 /* ---- counters -------------------------------------------------------------- */
@@ -177,6 +179,51 @@ struct executor {
 	UT_hash_handle hh; /* agent.executors, by key */
 };
 
+/* An agent with a maintenance window asks a framework to leave. */
+struct inverse_offer {
+	char *id; /* of the same numbers as offers */
+	struct framework *framework;
+	struct agent *agent;
+	Mesos__Unavailability *window;
+	struct timer expiry;	  /* --offer_timeout */
+	struct list by_framework; /* framework.inverse_offers */
+	struct list by_agent;	  /* agent.inverse_offers */
+	UT_hash_handle hh;	  /* master.inverse_offers, by id */
+};
+
+/* What a framework said to the last one; until the window changes. */
+struct inverse_answer {
+	struct framework *framework;
+	struct agent *agent;
+	Mesos__Allocator__InverseOfferStatus__Status status;
+	int64_t time;
+	struct list by_framework; /* framework.inverse_answers */
+	struct list by_agent;	  /* agent.inverse_answers */
+};
+
+/* A machine in the maintenance schedule; those that are not are UP. */
+struct machine {
+	char *key;		 /* machine_key() of its id */
+	Mesos__MachineInfo *info; /* id, mode (DRAINING or DOWN), unavailability */
+	Mesos__Maintenance__ClusterStatus__DrainingMachine *report; /* while one is made */
+	UT_hash_handle hh;	 /* master.machines, by key */
+};
+
+/* An operation on resources that an agent with RESOURCE_PROVIDER was told to carry out, or
+ * reports; until its terminal status is acknowledged (operation_records.c). All are
+ * speculative: the agent's total changed when it was ordered. */
+struct operation {
+	uint8_t uuid[UUID_BYTES];
+	Mesos__Operation *info;	     /* the whole record */
+	struct agent *agent;	     /* owns it */
+	struct framework *framework; /* NULL: an operator's, or its framework is not here */
+	bool named;		     /* in framework.named_operations */
+	uint64_t seen;		     /* mark of an update that reported it */
+	struct list by_framework;    /* framework.operations, or master.stray_operations */
+	UT_hash_handle hh;	     /* agent.operations, by uuid */
+	UT_hash_handle hh_id;	     /* framework.named_operations, by operation id */
+};
+
 enum framework_state {
 	FRAMEWORK_RECOVERED, /* known from agents or the store only */
 	FRAMEWORK_CONNECTED,
@@ -215,10 +262,15 @@ struct framework {
 	uint64_t next_completed;
 	struct list executors; /* struct executor.by_framework */
 	struct list offers;    /* struct offer.by_framework */
+	struct list operations; /* struct operation.by_framework */
+	struct operation *named_operations; /* those with an id, by it; the latest of equals */
+	struct list inverse_offers;
+	struct list inverse_answers;
 	struct resources used; /* tasks and executors */
 	struct resources offered;
 	struct framework_counters counters;
 	Mesos__Scheduler__Event *offers_event; /* being built during an allocation, else NULL */
+	Mesos__Scheduler__Event *inverse_event;
 	struct list dirty;
 	UT_hash_handle hh;	  /* master.frameworks or master.completed, by id */
 	UT_hash_handle hh_stream; /* master.streams, by stream; connected HTTP ones */
@@ -237,11 +289,15 @@ struct agent {
 	bool connected;
 	bool active;	  /* connected and not deactivated */
 	bool deactivated; /* by an operator */
+	Mesos__DrainInfo *drain_info; /* NULL = does not drain */
+	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
+	bool drain_blind;	      /* its operations are not known yet */
+	struct list drain_check;      /* master.drain_checks */
 	char *version;
 	Mesos__AgentInfo__Capability **capabilities; /* heap copies */
 	size_t capability_count;
 	bool resource_provider, reservation_refinement, task_resource_limits;
-	bool multi_role, hierarchical_role;
+	bool multi_role, hierarchical_role, agent_draining;
 	uint8_t *resource_version; /* resource_version_uuid, NULL if it sent none */
 	size_t resource_version_len;
 	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
@@ -253,7 +309,11 @@ struct agent {
 	int64_t reregistered_time;  /* 0 = never */
 	struct list tasks;	    /* struct task.by_agent */
 	struct executor *executors; /* table by key */
+	struct operation *operations; /* table by uuid */
+	bool operation_feedback, resize_volume; /* capabilities */
 	struct list offers;	    /* struct offer.by_agent */
+	struct list inverse_offers;
+	struct list inverse_answers;
 	/* health (agent_health.c) */
 	uint64_t observer;   /* N of slave-observer(N) */
 	char *observer_name; /* "slave-observer(N)" */
@@ -272,6 +332,8 @@ struct agent {
 struct departed {
 	char *id;
 	int64_t time;	   /* ns: when */
+	bool deactivated;  /* of unreachable ones, as in struct agent */
+	Mesos__DrainInfo *drain_info;
 	struct list tasks; /* struct task.by_agent: in frameworks' unreachable tasks */
 	UT_hash_handle hh;
 };
@@ -279,6 +341,7 @@ struct departed {
 struct pending;	 /* a follow-up of a registry write (registry.c) */
 struct loaded;	 /* recover.c */
 struct held_ack; /* updates.c */
+struct deferred; /* operator.c */
 
 enum master_timer {
 	TIMER_ALLOCATION,
@@ -290,7 +353,8 @@ enum master_timer {
 	TIMER_RECOVERY, /* agents of the store that did not come back */
 	TIMER_REMOVAL,	/* the rate limiter lets the next one go */
 	TIMER_PRUNE,	/* departed agents of long ago are forgotten */
-	TIMER_SETTLE,	/* offers begin after a restart, whoever is back */
+	TIMER_INVERSE_OFFER,
+	TIMER_SETTLE, /* offers begin after a restart, whoever is back */
 };
 
 struct master {
@@ -330,11 +394,25 @@ struct master {
 	struct timer allocation, recovery, removal, prune;
 	uint64_t mark; /* source of the `seen` marks */
 
+	/* maintenance and draining */
+	struct inverse_offer *inverse_offers;  /* by id */
+	Mesos__Maintenance__Schedule *schedule; /* NULL = none */
+	struct machine *machines;	       /* in the schedule, by key */
+	bool maintenance_writing;	       /* a change of both is on its way to the disk */
+	struct list drain_checks;	       /* agents of which something ended in this step */
+	struct list deferred;		       /* struct deferred.link, oldest first */
+
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes;       /* NUL-ended keys, one after the other */
 	struct list dirty_completed;   /* struct completed_task.dirty */
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */
+
+	/* operations on resources */
+	struct list stray_operations; /* of frameworks that are not here */
+	/* By Offer.Operation.Type and OperationState: the present number of those that are
+	 * not over, and how many ever got into the others. */
+	uint64_t operation_states[MASTER_OPERATION_TYPES][MASTER_OPERATION_STATES];
 
 	struct master_counters counters;
 	struct reason_counter *reasons;
@@ -353,6 +431,17 @@ struct framework *master_find_completed(const struct master *m, const char *id);
 /* RECOVERED or REGISTERED. */
 struct agent *master_find_agent(const struct master *m, const char *id);
 struct offer *master_find_offer(const struct master *m, const char *id);
+struct inverse_offer *master_find_inverse_offer(const struct master *m, const char *id);
+/* The machine that the agent is on, NULL if it is UP. */
+struct machine *master_agent_machine(const struct master *m, const struct agent *a);
+/* What operators see: in the arena, borrowing from the master. */
+Mesos__Maintenance__Schedule *master_maintenance_schedule(const struct master *m,
+							  struct arena *arena);
+Mesos__Maintenance__ClusterStatus *master_maintenance_status(const struct master *m,
+							     struct arena *arena);
+/* uuid: 16 bytes. */
+struct operation *agent_find_operation(const struct agent *a, const uint8_t *uuid);
+struct operation *framework_find_operation(const struct framework *f, const char *id);
 struct departed *master_find_departed(struct departed *table, const char *id);
 struct task *framework_find_task(const struct framework *f, const char *id);
 struct task *framework_find_unreachable(const struct framework *f, const char *id);

@@ -35,6 +35,7 @@ Mesos__AgentID *master_agent_id(struct master *m, const char *id);
 Mesos__TaskID *master_task_id(struct master *m, const char *id);
 Mesos__ExecutorID *master_executor_id(struct master *m, const char *id);
 Mesos__OfferID *master_offer_id(struct master *m, const char *id);
+Mesos__UUID *master_uuid(struct master *m, const uint8_t *data, size_t len);
 
 /* ---- events.c: what schedulers hear ---------------------------------------- */
 
@@ -42,6 +43,7 @@ Mesos__OfferID *master_offer_id(struct master *m, const char *id);
 void master_tell_subscribed(struct master *m, struct framework *f);
 void master_tell_heartbeat(struct master *m, struct framework *f);
 void master_tell_rescind(struct master *m, struct framework *f, const char *offer_id);
+void master_tell_rescind_inverse(struct master *m, struct framework *f, const char *id);
 /* `status` is the step's own. */
 void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status);
 void master_tell_message(struct master *m, struct framework *f,
@@ -56,6 +58,9 @@ void master_tell_operation_error(struct master *m, struct framework *f,
 /* Adds the offer to the framework's OFFERS event, begun if there is none. */
 void master_offers_event_add(struct master *m, struct offer *offer);
 void master_offers_event_send(struct master *m, struct framework *f);
+/* Likewise for INVERSE_OFFERS. */
+void master_inverse_event_add(struct master *m, struct inverse_offer *offer);
+void master_inverse_event_send(struct master *m, struct framework *f);
 /* ERROR to a stream, then its end. */
 void master_refuse_stream(struct master *m, uint64_t stream, const char *text);
 
@@ -120,6 +125,9 @@ void master_take_offer(struct master *m, struct offer *o);
 /* Gives the resources back without telling the framework. */
 void master_discard_offer(struct master *m, struct offer *o);
 void master_rescind_offer(struct master *m, struct offer *o);
+/* The framework is not offered the same again for the time of the filter. */
+void master_rescind_filtered(struct master *m, struct offer *o,
+			     const struct allocator_filter *filter);
 void master_offer_expired(struct master *m, struct offer *o);
 void master_decline(struct master *m, struct framework *f,
 		    const Mesos__Scheduler__Call__Decline *decline);
@@ -132,6 +140,60 @@ void master_accept(struct master *m, struct framework *f,
 		   const Mesos__Scheduler__Call__Accept *accept);
 int master_validate_offers(const struct master *m, const struct framework *f,
 			   Mesos__OfferID *const *ids, size_t count, struct err *err);
+
+/* ---- operation_validate.c, operations.c ---------------------------------------- */
+
+/* Of a normalised operation; `f` NULL: an operator's. */
+int master_validate_operation(struct master *m, const struct framework *f, const struct agent *a,
+			      const char *principal, const Mesos__Offer__Operation *operation,
+			      struct err *err);
+/* The agent's total has `converted` instead of `consumed`, and the agent is told. Allocation
+ * roles do not matter. Fails and changes nothing when the total does not have them. */
+int master_change_agent(struct master *m, struct agent *a, struct framework *f,
+			const Mesos__Offer__Operation *operation, const struct resources *consumed,
+			const struct resources *converted, struct err *err);
+/* Offers of the agent with one of the volumes. */
+void master_rescind_volumes(struct master *m, struct agent *a,
+			    const Mesos__Offer__Operation__Destroy *destroy);
+/* CheckpointResourcesMessage. */
+void master_send_checkpointed(struct master *m, const struct agent *a);
+
+/* ---- operation_records.c ---------------------------------------------------------- */
+
+const char *operation_id(const struct operation *o); /* NULL if it has none */
+/* The last that was heard of it, or made of it. */
+const Mesos__OperationStatus *operation_last_status(const struct operation *o);
+/* Adds a copy of the record; its uuid has 16 bytes. */
+struct operation *master_add_operation(struct master *m, struct agent *a,
+				       const Mesos__Operation *record);
+/* A new one, PENDING. */
+struct operation *master_order_operation(struct master *m, struct agent *a, struct framework *f,
+					 const Mesos__Offer__Operation *operation);
+void master_remove_operation(struct master *m, struct operation *o);
+void master_remove_operations(struct master *m, struct agent *a); /* all of the agent */
+/* `latest` NULL: the same. Terminal states stay. */
+void master_update_operation(struct master *m, struct operation *o,
+			     const Mesos__OperationStatus *status,
+			     const Mesos__OperationStatus *latest);
+/* The framework came; it goes. */
+void master_adopt_operations(struct master *m, struct framework *f);
+void master_leave_operations(struct master *m, struct framework *f);
+/* In master.operation_states. */
+void master_count_operation(struct master *m, int type, int state, int change);
+
+/* ---- operation_feedback.c ------------------------------------------------------------ */
+
+void master_operation_status(struct master *m, const char *from,
+			     const Mesos__Internal__UpdateOperationStatusMessage *message);
+void master_acknowledge_operation(struct master *m, struct framework *f,
+				  const Mesos__Scheduler__Call__AcknowledgeOperationStatus *call);
+/* What the agent reports to have; NULL: nothing. It is asked about what it should have. */
+void master_compare_operations(struct master *m, struct agent *a,
+			       const Mesos__Internal__UpdateSlaveMessage__Operations *reported);
+/* The agent is lost: frameworks hear of the state (UNREACHABLE or GONE_BY_OPERATOR), or, if it
+ * is UNKNOWN, of nothing; the records are removed. */
+void master_lose_operations(struct master *m, struct agent *a, Mesos__OperationState state,
+			    const char *message);
 
 /* ---- task_validate.c, check_validate.c, executor_validate.c ------------------- */
 
@@ -311,6 +373,10 @@ void master_begin_remove_agent(struct master *m, struct agent *a, const char *ca
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause,
 			     bool unregistered);
 void master_mark_gone(struct master *m, const char *agent_id, uint64_t request);
+/* The same for one that is known, by nobody's request. */
+void master_begin_gone(struct master *m, const char *agent_id);
+/* Its offers and inverse offers are rescinded. */
+void master_rescind_of_agent(struct master *m, struct agent *a);
 
 /* ---- operator.c --------------------------------------------------------------------- */
 
@@ -323,10 +389,79 @@ struct operator_request {
 };
 void master_handle_operator(struct master *m, const struct master_event *event);
 void master_handle_kill_task(struct master *m, const struct master_event *event);
+/* The request must wait for what is being written: it is handled anew when something is. */
+void master_defer(struct master *m, const struct operator_request *request);
+void master_retry_deferred(struct master *m);
+void master_free_deferred(struct master *m);
+
+/* ---- machines.c, maintenance.c: windows of machines ------------------------------------ */
+
+/* Compares equal for the same machine; heap. NULL parts are absent. */
+char *machine_key(const char *hostname, const char *ip);
+struct machine *master_find_machine(const struct master *m, const Mesos__MachineID *id);
+/* Where an agent of the pid and hostname is. */
+struct machine *master_machine_at(const struct master *m, const char *pid, const char *hostname);
+bool machine_down(const struct machine *machine);
+/* An agent of a machine that is DOWN is shut down; false if it is not. */
+bool master_refuse_down(struct master *m, const char *pid, const Mesos__AgentInfo *info);
+/* The agent is shut down and removed, for its machine went DOWN. */
+void master_expel_agent(struct master *m, struct agent *a);
+/* A new agent hears of its window; offers carry it. */
+void master_place_agent(struct master *m, struct agent *a);
+/* Replaces schedule and machines; what follows for agents is the caller's. */
+void master_set_machines(struct master *m, const Mesita__StoredMaintenance *stored);
+void machines_free(struct machine **table);
+void master_update_schedule(struct master *m, const struct operator_request *request);
+void master_start_maintenance(struct master *m, const struct operator_request *request);
+void master_stop_maintenance(struct master *m, const struct operator_request *request);
+
+/* ---- inverse_offers.c ---------------------------------------------------------------------- */
+
+/* What a cycle decided. */
+void master_send_inverse_offers(struct master *m, struct allocator_grants *grants);
+void master_rescind_inverse(struct master *m, struct inverse_offer *o);
+/* Without telling the framework. */
+void master_discard_inverse_of_framework(struct master *m, struct framework *f);
+void master_accept_inverse(struct master *m, struct framework *f,
+			   const Mesos__Scheduler__Call__AcceptInverseOffers *call);
+void master_decline_inverse(struct master *m, struct framework *f,
+			    const Mesos__Scheduler__Call__DeclineInverseOffers *call);
+/* What frameworks said so far counts no more. */
+void master_drop_answers_of_agent(struct agent *a);
+void master_drop_answers_of_framework(struct framework *f);
+void master_free_inverse_offers(struct master *m);
+
+/* ---- drain.c: what operators say of agents ------------------------------------------------- */
+
+void master_drain(struct master *m, const struct operator_request *request);
+void master_deactivate(struct master *m, const struct operator_request *request);
+void master_reactivate(struct master *m, const struct operator_request *request);
+/* What was said of an agent follows it into being unreachable, and back. */
+void master_keep_orders(struct departed *d, struct agent *a);
+void master_take_orders(struct agent *a, struct departed *d);
+/* DrainSlaveMessage, if it drains. */
+void master_repeat_drain(struct master *m, struct agent *a);
+/* Something ended on the agent: it may be drained at the end of the step. */
+void master_touch_drain(struct master *m, struct agent *a);
+void master_check_drains(struct master *m);
+
+/* ---- operator_resources.c ------------------------------------------------------------- */
+
+void master_reserve(struct master *m, const struct operator_request *request);
+void master_unreserve(struct master *m, const struct operator_request *request);
+void master_create_volumes(struct master *m, const struct operator_request *request);
+void master_destroy_volumes(struct master *m, const struct operator_request *request);
+void master_grow_volume(struct master *m, const struct operator_request *request);
+void master_shrink_volume(struct master *m, const struct operator_request *request);
 
 /* ---- registry.c: durable changes and what follows from them --------------------------- */
 
-enum pending_kind { PENDING_OTHER, PENDING_REREGISTER, PENDING_GONE };
+enum pending_kind {
+	PENDING_OTHER, /* it leaves, or comes */
+	PENDING_REREGISTER,
+	PENDING_GONE,
+	PENDING_CHANGE, /* it stays: an operator's word on it */
+};
 
 struct pending {
 	uint64_t ticket;
@@ -357,6 +492,9 @@ void registry_put_agent(struct master *m, struct registry_batch *batch,
 			const Mesos__AgentInfo *info, const struct agent *a);
 void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
 			   const char *id, int64_t time);
+/* An unreachable agent, with what operators said of it. */
+void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
+			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info);
 /* Writes the batch; `follow` runs once it is durable. An empty batch is written too. */
 struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
 			       void (*follow)(struct master *m, struct pending *p));

@@ -164,3 +164,12 @@ Mesos__OfferID *master_offer_id(struct master *m, const char *id)
 	message->value = master_text(m, id);
 	return message;
 }
+
+Mesos__UUID *master_uuid(struct master *m, const uint8_t *data, size_t len)
+{
+	Mesos__UUID *message = STEP_NEW(m, Mesos__UUID, mesos__uuid__descriptor);
+
+	message->value.data = arena_memdup(&m->out->arena, data, len);
+	message->value.len = len;
+	return message;
+}

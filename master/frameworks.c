@@ -186,6 +186,9 @@ struct framework *master_make_framework(const Mesos__FrameworkInfo *info)
 	list_init(&f->completed_tasks);
 	list_init(&f->executors);
 	list_init(&f->offers);
+	list_init(&f->inverse_offers);
+	list_init(&f->inverse_answers);
+	list_init(&f->operations);
 	list_init(&f->dirty);
 	framework_derive(f);
 	return f;
@@ -196,6 +199,7 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	struct framework *f = master_make_framework(info);
 
 	HASH_ADD_KEYPTR(hh, m->frameworks, f->id, strlen(f->id), f);
+	master_adopt_operations(m, f);
 	master_tell_allocator(m, f, true);
 	warm_framework(m, f);
 	return f;
@@ -313,6 +317,7 @@ void master_disconnect_framework(struct master *m, struct framework *f)
 	log_info("framework %s (%s) disconnected", f->id, f->info->name);
 	list_for_each (o, next, &f->offers, by_framework)
 		master_discard_offer(m, o);
+	master_discard_inverse_of_framework(m, f);
 	master_activate_framework(m, f, false);
 	master_detach_stream(m, f);
 	f->state = FRAMEWORK_DISCONNECTED;
@@ -393,15 +398,18 @@ void master_remove_framework(struct master *m, struct framework *f)
 	log_info("removing framework %s (%s)", f->id, f->info->name);
 	list_for_each (o, next, &f->offers, by_framework)
 		master_discard_offer(m, o);
+	master_discard_inverse_of_framework(m, f);
 	master_activate_framework(m, f, false);
 	message->framework_id = master_framework_id(m, f->id);
 	master_broadcast(m, message);
 	end_tasks_and_executors(m, f);
+	master_leave_operations(m, f);
 	if (framework_connected(f) && f->http)
 		master_emit(m, MASTER_END_STREAM)->end_stream.stream = f->stream;
 	master_detach_stream(m, f);
 	timers_stop(&m->timers, &f->failover);
 	f->unregistered_time = m->now;
+	master_drop_answers_of_framework(f);
 	allocator_remove_framework(m->allocator, f->id);
 	HASH_DEL(m->frameworks, f);
 	master_await_framework(m, f, false);

@@ -107,6 +107,9 @@ static void init_lists(struct master *m)
 	list_init(&m->dirty_executors);
 	list_init(&m->dirty_completed);
 	list_init(&m->held_acks);
+	list_init(&m->drain_checks);
+	list_init(&m->deferred);
+	list_init(&m->stray_operations);
 	m->allocation.kind = TIMER_ALLOCATION;
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
@@ -245,6 +248,10 @@ void master_destroy(struct master *m)
 	master_free_acknowledgements(m);
 	HASH_ITER (hh, m->offers, o, next)
 		master_take_offer(m, o);
+	master_free_inverse_offers(m);
+	master_free_deferred(m);
+	machines_free(&m->machines);
+	proto_free(m->schedule);
 	free_agents(m);
 	HASH_CLEAR(hh_stream, m->streams);
 	free_frameworks(&m->frameworks);
@@ -294,6 +301,9 @@ static void timer_due(struct master *m, struct timer *timer)
 	case TIMER_PRUNE:
 		registry_prune(m);
 		break;
+	case TIMER_INVERSE_OFFER:
+		master_rescind_inverse(m, container_of(timer, struct inverse_offer, expiry));
+		break;
 	case TIMER_SETTLE:
 		master_settle_end(m);
 		break;
@@ -340,6 +350,7 @@ static void handle(struct master *m, const struct master_event *event)
 		break;
 	case MASTER_STORED:
 		registry_stored(m, event->stored.ticket);
+		master_retry_deferred(m);
 		master_send_acknowledgements(m, event->stored.ticket);
 		break;
 	case MASTER_OPERATOR:
@@ -347,6 +358,10 @@ static void handle(struct master *m, const struct master_event *event)
 		break;
 	case MASTER_KILL_TASK:
 		master_handle_kill_task(m, event);
+		break;
+	case MASTER_WHITELIST:
+		allocator_set_whitelist(m->allocator, event->whitelist.hostnames,
+					event->whitelist.count);
 		break;
 	case MASTER_TICK:
 		while ((timer = timers_pop(&m->timers, m->now)))
@@ -365,6 +380,7 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	m->now = now;
 	m->out = out;
 	handle(m, event);
+	master_check_drains(m);
 	master_settle_check(m);
 	if (!m->settling && allocator_pending(m->allocator))
 		master_allocate(m, false);

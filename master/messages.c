@@ -136,10 +136,7 @@ static void dispatch(struct master *m, const char *from, ProtobufCMessage *messa
 	} else if (IS(update_slave_message)) {
 		update_slave(m, from, (void *)message);
 	} else if (IS(update_operation_status_message)) {
-		/* No operation was ever sent to an agent. */
-		m->counters.messages_operation_status_update++;
-		m->counters.invalid_operation_status_updates++;
-		log_warning("ignored the status of an unknown operation from %s", from);
+		master_operation_status(m, from, (void *)message);
 	} else {
 		m->counters.dropped_messages++;
 		log_warning("ignored a %s from %s", type->name, from);

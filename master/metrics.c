@@ -236,24 +236,56 @@ static void one_framework(const struct framework *f, metric_fn *each, void *cont
 
 /* ---- operations ----------------------------------------------------------- */
 
-/* There are none of these on agents yet; tools miss names that are not there. */
-static void operation_metrics(metric_fn *each, void *context)
+#define STATE(name) MESOS__OPERATION_STATE__OPERATION_##name
+
+static void operation_type_metrics(const char *prefix, const uint64_t *states, metric_fn *each,
+				   void *context)
 {
-	static const char *const types[] = {
-		"",	    "create/",	  "create_disk/", "destroy/",	    "destroy_disk/",
-		"reserve/", "unreserve/", "grow_volume/", "shrink_volume/",
+	static const struct {
+		const char *name;
+		int state;
+	} shown[] = {
+		{"pending", STATE(PENDING)},	     {"recovering", STATE(RECOVERING)},
+		{"unreachable", STATE(UNREACHABLE)}, {"finished", STATE(FINISHED)},
+		{"failed", STATE(FAILED)},	     {"error", STATE(ERROR)},
+		{"dropped", STATE(DROPPED)},	     {"gone_by_operator", STATE(GONE_BY_OPERATOR)},
 	};
-	static const char *const states[] = {
-		"total",  "pending", "recovering", "unreachable",      "finished",
-		"failed", "error",   "dropped",	   "gone_by_operator",
-	};
+	uint64_t total = 0;
 	char name[96];
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		for (size_t j = 0; j < sizeof(states) / sizeof(*states); j++) {
-			snprintf(name, sizeof(name), "master/operations/%s%s", types[i], states[j]);
-			each(context, name, 0);
-		}
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		snprintf(name, sizeof(name), "master/operations/%s%s", prefix, shown[i].name);
+		each(context, name, (double)states[shown[i].state]);
+	}
+	for (size_t i = 0; i < MASTER_OPERATION_STATES; i++)
+		total += states[i];
+	snprintf(name, sizeof(name), "master/operations/%stotal", prefix);
+	each(context, name, (double)total);
+}
+
+static void operation_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	static const struct {
+		const char *prefix;
+		int type;
+	} shown[] = {
+#define SHOWN(prefix, name) {prefix, MESOS__OFFER__OPERATION__TYPE__##name}
+		SHOWN("create/", CREATE),	    SHOWN("create_disk/", CREATE_DISK),
+		SHOWN("destroy/", DESTROY),	    SHOWN("destroy_disk/", DESTROY_DISK),
+		SHOWN("reserve/", RESERVE),	    SHOWN("unreserve/", UNRESERVE),
+		SHOWN("grow_volume/", GROW_VOLUME), SHOWN("shrink_volume/", SHRINK_VOLUME),
+#undef SHOWN
+	};
+	uint64_t all[MASTER_OPERATION_STATES] = {0};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		const uint64_t *states = m->operation_states[shown[i].type];
+
+		operation_type_metrics(shown[i].prefix, states, each, context);
+		for (size_t j = 0; j < MASTER_OPERATION_STATES; j++)
+			all[j] += states[j];
+	}
+	operation_type_metrics("", all, each, context);
 }
 
 /* ---- allocator ------------------------------------------------------------ */
@@ -371,7 +403,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	each(context, "master/event_queue_http_requests", 0);
 	each(context, "master/http_cache_hits", 0);
 	registrar_metrics(shell, each, context);
-	operation_metrics(each, context);
+	operation_metrics(m, each, context);
 	allocator_metrics(shell, each, context);
 	agent_metrics(m, each, context);
 	framework_metrics(m, each, context);

@@ -80,6 +80,12 @@ static void keep_ids(struct master *m, struct allocator_grants *grants)
 		grant->role = master_text(m, grant->role);
 		grant->agent = master_text(m, grant->agent);
 	}
+	for (size_t i = 0; i < grants->inverse_count; i++) {
+		struct allocator_inverse *inverse = &grants->inverse[i];
+
+		inverse->framework = master_text(m, inverse->framework);
+		inverse->agent = master_text(m, inverse->agent);
+	}
 }
 
 void master_allocate(struct master *m, bool all)
@@ -90,8 +96,8 @@ void master_allocate(struct master *m, bool all)
 
 	m->counters.allocation_runs++;
 	allocator_cycle(m->allocator, m->now, all, &grants);
+	keep_ids(m, &grants);
 	if (grants.count) {
-		keep_ids(m, &grants);
 		told = arena_alloc(&m->out->arena, grants.count * sizeof(struct framework *));
 		for (size_t i = 0; i < grants.count; i++) {
 			told[count] = take_grant(m, &grants.items[i]);
@@ -100,6 +106,7 @@ void master_allocate(struct master *m, bool all)
 		for (size_t i = 0; i < count; i++)
 			master_offers_event_send(m, told[i]);
 	}
+	master_send_inverse_offers(m, &grants);
 	allocator_grants_free(&grants);
 }
 
@@ -135,6 +142,14 @@ void master_rescind_offer(struct master *m, struct offer *o)
 {
 	master_tell_rescind(m, o->framework, o->id);
 	master_discard_offer(m, o);
+}
+
+void master_rescind_filtered(struct master *m, struct offer *o,
+			     const struct allocator_filter *filter)
+{
+	master_tell_rescind(m, o->framework, o->id);
+	give_back(m, o, filter);
+	master_take_offer(m, o);
 }
 
 void master_offer_expired(struct master *m, struct offer *o)

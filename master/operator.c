@@ -2,6 +2,8 @@
  * is answered once that is durable. */
 #include "master/core.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
 
 static void teardown(struct master *m, const struct operator_request *request)
@@ -31,7 +33,30 @@ static const struct {
 } changes[] = {
 	{TYPE(TEARDOWN), teardown},
 	{TYPE(MARK_AGENT_GONE), mark_gone},
+	{TYPE(RESERVE_RESOURCES), master_reserve},
+	{TYPE(UNRESERVE_RESOURCES), master_unreserve},
+	{TYPE(CREATE_VOLUMES), master_create_volumes},
+	{TYPE(DESTROY_VOLUMES), master_destroy_volumes},
+	{TYPE(GROW_VOLUME), master_grow_volume},
+	{TYPE(SHRINK_VOLUME), master_shrink_volume},
+	{TYPE(UPDATE_MAINTENANCE_SCHEDULE), master_update_schedule},
+	{TYPE(START_MAINTENANCE), master_start_maintenance},
+	{TYPE(STOP_MAINTENANCE), master_stop_maintenance},
+	{TYPE(DRAIN_AGENT), master_drain},
+	{TYPE(DEACTIVATE_AGENT), master_deactivate},
+	{TYPE(REACTIVATE_AGENT), master_reactivate},
 };
+
+static void dispatch(struct master *m, const struct operator_request *request)
+{
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		if (changes[i].type == request->call->type) {
+			changes[i].handle(m, request);
+			return;
+		}
+	}
+	master_reply(m, 501, "%s", "");
+}
 
 void master_handle_operator(struct master *m, const struct master_event *event)
 {
@@ -45,13 +70,71 @@ void master_handle_operator(struct master *m, const struct master_event *event)
 		master_reply(m, 503, "Master has not finished recovery");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-		if (changes[i].type == request.call->type) {
-			changes[i].handle(m, &request);
-			return;
-		}
+	dispatch(m, &request);
+}
+
+/* ---- requests that wait ------------------------------------------------------------ */
+
+struct deferred {
+	struct list link;
+	Mesos__Master__Call *call;
+	char *principal;
+	uint64_t number;
+};
+
+void master_defer(struct master *m, const struct operator_request *request)
+{
+	struct deferred *d = xcalloc(1, sizeof(*d));
+
+	d->call = proto_copy(request->call);
+	d->principal = request->principal ? xstrdup(request->principal) : NULL;
+	d->number = request->number;
+	list_append(&m->deferred, &d->link);
+	master_reply(m, 0, "%s", "");
+}
+
+static void free_deferred(struct deferred *d)
+{
+	list_remove(&d->link);
+	proto_free(d->call);
+	free(d->principal);
+	free(d);
+}
+
+static void retry(struct master *m, struct deferred *d)
+{
+	struct operator_request request = {
+		.call = STEP_COPY(m, d->call),
+		.principal = d->principal,
+		.number = d->number,
+	};
+
+	dispatch(m, &request);
+	if (m->out->reply.status)
+		master_answer(m, d->number, m->out->reply.status, "%s", m->out->reply.text);
+	master_reply(m, 0, "%s", "");
+}
+
+/* Those that must wait again are appended: only as many as there were are tried. */
+void master_retry_deferred(struct master *m)
+{
+	struct list *last = m->deferred.prev;
+	struct deferred *d;
+	bool more = !list_empty(&m->deferred);
+
+	while (more && (d = list_first(&m->deferred, struct deferred, link))) {
+		more = &d->link != last;
+		retry(m, d);
+		free_deferred(d);
 	}
-	master_reply(m, 501, "%s", "");
+}
+
+void master_free_deferred(struct master *m)
+{
+	struct deferred *d, *next;
+
+	list_for_each (d, next, &m->deferred, link)
+		free_deferred(d);
 }
 
 void master_handle_kill_task(struct master *m, const struct master_event *event)

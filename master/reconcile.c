@@ -139,27 +139,83 @@ static Mesos__OperationState judge_operation(struct master *m, const char *agent
 	return MESOS__OPERATION_STATE__OPERATION_UNKNOWN;
 }
 
+static Mesos__OperationStatus *known_status(struct master *m, const struct operation *o)
+{
+	Mesos__OperationStatus *status =
+		STEP_COPY(m, (Mesos__OperationStatus *)operation_last_status(o));
+
+	status->uuid = NULL;
+	return status;
+}
+
+static Mesos__OperationStatus *
+unknown_status(struct master *m,
+	       const Mesos__Scheduler__Call__ReconcileOperations__Operation *asked)
+{
+	Mesos__OperationStatus *status =
+		STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
+	const char *agent_id = asked->agent_id ? asked->agent_id->value : NULL, *message;
+
+	status->operation_id = STEP_COPY(m, asked->operation_id);
+	status->state = judge_operation(m, agent_id, &message);
+	status->message = master_text(m, message);
+	if (agent_id)
+		status->agent_id = master_agent_id(m, agent_id);
+	status->resource_provider_id = STEP_COPY(m, asked->resource_provider_id);
+	return status;
+}
+
+/* The agent answers for resource providers that the master does not know: all of them. */
+static struct agent *
+answering_agent(struct master *m,
+		const Mesos__Scheduler__Call__ReconcileOperations__Operation *asked)
+{
+	struct agent *a = asked->agent_id ? master_find_agent(m, asked->agent_id->value) : NULL;
+
+	return a && a->state == AGENT_REGISTERED && asked->resource_provider_id &&
+			       a->operation_feedback
+		       ? a
+		       : NULL;
+}
+
+static void ask_agent(struct master *m, struct agent *a, struct framework *f,
+		      const Mesos__Scheduler__Call__ReconcileOperations__Operation *asked)
+{
+	Mesos__Internal__ReconcileOperationsMessage *message =
+		STEP_NEW(m, Mesos__Internal__ReconcileOperationsMessage,
+			 mesos__internal__reconcile_operations_message__descriptor);
+	Mesos__Internal__ReconcileOperationsMessage__Operation *item =
+		STEP_NEW(m, Mesos__Internal__ReconcileOperationsMessage__Operation,
+			 mesos__internal__reconcile_operations_message__operation__descriptor);
+
+	item->operation_id = STEP_COPY(m, asked->operation_id);
+	item->resource_provider_id = STEP_COPY(m, asked->resource_provider_id);
+	message->framework_id = master_framework_id(m, f->id);
+	proto_push(&m->out->arena, message->n_operations, message->operations, item);
+	master_send_agent(m, a, message);
+}
+
 void master_reconcile_operations(struct master *m, struct framework *f,
 				 const Mesos__Scheduler__Call__ReconcileOperations *call)
 {
-	m->counters.messages_reconcile_operations++;
-	/* No operation is ever under way, so an empty list has no answers. */
-	for (size_t i = 0; i < call->n_operations; i++) {
-		const Mesos__Scheduler__Call__ReconcileOperations__Operation *o =
-			call->operations[i];
-		const char *agent_id = o->agent_id ? o->agent_id->value : NULL;
-		Mesos__OperationStatus *status =
-			STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
-		const char *message;
+	struct operation *o, *next;
 
-		status->operation_id =
-			STEP_NEW(m, Mesos__OperationID, mesos__operation_id__descriptor);
-		status->operation_id->value = master_text(m, o->operation_id->value);
-		status->state = judge_operation(m, agent_id, &message);
-		status->message = master_text(m, message);
-		if (agent_id)
-			status->agent_id = master_agent_id(m, agent_id);
-		status->resource_provider_id = STEP_COPY(m, o->resource_provider_id);
-		master_tell_operation(m, f, status);
+	m->counters.messages_reconcile_operations++;
+	if (!call->n_operations) {
+		list_for_each (o, next, &f->operations, by_framework)
+			master_tell_operation(m, f, known_status(m, o));
+	}
+	for (size_t i = 0; i < call->n_operations; i++) {
+		const Mesos__Scheduler__Call__ReconcileOperations__Operation *asked =
+			call->operations[i];
+		struct agent *a = answering_agent(m, asked);
+
+		o = framework_find_operation(f, asked->operation_id->value);
+		if (o)
+			master_tell_operation(m, f, known_status(m, o));
+		else if (a)
+			ask_agent(m, a, f, asked);
+		else
+			master_tell_operation(m, f, unknown_status(m, asked));
 	}
 }

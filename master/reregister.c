@@ -326,25 +326,8 @@ static void answer_frameworks(struct rejoin *r)
 /* Agents without resource providers keep what the master tells them to. */
 static void answer_checkpoints(struct rejoin *r)
 {
-	Mesos__Internal__CheckpointResourcesMessage *message;
-	struct agent *a = r->a;
-
-	if (a->resource_provider)
-		return;
-	message = STEP_NEW(r->m, Mesos__Internal__CheckpointResourcesMessage,
-			   mesos__internal__checkpoint_resources_message__descriptor);
-	for (size_t i = 0; i < a->checkpointed_count; i++) {
-		Mesos__Resource *copy = STEP_COPY(r->m, a->checkpointed[i]);
-
-		if (!a->reservation_refinement && !resource_downgrade(&r->m->out->arena, copy)) {
-			log_warning("agent %s knows no refined reservations: its checkpointed "
-				    "resources are left as they are",
-				    a->id);
-			return;
-		}
-		proto_push(&r->m->out->arena, message->n_resources, message->resources, copy);
-	}
-	master_send_agent(r->m, a, message);
+	if (!r->a->resource_provider)
+		master_send_checkpointed(r->m, r->a);
 }
 
 /* ---- the three ways back ----------------------------------------------------------- */
@@ -381,6 +364,32 @@ static void learn(struct rejoin *r, const char *pid)
 		facts.resource_version_len = r->message->resource_version_uuid->value.len;
 	}
 	master_learn_agent(r->m, r->a, r->message->agent, &facts);
+	/* Of its operations it tells later. */
+	r->a->drain_blind = r->a->resource_provider;
+}
+
+/* Offers of what the agent has no more, or has otherwise. */
+static void rescind_changed(struct rejoin *r, const struct resources *before)
+{
+	struct offer *o, *next;
+
+	if (resources_equal(before, &r->a->total))
+		return;
+	list_for_each (o, next, &r->a->offers, by_agent)
+		master_rescind_offer(r->m, o);
+}
+
+/* It may not be able any more to answer operations, or to hear that its answer arrived. */
+static void drop_operations(struct rejoin *r)
+{
+	struct operation *o, *next;
+
+	HASH_ITER (hh, r->a->operations, o, next) {
+		if (!r->a->resource_provider ||
+		    (!r->a->operation_feedback && operation_id(o) &&
+		     operation_state_terminal(o->info->latest_status->state)))
+			master_remove_operation(r->m, o);
+	}
 }
 
 /* A registered agent may have moved to another port. Even at the same one the old link is
@@ -414,9 +423,14 @@ static void rejoin_registered(struct rejoin *r, const char *pid)
 {
 	struct agent *a = r->a;
 	bool other_attributes = !same_attributes(a->info, r->message->agent);
+	struct resources before;
 
 	move_agent(r, pid);
+	resources_copy(&before, &a->total);
 	learn(r, NULL);
+	rescind_changed(r, &before);
+	resources_free(&before);
+	drop_operations(r);
 	master_tell_allocator_agent(r->m, a);
 	if (other_attributes)
 		allocator_forget_filters(r->m->allocator, a->id);
@@ -426,9 +440,11 @@ static void rejoin_registered(struct rejoin *r, const char *pid)
 	take_in_tasks(r);
 	answer_reregistered(r);
 	repeat_kills(r);
+	master_repeat_drain(r->m, a);
 	master_reconnect_agent(r->m, a);
 	answer_frameworks(r);
 	answer_checkpoints(r);
+	master_touch_drain(r->m, a);
 }
 
 static void rejoin_new(struct rejoin *r, const char *pid)
@@ -439,15 +455,19 @@ static void rejoin_new(struct rejoin *r, const char *pid)
 	take_in_frameworks(r);
 	take_in_executors(r);
 	take_in_tasks(r);
+	if (away)
+		master_take_orders(r->a, away);
 	while (away && !list_empty(&away->tasks))
 		master_forget_task(r->m, list_first(&away->tasks, struct task, by_agent));
 	master_remove_departed(&r->m->unreachable, r->a->id);
 	r->a->reregistered_time = r->m->now;
 	master_admit_agent(r->m, r->a);
 	take_in_completed(r);
+	master_repeat_drain(r->m, r->a);
 	answer_reregistered(r);
 	repeat_kills(r);
 	answer_frameworks(r);
+	master_touch_drain(r->m, r->a);
 }
 
 /* Another agent that sits, disconnected, at the pid this one has now. */
@@ -564,6 +584,8 @@ void master_reregister_agent(struct master *m, const char *from,
 		shut_down(m, from, "Agent attempted to reregister with different IP / hostname");
 		return;
 	}
+	if (master_refuse_down(m, from, raw->agent))
+		return;
 	message = normalised(m, raw);
 	if (!a && !master_find_departed(m->unreachable, id))
 		log_warning("agent %s at %s is not known: letting it in", id, from);

@@ -34,7 +34,15 @@ void rest_version(void *shell, struct http_request *request);
 void rest_redirect(void *shell, struct http_request *request);
 void rest_teardown(void *shell, struct http_request *request);
 void rest_kill_task(void *shell, struct http_request *request);
+void rest_reserve(void *shell, struct http_request *request);
+void rest_unreserve(void *shell, struct http_request *request);
+void rest_create_volumes(void *shell, struct http_request *request);
+void rest_destroy_volumes(void *shell, struct http_request *request);
 void rest_metrics(void *shell, struct http_request *request);
+void rest_maintenance_schedule(void *shell, struct http_request *request);
+void rest_maintenance_status(void *shell, struct http_request *request);
+void rest_machine_down(void *shell, struct http_request *request);
+void rest_machine_up(void *shell, struct http_request *request);
 
 /* Calls `each` for every metric of the master, not sorted. */
 void metrics_each(const struct shell *shell,

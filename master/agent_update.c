@@ -1,0 +1,85 @@
+/* What agents report of themselves after they registered (UpdateSlaveMessage): the version of
+ * their resources, what is oversubscribed, and the operations they know.
+ */
+#include "master/core.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+static bool oversubscribed_valid(const Mesos__Internal__UpdateSlaveMessage *message,
+				 struct err *err)
+{
+	if (resources_validate(message->oversubscribed_resources,
+			       message->n_oversubscribed_resources, err))
+		return false;
+	for (size_t i = 0; i < message->n_oversubscribed_resources; i++) {
+		if (!message->oversubscribed_resources[i]->revocable)
+			return !err_set(err, ERR_INVALID, "resource %s is not revocable",
+					message->oversubscribed_resources[i]->name);
+	}
+	return true;
+}
+
+static bool holds_revocable(const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_revocable(r->pieces[i].shape))
+			return true;
+	}
+	return false;
+}
+
+static void update_oversubscribed(struct master *m, struct agent *a,
+				  const Mesos__Internal__UpdateSlaveMessage *message)
+{
+	struct resources total = RESOURCES_INIT;
+	struct offer *o, *next;
+
+	for (uint32_t i = 0; i < a->total.count; i++) {
+		if (!resource_shape_revocable(a->total.pieces[i].shape))
+			resources_add_piece(&total, &a->total.pieces[i]);
+	}
+	for (size_t i = 0; i < message->n_oversubscribed_resources; i++)
+		resource_upgrade(&m->out->arena, message->oversubscribed_resources[i]);
+	master_resources(m, message->oversubscribed_resources, message->n_oversubscribed_resources,
+			 &total);
+	if (resources_equal(&total, &a->total)) {
+		resources_free(&total);
+		return;
+	}
+	resources_free(&a->total);
+	a->total = total;
+	list_for_each (o, next, &a->offers, by_agent) {
+		if (holds_revocable(&o->resources))
+			master_rescind_offer(m, o);
+	}
+	allocator_update_agent(m->allocator, a->id, &a->total);
+}
+
+void master_update_agent(struct master *m, struct agent *a,
+			 const Mesos__Internal__UpdateSlaveMessage *message)
+{
+	struct err err = {{0}};
+
+	a->drain_blind = false;
+	master_touch_drain(m, a);
+	if (message->resource_version_uuid) {
+		const ProtobufCBinaryData *uuid = &message->resource_version_uuid->value;
+
+		free(a->resource_version);
+		a->resource_version = xmemdup(uuid->data, uuid->len);
+		a->resource_version_len = uuid->len;
+		warm_agent(m, a);
+	}
+	if (a->resource_provider)
+		master_compare_operations(m, a, message->operations);
+	if (message->has_update_oversubscribed_resources &&
+	    !message->update_oversubscribed_resources)
+		return;
+	if (oversubscribed_valid(message, &err))
+		update_oversubscribed(m, a, message);
+	else
+		log_warning("ignored the oversubscribed resources of agent %s: %s", a->id,
+			    err.text);
+}

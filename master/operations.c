@@ -1,0 +1,234 @@
+/* Operations on resources, carried out: RESERVE, UNRESERVE, CREATE, DESTROY, GROW_VOLUME and
+ * SHRINK_VOLUME.
+ *
+ * They are speculative: the agent's total, what it is to checkpoint, the offers' rest and the
+ * allocator change at once, and the agent is told. One with RESOURCE_PROVIDER is told the
+ * operation and answers it (operation_feedback.c); any other is told the whole list of what
+ * to checkpoint. An operation that cannot be carried out changes nothing.
+ */
+#include "master/accept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "proto/operation.h"
+
+#define OPERATION(name) MESOS__OFFER__OPERATION__TYPE__##name
+
+/* ---- the agent's side --------------------------------------------------------------- */
+
+static void forget_checkpointed(struct agent *a)
+{
+	for (size_t i = 0; i < a->checkpointed_count; i++)
+		proto_free(a->checkpointed[i]);
+	free(a->checkpointed);
+	a->checkpointed = NULL;
+	a->checkpointed_count = 0;
+}
+
+/* Dynamic reservations and volumes of the total: agents do not find these again by
+ * themselves. */
+static void list_checkpointed(struct master *m, struct agent *a)
+{
+	forget_checkpointed(a);
+	a->checkpointed = xcalloc(a->total.count + 1, sizeof(*a->checkpointed));
+	for (uint32_t i = 0; i < a->total.count; i++) {
+		const struct resource_piece *piece = &a->total.pieces[i];
+
+		if (resource_shape_dynamic(piece->shape) ||
+		    resource_shape_persistence(piece->shape))
+			a->checkpointed[a->checkpointed_count++] =
+				proto_copy(resource_piece_to_message(&m->out->arena, piece));
+	}
+}
+
+void master_send_checkpointed(struct master *m, const struct agent *a)
+{
+	Mesos__Internal__CheckpointResourcesMessage *message =
+		STEP_NEW(m, Mesos__Internal__CheckpointResourcesMessage,
+			 mesos__internal__checkpoint_resources_message__descriptor);
+
+	for (size_t i = 0; i < a->checkpointed_count; i++) {
+		Mesos__Resource *copy = STEP_COPY(m, a->checkpointed[i]);
+
+		if (!a->reservation_refinement && !resource_downgrade(&m->out->arena, copy)) {
+			log_warning("agent %s knows no refined reservations: its checkpointed "
+				    "resources are left as they are",
+				    a->id);
+			return;
+		}
+		proto_push(&m->out->arena, message->n_resources, message->resources, copy);
+	}
+	master_send_agent(m, a, message);
+}
+
+static void send_operation(struct master *m, const struct agent *a, const struct operation *o)
+{
+	Mesos__Internal__ApplyOperationMessage *message =
+		STEP_NEW(m, Mesos__Internal__ApplyOperationMessage,
+			 mesos__internal__apply_operation_message__descriptor);
+
+	message->framework_id = STEP_COPY(m, o->info->framework_id);
+	message->operation_info = STEP_COPY(m, o->info->info);
+	message->operation_uuid = master_uuid(m, o->uuid, UUID_BYTES);
+	message->resource_version_uuid =
+		STEP_NEW(m, Mesos__Internal__ResourceVersionUUID,
+			 mesos__internal__resource_version_uuid__descriptor);
+	message->resource_version_uuid->uuid =
+		master_uuid(m, a->resource_version, a->resource_version_len);
+	master_send_agent(m, a, message);
+}
+
+static void log_operation(const struct agent *a, const struct framework *f,
+			  const Mesos__Offer__Operation *operation)
+{
+	log_info("%s of %s%s on agent %s", operation_name(operation),
+		 f ? "framework " : "an operator", f ? f->id : "", a->id);
+}
+
+int master_change_agent(struct master *m, struct agent *a, struct framework *f,
+			const Mesos__Offer__Operation *operation, const struct resources *consumed,
+			const struct resources *converted, struct err *err)
+{
+	struct resources less = RESOURCES_INIT, more = RESOURCES_INIT;
+	int rv;
+
+	if (a->resource_provider && !a->resource_version)
+		return err_set(err, ERR_STATE, "Agent %s has not told its resource version", a->id);
+	resources_allocate(m->shapes, consumed, NULL, &less);
+	resources_allocate(m->shapes, converted, NULL, &more);
+	rv = resources_apply_conversion(&a->total, &less, &more, err);
+	resources_free(&less);
+	resources_free(&more);
+	if (rv)
+		return rv;
+	log_operation(a, f, operation);
+	list_checkpointed(m, a);
+	warm_agent(m, a);
+	if (f)
+		f->counters.operations[operation->type]++;
+	if (a->resource_provider)
+		send_operation(m, a, master_order_operation(m, a, f, operation));
+	else
+		master_send_checkpointed(m, a);
+	return 0;
+}
+
+/* ---- the offers' side --------------------------------------------------------------------- */
+
+static bool resizes(const Mesos__Offer__Operation *operation)
+{
+	return operation->type == OPERATION(GROW_VOLUME) ||
+	       operation->type == OPERATION(SHRINK_VOLUME);
+}
+
+/* Whether the offer has a volume of those, whoever either is allocated to. */
+static bool offers_volume(struct master *m, const struct offer *o, const struct resources *volumes)
+{
+	struct resources offered = RESOURCES_INIT;
+	bool found = false;
+
+	resources_allocate(m->shapes, &o->resources, NULL, &offered);
+	for (uint32_t i = 0; i < volumes->count && !found; i++) {
+		struct resource_piece piece = volumes->pieces[i];
+		struct resources one = {.pieces = &piece, .count = 1};
+
+		piece.shares = 1;
+		found = resources_contain(&offered, &one);
+	}
+	resources_free(&offered);
+	return found;
+}
+
+void master_rescind_volumes(struct master *m, struct agent *a,
+			    const Mesos__Offer__Operation__Destroy *destroy)
+{
+	struct resources volumes = RESOURCES_INIT;
+	struct offer *o, *next;
+
+	master_resources(m, destroy->volumes, destroy->n_volumes, &volumes);
+	resources_allocate(m->shapes, &volumes, NULL, &volumes);
+	list_for_each (o, next, &a->offers, by_agent) {
+		if (offers_volume(m, o, &volumes))
+			master_rescind_offer(m, o);
+	}
+	resources_free(&volumes);
+}
+
+/* What a volume is resized to is for nobody in this ACCEPT: only the consumed goes. */
+static int apply(struct accepting *accepting, const Mesos__Offer__Operation *operation,
+		 struct resources *remaining, const struct resources *consumed,
+		 const struct resources *converted, struct err *err)
+{
+	const struct resources none = RESOURCES_INIT;
+	int rv;
+
+	resources_copy(remaining, &accepting->remaining);
+	if (!resizes(operation))
+		return resources_apply_conversion(remaining, consumed, converted, err);
+	rv = resources_apply_conversion(remaining, consumed, &none, err);
+	return rv ? err_wrap(err, rv, "Invalid %s operation", operation_name(operation)) : 0;
+}
+
+static int convert(struct master *m, struct accepting *accepting,
+		   const Mesos__Offer__Operation *operation, const struct resources *consumed,
+		   const struct resources *converted, struct err *err)
+{
+	struct resources remaining = RESOURCES_INIT;
+	int rv = apply(accepting, operation, &remaining, consumed, converted, err);
+
+	if (!rv)
+		rv = master_change_agent(m, accepting->a, accepting->f, operation, consumed,
+					 converted, err);
+	if (rv) {
+		resources_free(&remaining);
+		return rv;
+	}
+	resources_free(&accepting->remaining);
+	accepting->remaining = remaining;
+	if (resizes(operation))
+		resources_add(&accepting->resized, converted);
+	if (operation->type == OPERATION(CREATE) || operation->type == OPERATION(DESTROY))
+		accept_note_shared(accepting);
+	allocator_convert(m->allocator, accepting->f->id, accepting->a->id, consumed, converted);
+	return 0;
+}
+
+static int validate(struct master *m, struct accepting *accepting,
+		    const Mesos__Offer__Operation *operation, struct err *err)
+{
+	const struct agent *a = accepting->a;
+	int rv;
+
+	if (!operation_converts(operation->type) && !a->resource_provider)
+		return err_set(err, ERR_INVALID,
+			       "Not supported on agent %s at %s (%s) because it does not have "
+			       "RESOURCE_PROVIDER capability",
+			       a->id, a->pid, a->info->hostname);
+	rv = master_validate_operation(m, accepting->f, a, accepting->f->info->principal, operation,
+				       err);
+	if (rv)
+		err_set(err, rv, "%s; on agent %s at %s (%s)", err->text, a->id, a->pid,
+			a->info->hostname);
+	return rv;
+}
+
+void accept_convert(struct master *m, struct accepting *accepting,
+		    Mesos__Offer__Operation *operation)
+{
+	struct resources consumed = RESOURCES_INIT, converted = RESOURCES_INIT;
+	struct err err = {{0}};
+	int rv = validate(m, accepting, operation, &err);
+
+	if (!rv && operation->type == OPERATION(DESTROY))
+		master_rescind_volumes(m, accepting->a, operation->destroy);
+	if (!rv)
+		rv = operation_conversion(m->shapes, operation, &consumed, &converted, &err);
+	if (!rv)
+		rv = convert(m, accepting, operation, &consumed, &converted, &err);
+	if (rv)
+		accept_drop(m, accepting->f, operation, err.text);
+	resources_free(&consumed);
+	resources_free(&converted);
+}
