@@ -68,8 +68,11 @@ Test(agent_registration, announces_what_it_handles)
 	jw_begin_object(&w);
 	agent_write_state(rig.agent, &w);
 	jw_end_object(&w);
-	cr_assert(strstr(json.data, "\"capabilities\":[\"MULTI_ROLE\",\"HIERARCHICAL_ROLE\","
-				    "\"RESERVATION_REFINEMENT\",\"TASK_RESOURCE_LIMITS\"]"),
+	cr_assert(strstr(json.data,
+			 "\"capabilities\":[\"MULTI_ROLE\",\"HIERARCHICAL_ROLE\","
+			 "\"RESERVATION_REFINEMENT\",\"RESOURCE_PROVIDER\",\"RESIZE_VOLUME\","
+			 "\"AGENT_OPERATION_FEEDBACK\",\"AGENT_DRAINING\","
+			 "\"TASK_RESOURCE_LIMITS\"]"),
 		  "%s", json.data);
 	buf_free(&json);
 }
@@ -198,6 +201,7 @@ Test(agent_registration, reports_tasks_and_answers_for_unknown_ones)
 		   rig_status(&rig, "gone", STATE(RUNNING), 2));
 	proto_push(&rig.arena, message->n_reconciliations, message->reconciliations, list);
 	rig_message(&rig, RIG_MASTER, message);
-	rig_expect(&rig, "send master StatusUpdateMessage gone LOST RECONCILIATION "
+	rig_expect(&rig, "send master UpdateSlaveMessage\n"
+			 "send master StatusUpdateMessage gone LOST RECONCILIATION "
 			 "\"Reconciliation: task unknown to the agent\"\n");
 }
