@@ -42,6 +42,7 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	a->region = options->region ? xstrdup(options->region) : NULL;
 	a->excludes = options->excludes;
 	a->context = options->context;
+	a->random = options->random;
 	a->pool.epoch = 1;
 	exclude_names(&a->pool, options->fair_sharing_excluded);
 	alloc_roles_init(a);
@@ -73,6 +74,7 @@ void allocator_destroy(struct allocator *a)
 	free(a->visit);
 	free(a->scratch);
 	free(a->wakers);
+	lottery_free(&a->role_lottery);
 	free(a);
 }
 

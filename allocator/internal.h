@@ -4,6 +4,7 @@
  *	sorter.c      quantities, the pool, shares
  *	group.c       groups of nodes in order of share
  *	walk.c        roles and frameworks in the order in which they are asked
+ *	random_sorter.c  the same in a random order; lottery.c draws it
  *	roles.c       the tree of roles; charging what is held to it
  *	frameworks.c  frameworks and their leaves, activity, willingness
  *	agents.c      agents and what is free on them
@@ -28,6 +29,7 @@
 #define ALLOCATOR_INTERNAL_H
 
 #include "allocator/allocator.h"
+#include "allocator/lottery.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/table.h"
@@ -114,6 +116,15 @@ struct role {
 	size_t active;			/* active leaves in the subtree */
 	struct sorter_cursor cursor;	/* of a walk: in `group`, ... */
 	struct sorter_cursor leaf_cursor; /* and in `frameworks` */
+
+	/* -- random sorter -- */
+	double chance;		/* of its own frameworks, among all active roles */
+	double chance_unit;	/* of a member of `group` of weight 1 */
+	struct lottery lottery; /* of its active leaves */
+	uint64_t lottery_of;	/* the cycle that it was made in */
+	double key;		/* its place among a few roles ... */
+	uint64_t key_of;	/* and the sort that drew it */
+
 	size_t filters;			/* of its own frameworks */
 	struct memory_record memory;
 };
@@ -290,6 +301,11 @@ struct allocator {
 	struct leaf **wakers;
 	size_t waker_cap;
 	struct role *walk; /* whose group the walk is in; NULL after the last */
+
+	struct rng *random; /* of the random sorter; NULL = DRF */
+	struct lottery role_lottery;
+	uint64_t chances_of; /* the cycle that they were computed in */
+	uint64_t random_sorts;
 };
 
 /* -- sorter.c -- */
@@ -344,6 +360,13 @@ void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf 
 			  const struct resources *resources);
 /* Order of two active leaves in a walk; their groups are fresh. */
 int alloc_leaf_order(const struct leaf *a, const struct leaf *b);
+
+/* -- random_sorter.c: walk.c's functions, with the random sorter -- */
+void alloc_random_start(struct allocator *a);
+struct role *alloc_random_role(struct allocator *a);
+void alloc_random_enter(struct allocator *a, struct role *role);
+struct leaf *alloc_random_leaf(struct allocator *a, struct role *role);
+void alloc_random_sort(struct allocator *a, struct leaf **leaves, size_t count);
 
 /* -- frameworks.c -- */
 struct framework *alloc_framework_find(struct allocator *a, const char *id);

@@ -30,6 +30,7 @@ static void role_release(struct role *role)
 	alloc_node_free(&role->self);
 	alloc_group_free(&role->group);
 	alloc_group_free(&role->frameworks);
+	lottery_free(&role->lottery);
 	free(role->component);
 }
 

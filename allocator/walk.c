@@ -1,7 +1,7 @@
 /* Walks: roles and frameworks in the order in which they are asked.
  *
  * Depth first through the tree of roles, each level in order of share; a role that has
- * children is met as its virtual leaf.
+ * children is met as its virtual leaf. Or in the random sorter's order.
  */
 #include <stdlib.h>
 
@@ -16,11 +16,16 @@ static void enter(struct allocator *a, struct role *role)
 
 void alloc_walk_start(struct allocator *a)
 {
-	enter(a, &a->root);
+	if (a->random)
+		alloc_random_start(a);
+	else
+		enter(a, &a->root);
 }
 
 struct role *alloc_walk_role(struct allocator *a)
 {
+	if (a->random)
+		return alloc_random_role(a);
 	/* Not by recursion: the tree may be deeper than the stack. */
 	while (a->walk) {
 		struct role *role = a->walk;
@@ -42,14 +47,21 @@ struct role *alloc_walk_role(struct allocator *a)
 
 void alloc_walk_enter(struct allocator *a, struct role *role)
 {
+	if (a->random) {
+		alloc_random_enter(a, role);
+		return;
+	}
 	alloc_group_refresh(&a->pool, &role->frameworks);
 	role->leaf_cursor = (struct sorter_cursor){0};
 }
 
 struct leaf *alloc_walk_leaf(struct allocator *a, struct role *role)
 {
-	struct sorter_node *node = alloc_group_next(&role->frameworks, &role->leaf_cursor);
+	struct sorter_node *node;
 
+	if (a->random)
+		return alloc_random_leaf(a, role);
+	node = alloc_group_next(&role->frameworks, &role->leaf_cursor);
 	return node ? container_of(node, struct leaf, node) : NULL;
 }
 
@@ -62,6 +74,10 @@ void alloc_walk_sort(struct allocator *a, struct leaf **leaves, size_t count)
 {
 	if (count < 2)
 		return;
+	if (a->random) {
+		alloc_random_sort(a, leaves, count);
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		alloc_group_refresh(&a->pool, &leaves[i]->role->frameworks);
 		for (struct role *role = leaves[i]->role; role != &a->root; role = role->parent)

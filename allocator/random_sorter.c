@@ -1,0 +1,145 @@
+/* The random sorter: roles, and frameworks in a role, are asked in a random order that
+ * ignores what they hold.
+ *
+ * The chance of a role is the product, along its path, of each node's part of the weights of
+ * its active siblings; all active roles are drawn together, not level by level. Frameworks
+ * have equal chances. Chances are computed when the first walk of a cycle needs them: within
+ * a cycle nothing changes who is active. As an agent from which nothing could be given gives
+ * nothing in any order, agents settle as with DRF, and leaves that woke there take the order
+ * that a walk over all would have given them.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "allocator/internal.h"
+#include "base/arena.h"
+
+static double weight_sum(const struct sorter_group *group)
+{
+	struct sorter_cursor cursor = {0};
+	const struct sorter_node *node;
+	double sum = 0;
+
+	while ((node = alloc_group_next(group, &cursor)))
+		sum += node->weight;
+	return sum;
+}
+
+static void enter(struct role *role, double chance)
+{
+	role->chance_unit = chance / weight_sum(&role->group);
+	role->cursor = (struct sorter_cursor){0};
+}
+
+static void add_role(struct allocator *a, struct role *role, double chance)
+{
+	role->chance = chance;
+	lottery_add(&a->role_lottery, role, chance);
+}
+
+static void compute_chances(struct allocator *a)
+{
+	struct role *role = &a->root;
+
+	if (a->chances_of == a->cycles)
+		return;
+	a->chances_of = a->cycles;
+	lottery_clear(&a->role_lottery);
+	enter(role, 1);
+	/* Not by recursion: the tree may be deeper than the stack. */
+	while (role) {
+		struct sorter_node *node = alloc_group_next(&role->group, &role->cursor);
+
+		if (!node) {
+			role = role->parent;
+			continue;
+		}
+		double chance = role->chance_unit * node->weight;
+		struct role *child = container_of(node, struct role, node);
+		if (node == &role->self) {
+			add_role(a, role, chance);
+		} else if (child->group.count == 0) {
+			add_role(a, child, chance);
+		} else {
+			enter(child, chance);
+			role = child;
+		}
+	}
+	lottery_begin(&a->role_lottery);
+}
+
+void alloc_random_start(struct allocator *a)
+{
+	compute_chances(a);
+	lottery_again(&a->role_lottery);
+}
+
+struct role *alloc_random_role(struct allocator *a)
+{
+	return lottery_draw(&a->role_lottery, a->random);
+}
+
+void alloc_random_enter(struct allocator *a, struct role *role)
+{
+	struct sorter_cursor cursor = {0};
+	struct sorter_node *node;
+
+	if (role->lottery_of == a->cycles) {
+		lottery_again(&role->lottery);
+		return;
+	}
+	role->lottery_of = a->cycles;
+	lottery_clear(&role->lottery);
+	while ((node = alloc_group_next(&role->frameworks, &cursor)))
+		lottery_add(&role->lottery, container_of(node, struct leaf, node), 1);
+	lottery_begin(&role->lottery);
+}
+
+struct leaf *alloc_random_leaf(struct allocator *a, struct role *role)
+{
+	return lottery_draw(&role->lottery, a->random);
+}
+
+/* ---- a few leaves of all ----------------------------------------------------------------- */
+
+struct placed {
+	struct leaf *leaf;
+	double role_key, key; /* the smaller comes first */
+};
+
+static int placed_order(const void *left, const void *right)
+{
+	const struct placed *a = left, *b = right;
+
+	if (a->role_key != b->role_key)
+		return a->role_key < b->role_key ? -1 : 1;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+/* -ln(u) / weight orders as u^(1/weight) does, the other way round, and does not vanish for
+ * small weights. */
+static double random_key(struct allocator *a, double weight)
+{
+	return -log1p(-rng_unit(a->random)) / weight;
+}
+
+void alloc_random_sort(struct allocator *a, struct leaf **leaves, size_t count)
+{
+	struct placed *placed = xcalloc(count, sizeof(*placed));
+	uint64_t round = ++a->random_sorts;
+
+	compute_chances(a);
+	for (size_t i = 0; i < count; i++) {
+		struct role *role = leaves[i]->role;
+
+		if (role->key_of != round) {
+			role->key_of = round;
+			role->key = random_key(a, role->chance);
+		}
+		placed[i] = (struct placed){leaves[i], role->key, random_key(a, 1)};
+	}
+	qsort(placed, count, sizeof(*placed), placed_order);
+	for (size_t i = 0; i < count; i++)
+		leaves[i] = placed[i].leaf;
+	free(placed);
+}
