@@ -214,7 +214,7 @@ static struct constraints *make(const char *groups, struct err *err)
 	return c;
 }
 
-Test(allocator_constraints, each_predicate)
+Test(allocator_constraints, case_57_each_predicate)
 {
 	Mesos__AgentInfo *agent = message(&mesos__agent_info__descriptor, AGENT);
 
