@@ -70,8 +70,8 @@ static int check_names(const struct master_flags *f, struct err *err)
 		const char *choice[3];
 	} names[] = {
 		{"logging_level", f->logging_level, {"INFO", "WARNING", "ERROR"}},
-		{"role_sorter", f->role_sorter, {"drf"}},
-		{"framework_sorter", f->framework_sorter, {"drf"}},
+		{"role_sorter", f->role_sorter, {"drf", "random"}},
+		{"framework_sorter", f->framework_sorter, {"drf", "random"}},
 		{"allocator", f->allocator, {"hierarchical", "HierarchicalDRF"}},
 		{"authenticators", f->authenticators, {"crammd5"}},
 		{"authorizers", f->authorizers, {"local"}},
@@ -92,6 +92,11 @@ static int check_names(const struct master_flags *f, struct err *err)
 				       choice[1] ? " or " : "", choice[1] ? choice[1] : "",
 				       choice[2] ? " or " : "", choice[2] ? choice[2] : "");
 	}
+	if (strcmp(f->role_sorter, f->framework_sorter))
+		return err_set(err, ERR_INVALID,
+			       "Failed to create allocator '%s': Unsupported combination of "
+			       "'role_sorter' and 'framework_sorter': must be equal (for now)",
+			       f->allocator);
 	if (f->advertise_ip && inet_pton(AF_INET, f->advertise_ip, &address) != 1)
 		return invalid(err, "advertise_ip", f->advertise_ip, "expected an IPv4 address");
 	return 0;

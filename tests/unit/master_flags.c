@@ -130,12 +130,16 @@ Test(master_flags, refuse_names_that_are_none)
 	refused("--logging_level=LOUD", "expected INFO or WARNING or ERROR");
 	refused("--advertise_ip=here", "expected an IPv4 address");
 	refused("--authenticators=none", "expected crammd5");
-	refused("--role_sorter=random", "expected drf");
+	refused("--role_sorter=fair", "expected drf or random");
+	refused("--role_sorter=random", "'framework_sorter': must be equal");
+	refused("--framework_sorter=random", "'framework_sorter': must be equal");
 	refused("--roles=a,b c", "Failed to parse roles");
 	refused("--registry_strict", "registry_strict");
 	refused("--acls={}", "too important to be ignored");
 	refused("--offer_timeuot=1secs", "did you mean 'offer_timeout'");
 	accepted("--allocator=HierarchicalDRF|--roles=a,b/c");
+	accepted("--role_sorter=random|--framework_sorter=random");
+	accepted("--user_sorter=random|--framework_sorter=random");
 }
 
 Test(master_flags, look_into_the_file_of_credentials)
