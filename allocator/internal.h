@@ -311,6 +311,7 @@ struct allocator {
 /* -- sorter.c -- */
 void alloc_quantities_free(struct quantities *q);
 uint32_t alloc_pool_number(struct pool *pool, const char *name);
+uint32_t alloc_pool_shape(struct pool *pool, const struct resource_shape *shape); /* of its name */
 void alloc_pool_exclude(struct pool *pool, const char *name);
 void alloc_pool_change(struct pool *pool, const struct resources *old, const struct resources *new);
 void alloc_pool_free(struct pool *pool);

@@ -217,7 +217,7 @@ static void change_piece(struct allocator *a, struct agent *agent, struct leaf *
 
 	if (resource_shape_type(piece->shape) != MESOS__VALUE__TYPE__SCALAR)
 		return;
-	uint32_t name = alloc_pool_number(&a->pool, resource_shape_name(piece->shape));
+	uint32_t name = alloc_pool_shape(&a->pool, piece->shape);
 	while ((node = next_node(a, leaf, node, &at))) {
 		if (resource_shape_shared(piece->shape))
 			change_shared(a, node, agent, piece, name, sign);

@@ -44,6 +44,20 @@ uint32_t alloc_pool_number(struct pool *pool, const char *name)
 	return pool_name_get(pool, name)->number;
 }
 
+/* The shape's tag remembers the number, plus one. Another pool may have tagged it. */
+uint32_t alloc_pool_shape(struct pool *pool, const struct resource_shape *shape)
+{
+	uint32_t tag = resource_shape_tag(shape);
+	const char *name = resource_shape_name(shape);
+
+	if (tag == 0 || tag > HASH_COUNT(pool->names) ||
+	    strcmp(pool->by_number[tag - 1]->text, name) != 0) {
+		tag = alloc_pool_number(pool, name) + 1;
+		resource_shape_set_tag(shape, tag);
+	}
+	return tag - 1;
+}
+
 void alloc_pool_exclude(struct pool *pool, const char *name)
 {
 	pool_name_get(pool, name)->excluded = true;
@@ -55,8 +69,7 @@ static void pool_add(struct pool *pool, const struct resources *resources, int s
 		const struct resource_piece *piece = &resources->pieces[i];
 
 		if (resource_shape_type(piece->shape) == MESOS__VALUE__TYPE__SCALAR)
-			quantities_add(&pool->change,
-				       alloc_pool_number(pool, resource_shape_name(piece->shape)),
+			quantities_add(&pool->change, alloc_pool_shape(pool, piece->shape),
 				       sign * piece->milli);
 	}
 }
