@@ -25,6 +25,11 @@ void api_get_master(const struct operator_call *c);
 void api_get_flags(const struct operator_call *c);
 void api_get_metrics(const struct operator_call *c);
 
+/* -- api_quota.c -- */
+void api_get_quota(const struct operator_call *c);
+void api_get_weights(const struct operator_call *c);
+void api_get_roles(const struct operator_call *c);
+
 /* -- api_maintenance.c -- */
 void api_get_maintenance_status(const struct operator_call *c);
 void api_get_maintenance_schedule(const struct operator_call *c);

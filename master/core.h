@@ -338,6 +338,19 @@ struct departed {
 	UT_hash_handle hh;
 };
 
+/* What an operator said of a role, of the table by it, ascending. */
+struct quota {
+	Mesos__Quota__QuotaConfig *config; /* not of nothing: then there is none */
+	UT_hash_handle hh;
+};
+
+struct weight {
+	char *role;
+	double value;
+	uint64_t mark; /* the last change that named it */
+	UT_hash_handle hh;
+};
+
 struct pending;	 /* a follow-up of a registry write (registry.c) */
 struct loaded;	 /* recover.c */
 struct held_ack; /* updates.c */
@@ -408,6 +421,11 @@ struct master {
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */
 
+	/* quota and weights */
+	struct quota *quotas;	/* by role */
+	struct weight *weights; /* by role */
+	bool quota_writing;	/* a change of quota is on its way to the disk */
+
 	/* operations on resources */
 	struct list stray_operations; /* of frameworks that are not here */
 	/* By Offer.Operation.Type and OperationState: the present number of those that are
@@ -451,6 +469,12 @@ static inline bool framework_connected(const struct framework *f)
 {
 	return f->state == FRAMEWORK_CONNECTED;
 }
+
+/* NULL = none. */
+struct quota *master_find_quota(const struct master *m, const char *role);
+double master_role_weight(const struct master *m, const char *role); /* 1 if never said */
+/* Of all roles that one was said of, in the arena; returns how many. */
+size_t master_weight_infos(const struct master *m, struct arena *arena, Mesos__WeightInfo ***list);
 
 #include "master/core_internal.h"
 

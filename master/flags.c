@@ -64,8 +64,8 @@ static const struct flag flag_table[] = {
 	 AT(recovery_agent_removal_limit), "100%",
 	 "Share of the agents that may be lost after a restart.", NULL, NULL},
 	{"role_sorter", "user_sorter", FLAG_STRING, AT(role_sorter), "drf",
-	 "Order of the roles: drf.", NULL, NULL},
-	TEXT(framework_sorter, "drf", "Order of the frameworks of a role: drf."),
+	 "Order of the roles: drf or random.", NULL, NULL},
+	TEXT(framework_sorter, "drf", "Order of a role's frameworks; must equal role_sorter."),
 	TEXT(allocator, "hierarchical", "Allocator: hierarchical."),
 	TEXT(zk, NULL, "ZooKeeper address for several masters."),
 	{"authenticate_frameworks", "authenticate", FLAG_BOOL, AT(authenticate_frameworks), "false",
@@ -80,8 +80,10 @@ static const struct flag flag_table[] = {
 	TEXT(acls, NULL, "Access control lists."),
 	TEXT(firewall_rules, NULL, "Endpoints to disable."),
 	TEXT(rate_limits, NULL, "Rates of driver messages."),
-	TEXT(whitelist, NULL, "File that names the agents to use."),
-	TEXT(weights, NULL, "Weights of roles."),
+	FILE_PATH(whitelist, NULL,
+		  "File with a host name a line: only agents there are offered. Read every 5secs."),
+	TEXT(weights, NULL,
+	     "Weights of roles, role=weight,...; ignored if weights were set before."),
 	FILE_PATH(credentials, NULL, "File of the principals and secrets of drivers and clients."),
 	TEXT(authenticators, "crammd5", "How drivers and agents authenticate: crammd5."),
 	TEXT(authorizers, "local", "Authorizer: local."),
@@ -134,8 +136,6 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 		{f->acls != NULL, "acls"},
 		{f->firewall_rules != NULL, "firewall_rules"},
 		{f->rate_limits != NULL, "rate_limits"},
-		{f->whitelist != NULL, "whitelist"},
-		{f->weights != NULL, "weights"},
 	};
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)

@@ -30,6 +30,7 @@ static void copy_options(struct master *m, const struct master_options *options)
 	o->min_allocatable_resources = copy_text(options->min_allocatable_resources);
 	o->fair_sharing_excluded = copy_text(options->fair_sharing_excluded);
 	o->roles = copy_text(options->roles);
+	o->weights = copy_text(options->weights);
 	o->domain = NULL;
 }
 
@@ -44,6 +45,7 @@ static void free_options(struct master *m)
 	free((char *)o->min_allocatable_resources);
 	free((char *)o->fair_sharing_excluded);
 	free((char *)o->roles);
+	free((char *)o->weights);
 }
 
 /* "a, b" of --roles; "*" is always allowed. */
@@ -142,6 +144,7 @@ int master_create(const struct master_options *options, struct master **out, str
 		.min_allocatable_resources = options->min_allocatable_resources,
 		.fair_sharing_excluded = options->fair_sharing_excluded,
 		.filter_gpu_resources = options->filter_gpu_resources,
+		.random = options->random_sorter ? options->rng : NULL,
 		.region = domain_region(options->domain),
 		.remembers = true,
 	};
@@ -157,7 +160,9 @@ int master_create(const struct master_options *options, struct master **out, str
 	allocation.shapes = m->shapes;
 	allocation.excludes = excludes;
 	allocation.context = m;
-	rv = allocator_create(&allocation, &m->allocator, err);
+	rv = master_check_weights(m, err);
+	if (!rv)
+		rv = allocator_create(&allocation, &m->allocator, err);
 	if (rv < 0) {
 		master_destroy(m);
 		return rv;
@@ -222,6 +227,8 @@ static void free_rest(struct master *m)
 {
 	struct reason_counter *r, *next;
 
+	master_free_quotas(m);
+	master_free_weights(m);
 	HASH_ITER (hh, m->reasons, r, next) {
 		HASH_DEL(m->reasons, r);
 		free(r->name);

@@ -40,6 +40,8 @@ struct master_options {
 	const char *min_allocatable_resources;
 	const char *fair_sharing_excluded;
 	const char *roles; /* whitelist, comma-separated, or NULL */
+	const char *weights; /* "role=weight,...", or NULL */
+	bool random_sorter; /* in place of DRF */
 	bool filter_gpu_resources;
 	bool root_submissions;
 	bool require_agent_domain;
@@ -65,6 +67,7 @@ enum master_event_type {
 				 STORE_REGISTRY are synced, too */
 	MASTER_OPERATOR,      /* an operator's change */
 	MASTER_KILL_TASK,     /* an operator kills one task (mesita's own) */
+	MASTER_WHITELIST,     /* which hosts' agents may be offered (--whitelist) */
 	MASTER_TICK,	      /* time passed (master_next_timeout) */
 };
 
@@ -105,6 +108,10 @@ struct master_event {
 		struct {
 			const char *framework_id, *task_id;
 		} kill_task;
+		struct {
+			const char *const *hostnames; /* NULL = all */
+			size_t count;
+		} whitelist;
 	};
 };
 

@@ -33,6 +33,10 @@ static const struct {
 } changes[] = {
 	{TYPE(TEARDOWN), teardown},
 	{TYPE(MARK_AGENT_GONE), mark_gone},
+	{TYPE(UPDATE_QUOTA), master_update_quota},
+	{TYPE(SET_QUOTA), master_set_quota},
+	{TYPE(REMOVE_QUOTA), master_remove_quota},
+	{TYPE(UPDATE_WEIGHTS), master_update_weights},
 	{TYPE(RESERVE_RESOURCES), master_reserve},
 	{TYPE(UNRESERVE_RESOURCES), master_unreserve},
 	{TYPE(CREATE_VOLUMES), master_create_volumes},

@@ -23,10 +23,13 @@ enum record_kind {
 	RECORD_EXECUTOR,
 	RECORD_TASK,
 	RECORD_COMPLETED,
+	RECORD_MAINTENANCE,
 	RECORD_GIVEN,
 	RECORD_GIVEN_ROLE,
 	RECORD_ARRIVAL,
 	RECORD_FILTER,
+	RECORD_QUOTA,
+	RECORD_WEIGHT,
 };
 
 static const struct kind {
@@ -42,10 +45,13 @@ static const struct kind {
 	{"executor", RECORD_EXECUTOR, 3, &mesos__executor_info__descriptor},
 	{"task", RECORD_TASK, 2, &mesita__stored_task__descriptor},
 	{"completed", RECORD_COMPLETED, 2, &mesos__task__descriptor},
+	{"maintenance", RECORD_MAINTENANCE, 1, &mesita__stored_maintenance__descriptor},
 	{"given", RECORD_GIVEN, -2, &mesita__stored_number__descriptor},
 	{"given-role", RECORD_GIVEN_ROLE, -1, &mesita__stored_number__descriptor},
 	{"arrival", RECORD_ARRIVAL, 1, &mesita__stored_number__descriptor},
 	{"filter", RECORD_FILTER, 1, &mesita__stored_filter__descriptor},
+	{"quota", RECORD_QUOTA, 1, &mesos__quota__quota_config__descriptor},
+	{"weight", RECORD_WEIGHT, -1, &mesos__weight_info__descriptor},
 };
 
 struct record {
@@ -169,7 +175,19 @@ static void restore_agent(struct master *m, struct record *r)
 	master_learn_agent(m, a, s->info, &facts);
 	a->registered_time = s->registered_time;
 	a->deactivated = s->deactivated;
+	a->drain_info = proto_copy(s->drain_info);
 	list_remove(&a->dirty);
+}
+
+static void restore_unreachable(struct master *m, struct record *r)
+{
+	const Mesita__StoredDeparted *s = r->message;
+	struct departed *d;
+
+	master_add_departed(&m->unreachable, r->parts[0], s->time);
+	d = master_find_departed(m->unreachable, r->parts[0]);
+	d->deactivated = s->deactivated;
+	d->drain_info = proto_copy(s->drain_info);
 }
 
 static void restore_framework(struct master *m, struct record *r)
@@ -354,8 +372,7 @@ static void restore(struct master *m, struct record *r)
 		restore_agent(m, r);
 		break;
 	case RECORD_UNREACHABLE:
-		master_add_departed(&m->unreachable, r->parts[0],
-				    ((const Mesita__StoredDeparted *)r->message)->time);
+		restore_unreachable(m, r);
 		break;
 	case RECORD_GONE:
 		master_add_departed(&m->gone, r->parts[0],
@@ -373,6 +390,9 @@ static void restore(struct master *m, struct record *r)
 	case RECORD_COMPLETED:
 		restore_completed(m, r);
 		break;
+	case RECORD_MAINTENANCE:
+		master_set_machines(m, r->message);
+		break;
 	case RECORD_GIVEN:
 		recover_given(m, r->parts[0], r->parts[1], r->message);
 		break;
@@ -384,6 +404,12 @@ static void restore(struct master *m, struct record *r)
 		break;
 	case RECORD_FILTER:
 		recover_filter(m, r->parts[0], r->message);
+		break;
+	case RECORD_QUOTA:
+		master_adopt_quota(m, r->message);
+		break;
+	case RECORD_WEIGHT:
+		master_adopt_weight(m, r->message);
 		break;
 	}
 }
@@ -411,7 +437,10 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 		recover_free(m);
 	}
 	m->loaded_agents = m->recovered_agents;
+	if (m->quotas)
+		master_hold_offers(m);
 	master_settle_start(m);
+	master_start_weights(m, &batch);
 	registry_put(m, &batch, "master", m->info);
 	registry_write(m, &batch, NULL, elected);
 	registry_prune(m);

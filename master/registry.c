@@ -10,6 +10,9 @@
  *   agent/<agent id>                        StoredAgent
  *   unreachable/<agent id>                  StoredDeparted
  *   gone/<agent id>                         StoredDeparted
+ *   maintenance/schedule                    StoredMaintenance
+ *   quota/<role>                            Mesos.quota.QuotaConfig
+ *   weight/<role>                           Mesos.WeightInfo; the role may hold '/'
  * and written behind (warm.c):
  *   framework/<framework id>                StoredFramework
  *   task/<framework id>/<task id>           StoredTask
@@ -70,12 +73,18 @@ void registry_delete(struct master *m, struct registry_batch *batch, const char 
 void registry_put_agent(struct master *m, struct registry_batch *batch,
 			const Mesos__AgentInfo *info, const struct agent *a)
 {
+	const struct departed *away = master_find_departed(m->unreachable, info->id->value);
 	Mesita__StoredAgent *stored;
 
 	if (a)
 		stored = warm_stored_agent(&m->out->arena, a);
 	else
 		stored = STEP_NEW(m, Mesita__StoredAgent, mesita__stored_agent__descriptor);
+	if (away) {
+		stored->has_deactivated = away->deactivated;
+		stored->deactivated = away->deactivated;
+		stored->drain_info = away->drain_info;
+	}
 	stored->info = (Mesos__AgentInfo *)info;
 	registry_put(m, batch, registry_key(m, "agent", info->id->value), stored);
 }
@@ -89,6 +98,20 @@ void registry_put_departed(struct master *m, struct registry_batch *batch, const
 	stored->has_time = true;
 	stored->time = time;
 	registry_put(m, batch, registry_key(m, kind, id), stored);
+}
+
+void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
+			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info)
+{
+	Mesita__StoredDeparted *stored =
+		STEP_NEW(m, Mesita__StoredDeparted, mesita__stored_departed__descriptor);
+
+	stored->has_time = true;
+	stored->time = time;
+	stored->has_deactivated = deactivated;
+	stored->deactivated = deactivated;
+	stored->drain_info = (Mesos__DrainInfo *)drain_info;
+	registry_put(m, batch, registry_key(m, "unreachable", id), stored);
 }
 
 struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,

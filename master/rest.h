@@ -39,6 +39,8 @@ void rest_unreserve(void *shell, struct http_request *request);
 void rest_create_volumes(void *shell, struct http_request *request);
 void rest_destroy_volumes(void *shell, struct http_request *request);
 void rest_metrics(void *shell, struct http_request *request);
+void rest_quota(void *shell, struct http_request *request);
+void rest_weights(void *shell, struct http_request *request);
 void rest_maintenance_schedule(void *shell, struct http_request *request);
 void rest_maintenance_status(void *shell, struct http_request *request);
 void rest_machine_down(void *shell, struct http_request *request);

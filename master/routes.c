@@ -17,6 +17,8 @@ const struct route shell_routes[] = {
 	{"/master/redirect", rest_redirect},
 	{"/master/teardown", rest_teardown},
 	{"/master/kill-task", rest_kill_task},
+	{"/master/quota", rest_quota},
+	{"/master/weights", rest_weights},
 	{"/master/maintenance/schedule", rest_maintenance_schedule},
 	{"/master/maintenance/status", rest_maintenance_status},
 	{"/master/machine/down", rest_machine_down},

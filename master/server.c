@@ -440,6 +440,8 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.min_allocatable_resources = f->min_allocatable_resources,
 		.fair_sharing_excluded = f->fair_sharing_excluded_resource_names,
 		.roles = f->roles,
+		.weights = f->weights,
+		.random_sorter = !strcmp(f->role_sorter, "random"),
 		.filter_gpu_resources = f->filter_gpu_resources,
 		.root_submissions = f->root_submissions,
 		.require_agent_domain = f->require_agent_domain,
@@ -524,6 +526,7 @@ static int start(struct shell *shell, struct err *err)
 	log_info("master %s started on %s", MESITA_VERSION, shell->address);
 	master_start(shell->core, clock_now(), &shell->actions);
 	carry_all_out(shell);
+	whitelist_start(shell);
 	return write_port_file(shell, err);
 }
 
@@ -543,6 +546,7 @@ static void stop(struct shell *shell)
 		messenger_close(shell->messenger);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
+	whitelist_stop(shell);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
@@ -556,6 +560,7 @@ static void stop(struct shell *shell)
 	uv_walk(&shell->loop, close_handle_cb, NULL);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
+	whitelist_free(shell);
 	HASH_ITER (hh, shell->waiting, waiting, later) {
 		HASH_DEL(shell->waiting, waiting);
 		free(waiting);
