@@ -440,6 +440,38 @@ void driver_agent(struct driver *d, const char *pid)
 		       RESOURCES(4, 4096), CAPABILITIES);
 }
 
+void driver_agent_like(struct driver *d, const char *pid, const char *resources,
+		       const char *capabilities)
+{
+	struct buf list = BUF_INIT;
+
+	if (!capabilities)
+		capabilities = "MULTI_ROLE HIERARCHICAL_ROLE RESERVATION_REFINEMENT "
+			       "RESOURCE_PROVIDER RESIZE_VOLUME AGENT_OPERATION_FEEDBACK "
+			       "AGENT_DRAINING TASK_RESOURCE_LIMITS";
+	for (const char *at = capabilities; *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		buf_printf(&list, "%s{\"type\":\"%.*s\"}", list.len ? "," : "", (int)len, at);
+		at += len;
+	}
+	driver_message(d, pid, &mesos__internal__register_slave_message__descriptor,
+		       "{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,\"resources\":%s},"
+		       "\"version\":\"1.12.0\",\"agent_capabilities\":[%s],"
+		       "\"resource_version_uuid\":{\"value\":\"AAECAwQFRgeICQoLDA0ODw==\"}}",
+		       resources, list.len ? list.data : "");
+	buf_free(&list);
+}
+
+const char *driver_offer(struct driver *d)
+{
+	const char *id = "";
+
+	for (struct offer *o = d->m->offers; o; o = o->hh.next)
+		id = o->id;
+	return id;
+}
+
 void driver_reregister(struct driver *d, const char *pid, const char *id, const char *more)
 {
 	driver_message(d, pid, &mesos__internal__reregister_slave_message__descriptor,

@@ -83,6 +83,12 @@ void driver_exited(struct driver *d, const char *pid);
 	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" #mem "}}]"
 /* Registers an agent with cpus:4;mem:4096. */
 void driver_agent(struct driver *d, const char *pid);
+/* Registers an agent with these resources (a JSON list) and these capabilities, as
+ * "MULTI_ROLE RESOURCE_PROVIDER"; NULL: those of Mesos' agent. */
+void driver_agent_like(struct driver *d, const char *pid, const char *resources,
+		       const char *capabilities);
+/* The latest of the offers outstanding, to anybody; "" if there is none. */
+const char *driver_offer(struct driver *d);
 /* Its reregistration with the id, `more` further members of the message. */
 void driver_reregister(struct driver *d, const char *pid, const char *id, const char *more);
 /* Launches {name, task_id: id, command true} with 1 cpu and 32 MB plus `more`

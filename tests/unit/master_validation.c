@@ -277,13 +277,13 @@ Test(master_validation, a_launch_without_its_field)
 	       "A RESERVE offer operation must have the Offer.Operation.reserve field set.");
 }
 
-Test(master_validation, conversions_are_dropped)
+Test(master_validation, bad_conversions_are_dropped)
 {
 	accept_offer(
 		"{\"type\":\"RESERVE\",\"id\":{\"value\":\"o\"},\"reserve\":{\"resources\":[" CPUS(
 			1) "]}},{\"type\":\"DESTROY\",\"destroy\":{\"volumes\":[]}}");
 	cr_expect_eq(driver_count(d, "UPDATE_OPERATION_STATUS"), 1);
-	expect(d, "OPERATION_ERROR", "\"value\":\"o\"", "RESERVE is not supported");
+	expect(d, "OPERATION_ERROR", "\"value\":\"o\"", "requested feedback");
 	driver_forget(d);
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "\"value\":4.0");
