@@ -75,6 +75,7 @@ void allocator_destroy(struct allocator *a)
 	free(a->scratch);
 	free(a->wakers);
 	lottery_free(&a->role_lottery);
+	stake_table_free(&a->stakes);
 	free(a);
 }
 

@@ -8,7 +8,7 @@
  *	roles.c       the tree of roles; charging what is held to it
  *	frameworks.c  frameworks and their leaves, activity, willingness
  *	agents.c      agents and what is free on them
- *	stakes.c      what one leaf holds on one agent
+ *	stakes.c      what one leaf holds on one agent; stake_table.c finds it
  *	filters.c     what leaves refused, and until when
  *	whitelist.c   which agents take part
  *	hold.c        waiting for agents after a restart
@@ -211,13 +211,23 @@ struct stake_key {
 
 /* One leaf's business on one agent; gone when there is none. */
 struct stake {
-	UT_hash_handle hh;
 	struct stake_key key;
 	struct list of_agent;
 	struct list of_leaf;
 	struct list woken;
 	struct resources held; /* with allocation roles */
 	struct list filters;
+};
+
+struct stake_slot {
+	struct stake *stake; /* NULL = free */
+	uint32_t hash;
+};
+
+struct stake_table {
+	struct stake_slot *slots;
+	uint32_t count;
+	uint32_t cap; /* 0 or a power of two */
 };
 
 struct filter {
@@ -260,7 +270,7 @@ struct allocator {
 	struct framework *frameworks;
 	struct agent *agents;
 	uint64_t last_agent;
-	struct stake *stakes;
+	struct stake_table stakes;
 	struct share_use *shares;
 
 	struct timers timers; /* of filters */
@@ -392,6 +402,13 @@ void alloc_agent_wake(struct allocator *a, struct stake *stake);
 void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total);
 void alloc_agent_compute_free(struct agent *agent);
 void alloc_agents_free(struct allocator *a);
+
+/* -- stake_table.c -- */
+struct stake *stake_table_find(const struct stake_table *table, const struct agent *agent,
+			       const struct leaf *leaf);
+void stake_table_add(struct stake_table *table, struct stake *stake);
+void stake_table_delete(struct stake_table *table, const struct stake *stake);
+void stake_table_free(struct stake_table *table);
 
 /* -- stakes.c -- */
 struct stake *alloc_stake_find(struct allocator *a, struct agent *agent, struct leaf *leaf);

@@ -9,11 +9,7 @@
 
 struct stake *alloc_stake_find(struct allocator *a, struct agent *agent, struct leaf *leaf)
 {
-	struct stake_key key = {agent, leaf};
-	struct stake *stake;
-
-	HASH_FIND(hh, a->stakes, &key, sizeof(key), stake);
-	return stake;
+	return stake_table_find(&a->stakes, agent, leaf);
 }
 
 struct stake *alloc_stake_get(struct allocator *a, struct agent *agent, struct leaf *leaf)
@@ -28,7 +24,7 @@ struct stake *alloc_stake_get(struct allocator *a, struct agent *agent, struct l
 	list_init(&stake->filters);
 	list_append(&agent->stakes, &stake->of_agent);
 	list_append(&leaf->stakes, &stake->of_leaf);
-	HASH_ADD(hh, a->stakes, key, sizeof(stake->key), stake);
+	stake_table_add(&a->stakes, stake);
 	return stake;
 }
 
@@ -39,7 +35,7 @@ void alloc_stake_put(struct allocator *a, struct stake *stake)
 		return;
 	list_remove(&stake->of_agent);
 	list_remove(&stake->of_leaf);
-	HASH_DEL(a->stakes, stake);
+	stake_table_delete(&a->stakes, stake);
 	resources_free(&stake->held);
 	free(stake);
 }
@@ -77,29 +73,42 @@ static void hold_part(struct allocator *a, struct framework *framework, struct a
 	resources_free(&plain);
 }
 
-void alloc_stake_release(struct allocator *a, struct stake *stake,
-			 const struct resources *allocated)
+/* What of `allocated` is held leaves `held` for `gone`. */
+static void release_held(struct stake *stake, const struct resources *allocated,
+			 struct resources *gone)
 {
-	struct agent *agent = stake->key.agent;
-	struct leaf *leaf = stake->key.leaf;
-	struct resources gone = RESOURCES_INIT;
-	bool held = !resources_empty(&stake->held);
-
 	for (uint32_t i = 0; i < allocated->count; i++) {
 		struct resources one = {&allocated->pieces[i], 1, 1};
 
 		if (resources_contain(&stake->held, &one)) {
 			resources_subtract_piece(&stake->held, one.pieces);
-			resources_add_piece(&gone, one.pieces);
+			resources_add_piece(gone, one.pieces);
 		}
 	}
+}
+
+void alloc_stake_release(struct allocator *a, struct stake *stake,
+			 const struct resources *allocated)
+{
+	struct agent *agent = stake->key.agent;
+	struct leaf *leaf = stake->key.leaf;
+	struct resources part = RESOURCES_INIT;
+	const struct resources *gone = allocated;
+	bool held = !resources_empty(&stake->held);
+
+	if (resources_contain(&stake->held, allocated)) {
+		resources_subtract(&stake->held, allocated);
+	} else {
+		release_held(stake, allocated, &part);
+		gone = &part;
+	}
 	leaf->holdings -= held && resources_empty(&stake->held);
-	alloc_role_discharge(a, agent, leaf, &gone);
-	struct resources plain = strip(a, &gone);
+	alloc_role_discharge(a, agent, leaf, gone);
+	struct resources plain = strip(a, gone);
 	resources_subtract(&agent->used, &plain);
 	agent->free_known = false;
 	resources_free(&plain);
-	resources_free(&gone);
+	resources_free(&part);
 }
 
 void alloc_stake_release_all(struct allocator *a, struct stake *stake)
