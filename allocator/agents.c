@@ -53,14 +53,26 @@ void alloc_agent_compute_free(struct agent *agent)
 	agent->free_known = true;
 }
 
+static bool has_revocable(const struct resources *resources)
+{
+	for (uint32_t i = 0; i < resources->count; i++) {
+		if (resource_shape_revocable(resources->pieces[i].shape))
+			return true;
+	}
+	return false;
+}
+
 /* Takes over `total`. */
 void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total)
 {
 	alloc_pool_change(&a->pool, &agent->total, total);
+	alloc_account_reserve(a, &agent->total, total);
 	resources_free(&agent->total);
 	agent->total = *total;
 	*total = RESOURCES_INIT;
 	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
+	agent->revocable = has_revocable(&agent->total);
+	alloc_headroom_touch(a, agent);
 	alloc_agent_change(a, agent);
 }
 
@@ -78,6 +90,8 @@ struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t num
 	list_init(&agent->dirty);
 	list_init(&agent->spare);
 	list_init(&agent->candidate);
+	list_init(&agent->blocked);
+	list_init(&agent->revocable_stale);
 	list_init(&agent->returning);
 	list_init(&agent->window);
 	list_init(&agent->inverse);
@@ -136,6 +150,7 @@ void allocator_activate_agent(struct allocator *a, const char *id, bool active)
 	} else {
 		list_remove(&agent->dirty);
 		list_remove(&agent->spare);
+		list_remove(&agent->blocked);
 	}
 }
 
@@ -188,10 +203,13 @@ static void agent_free(struct allocator *a, struct agent *agent)
 	alloc_memory_drop_agent(a, agent);
 	alloc_inverse_drop_agent(a, agent);
 	alloc_pool_change(&a->pool, &agent->total, &nothing);
+	alloc_account_reserve(a, &agent->total, &nothing);
+	alloc_headroom_forget(a, agent);
 	list_remove(&agent->dirty);
 	list_remove(&agent->spare);
 	list_remove(&agent->candidate);
 	list_remove(&agent->window);
+	list_remove(&agent->blocked);
 	HASH_DEL(a->agents, agent);
 	resources_free(&agent->total);
 	resources_free(&agent->used);

@@ -45,6 +45,7 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	a->random = options->random;
 	a->pool.epoch = 1;
 	exclude_names(&a->pool, options->fair_sharing_excluded);
+	alloc_accounts_init(a);
 	alloc_roles_init(a);
 	list_init(&a->overdue);
 	list_init(&a->candidates);
@@ -54,6 +55,7 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	list_init(&a->windows);
 	alloc_memory_init(a, options->remembers);
 	a->batches = 1;
+	alloc_quota_init(a);
 	*out = a;
 	return 0;
 }
@@ -67,6 +69,8 @@ void allocator_destroy(struct allocator *a)
 	alloc_agents_free(a);
 	alloc_whitelist_free(a);
 	alloc_roles_free(a);
+	alloc_accounts_free(a);
+	alloc_quota_end_all(a);
 	alloc_pool_free(&a->pool);
 	alloc_minima_free(&a->minima);
 	timers_free(&a->timers);

@@ -61,13 +61,22 @@ struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, co
 	return leaf;
 }
 
+static void count_own_minima(struct allocator *a, struct leaf *leaf, int by)
+{
+	a->own_minima += (size_t)by;
+	if (!leaf->role || by == 0)
+		return;
+	leaf->role->own_minima += (size_t)by;
+	alloc_quota_touch(a, leaf->role);
+}
+
 static void leaf_set_minima(struct allocator *a, struct leaf *leaf,
 			    const struct allocator_minimum *minimum)
 {
-	a->own_minima -= leaf->own_minima;
+	count_own_minima(a, leaf, -leaf->own_minima);
 	alloc_minima_free(&leaf->minima);
 	leaf->own_minima = minimum != NULL;
-	a->own_minima += leaf->own_minima;
+	count_own_minima(a, leaf, leaf->own_minima);
 	if (!minimum || minimum->count == 0)
 		return;
 	struct allocator_amounts *sets = xcalloc(minimum->count, sizeof(*sets));
@@ -94,8 +103,8 @@ static void leaf_free(struct allocator *a, struct leaf *leaf)
 		alloc_stake_put(a, stake);
 	}
 	alloc_memory_drop_leaf(a, leaf);
-	alloc_role_detach(a, leaf);
 	leaf_set_minima(a, leaf, NULL);
+	alloc_role_detach(a, leaf);
 	list_remove(&leaf->willing);
 	HASH_DEL(leaf->framework->leaves, leaf);
 	alloc_node_free(&leaf->node);
@@ -129,7 +138,7 @@ static void leaf_update(struct allocator *a, struct leaf *leaf)
 				    !leaf->suppressed);
 }
 
-static void leaf_make_willing(struct allocator *a, struct leaf *leaf)
+void alloc_leaf_make_willing(struct allocator *a, struct leaf *leaf)
 {
 	leaf->willing_at = ++a->willing_clock;
 	list_remove(&leaf->willing);
@@ -199,7 +208,7 @@ static void set_role(struct allocator *a, struct framework *framework, const cha
 	leaf->subscribed = true;
 	leaf->suppressed = suppressed;
 	leaf_update(a, leaf);
-	leaf_make_willing(a, leaf);
+	alloc_leaf_make_willing(a, leaf);
 }
 
 static void set_framework(struct allocator *a, struct framework *framework,
@@ -265,7 +274,7 @@ void allocator_activate_framework(struct allocator *a, const char *id, bool acti
 	HASH_ITER (hh, framework->leaves, leaf, next) {
 		leaf_update(a, leaf);
 		if (active)
-			leaf_make_willing(a, leaf);
+			alloc_leaf_make_willing(a, leaf);
 		else
 			leaf_clear_filters(a, leaf);
 	}
@@ -307,7 +316,7 @@ static void set_suppressed(struct allocator *a, struct leaf *leaf, bool suppress
 	leaf->suppressed = suppressed;
 	if (!suppressed) {
 		leaf_clear_filters(a, leaf);
-		leaf_make_willing(a, leaf);
+		alloc_leaf_make_willing(a, leaf);
 	}
 	leaf_update(a, leaf);
 }

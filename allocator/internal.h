@@ -14,7 +14,12 @@
  *	hold.c        waiting for agents after a restart
  *	inverse.c     inverse offers of agents with maintenance windows
  *	memory.c      what must outlive the process
- *	cycle.c       who is offered what
+ *	accounts.c    what roles are charged for, and their weights
+ *	quota.c       guarantees and limits of roles, and what follows from changes
+ *	headroom.c    what is held back for guarantees
+ *	cut.c         how much of an offer quota allows
+ *	cycle.c       which agents a cycle sees
+ *	visit.c       who is offered what of an agent
  *	constraints.c offer constraints; pattern*.c the expressions in them
  *
  * Work follows changes. An agent whose evaluation gave nothing more is *settled*:
@@ -24,6 +29,20 @@
  * revived, new capabilities). `willing_clock` counts the latter; an agent remembers
  * its value at its last evaluation, and only leaves that became willing since are
  * tried there again.
+ *
+ * Quota keeps that true. A leaf may have less of an agent the less its role lacks of its
+ * guarantee, the less is left of its limit and the less headroom there is; so what was
+ * refused or too small stays so while these fall. An agent where one of them cut an
+ * offer is *blocked*, and seen again when
+ *	- the headroom rose above `low`, the least that any blocked agent was seen with:
+ *	  all leaves are tried, until that much is used up;
+ *	- what a role lacks or has left rose (the role is *loose*): its leaves are tried;
+ *	- anything about quota changed and it has disks that are had whole or not at all
+ *	  (it is *brittle*): where less is allowed, another disk may fit than before.
+ * Top-level roles are in one of three groups. A cycle's first stage walks only those
+ * that lack something; those with too little left for any offer are walked only on agents
+ * where they may have what quota does not count. Roles change groups between
+ * walks, so that a walk keeps the order it started with.
  */
 #ifndef ALLOCATOR_INTERNAL_H
 #define ALLOCATOR_INTERNAL_H
@@ -100,21 +119,48 @@ struct sorter_cursor {
 	uint32_t index;
 };
 
+/* What a role and all below it are charged for, and what was said of it. Outlives the
+ * role, and needs none. */
+struct account {
+	UT_hash_handle hh; /* in the parent's children, by component */
+	struct account *parent;
+	struct account *children;
+	char *component;
+	struct role *role; /* while there is one */
+	double weight;
+	struct quantities consumed; /* reservations, and unreserved use */
+	struct quota *quota;	    /* of a top-level role, if not the default */
+};
+
+struct quota {
+	struct account *account;
+	struct quantities guarantees;
+	struct quantities limits; /* QUOTA_UNLIMITED, and beyond the last: none */
+	struct quantities high;	  /* `consumed` at which blocked agents were seen, or above it */
+	uint64_t lacking;	  /* names that it is counted for in the allocator's `lacking` */
+	struct list loose;	  /* in a list while `consumed` may be below `high` */
+	struct list regroup;	  /* in a list while the role may belong to another group */
+};
+#define QUOTA_UNLIMITED INT64_MAX
+#define QUOTA_NAMES 64 /* in masks; those beyond share the last bit */
+
 /* A role that frameworks are in, or an ancestor of one. With child roles its own
  * frameworks compete with the children as the virtual leaf `self`. */
 struct role {
 	UT_hash_handle hh; /* in the parent's children, by component */
 	struct role *parent;
+	struct account *account;
 	char *component;
 	unsigned depth;
 	struct sorter_node node; /* the subtree, among its siblings */
 	struct sorter_node self; /* its own frameworks; member of `group` if it has children */
 	struct role *children;
-	struct sorter_group group;	/* the active children, and `self` */
-	struct sorter_group frameworks; /* nodes of leaves */
-	size_t leaves;			/* frameworks tracked */
-	size_t active;			/* active leaves in the subtree */
-	struct sorter_cursor cursor;	/* of a walk: in `group`, ... */
+	struct sorter_group group;	  /* the active children, and `self` */
+	struct sorter_group frameworks;	  /* nodes of leaves */
+	size_t leaves;			  /* frameworks tracked */
+	size_t active;			  /* active leaves in the subtree */
+	size_t own_minima;		  /* leaves that have their own */
+	struct sorter_cursor cursor;	  /* of a walk: in `group`, ... */
 	struct sorter_cursor leaf_cursor; /* and in `frameworks` */
 
 	/* -- random sorter -- */
@@ -125,8 +171,15 @@ struct role {
 	double key;		/* its place among a few roles ... */
 	uint64_t key_of;	/* and the sort that drew it */
 
-	size_t filters;			/* of its own frameworks */
+	size_t filters; /* of its own frameworks */
 	struct memory_record memory;
+};
+
+/* One of the groups at the top of the tree, in a walk that merges them. */
+struct walk_source {
+	struct sorter_group *group;
+	struct sorter_cursor cursor;
+	struct sorter_node *next;
 };
 
 struct minima {
@@ -196,6 +249,13 @@ struct agent {
 	struct list window;    /* in the allocator's list while it has a maintenance window */
 	struct list inverse;   /* inverse offers and filters */
 	struct memory_record memory;
+
+	/* -- quota -- */
+	struct list blocked;		  /* something was cut off an offer */
+	bool brittle;			  /* and there are whole disks among what is free */
+	bool revocable;			  /* its total has something revocable */
+	struct list revocable_stale;	  /* in a list while the next is old */
+	struct quantities revocable_free; /* as counted in the allocator's sum */
 };
 
 /* Whether it is offered from. */
@@ -254,6 +314,31 @@ struct share_use {
 	struct resources volumes; /* the shared part of what it holds */
 };
 
+/* What can be given without touching what guarantees still need: as of the start of a
+ * cycle, less what that gave. */
+struct headroom {
+	bool needed; /* something is required: else there is no bound */
+	struct quantities required;
+	struct quantities available;
+};
+
+/* How much of one name an offer may hold still. */
+struct budget {
+	uint64_t mark; /* the cut that it is of */
+	int64_t lack, left, headroom;
+};
+
+/* An agent in a cycle. */
+struct visit {
+	struct agent *agent;
+	struct resources shared; /* shared volumes offered in this cycle */
+	size_t first_grant;	 /* those of the first stage */
+	size_t grants;
+	bool full; /* all leaves are tried */
+	bool cut;  /* quota cut something off an offer, */
+	bool held; /* the headroom did */
+};
+
 struct allocator {
 	struct resource_shapes *shapes;
 	int64_t interval;
@@ -304,7 +389,7 @@ struct allocator {
 	uint64_t visited; /* willing_clock when all agents were last visited */
 	uint64_t cycles;
 	uint64_t evaluations;
-	struct agent **visit; /* scratch of the cycle */
+	struct visit *visit; /* scratch of the cycle */
 	size_t visit_cap;
 	struct resource_piece *scratch;
 	size_t scratch_cap;
@@ -316,9 +401,118 @@ struct allocator {
 	struct lottery role_lottery;
 	uint64_t chances_of; /* the cycle that they were computed in */
 	uint64_t random_sorts;
+	struct walk_source sources[3]; /* of the walk at the top */
+	size_t source_count;
+
+	/* -- quota -- */
+	struct account accounts;	  /* the root; charged for nothing itself */
+	struct sorter_group unmet;	  /* top-level roles that lack something */
+	struct sorter_group exhausted;	  /* those with too little left */
+	struct quantities required;	  /* what all roles lack */
+	struct quantities reserved;	  /* of the agents' totals */
+	struct quantities reserved_held;  /* of what is charged to roles */
+	struct quantities revocable_free; /* on all agents */
+	struct list revocable_stale;	  /* agents whose part in that is old */
+	struct list loose;		  /* quotas */
+	struct list regroup;		  /* quotas */
+	struct list blocked;		  /* agents */
+	size_t lackers;			  /* roles with active leaves that lack something */
+	size_t lacking[QUOTA_NAMES];	  /* and those that lack the name */
+	size_t quotas;
+	struct headroom headroom;
+	bool headroom_rose; /* before this cycle */
+	bool low_known;	    /* some blocked agent was cut by the headroom */
+	struct quantities low;
+	uint64_t quota_version; /* rises with whatever quota could see */
+	uint64_t quota_begun;	/* as this cycle began */
+	uint64_t quota_seen;	/* and the last one over all */
+	bool brittle;		/* some agent may be */
+	struct budget *budgets; /* scratch, by number of name */
+	uint32_t budget_cap;
+	uint64_t cuts;
+	int64_t *guaranteed; /* scratch, by piece of the offer: the part for the guarantee */
+	size_t guaranteed_cap;
 };
 
+/* -- accounts.c -- */
+void alloc_accounts_init(struct allocator *a);
+void alloc_accounts_free(struct allocator *a);
+/* The account of a role, or of a child of one; created if need be. */
+struct account *alloc_account_get(struct allocator *a, const char *role);
+struct account *alloc_account_child(struct account *parent, const char *component, size_t len);
+/* Frees it, and those above it, that nothing needs. */
+void alloc_account_put(struct allocator *a, struct account *account);
+void alloc_account_charge(struct allocator *a, struct account *account, uint32_t name,
+			  int64_t milli);
+/* The reservations on an agent changed with its total. */
+void alloc_account_reserve(struct allocator *a, const struct resources *old,
+			   const struct resources *new);
+
+/* -- quota.c -- */
+void alloc_quota_init(struct allocator *a);
+void alloc_quota_end_all(struct allocator *a); /* the roles and accounts are gone */
+/* What of the name it lacks of its guarantee; what is left of its limit. */
+int64_t alloc_quota_lack(const struct quota *quota, uint32_t name);
+int64_t alloc_quota_left(const struct quota *quota, uint32_t name);
+bool alloc_quota_lacks(const struct quota *quota);
+void alloc_quota_free(struct allocator *a, struct quota *quota);
+/* What it consumes of the name was `before`. */
+void alloc_quota_moved(struct allocator *a, struct quota *quota, uint32_t name, int64_t before);
+bool alloc_quota_loose(const struct quota *quota);
+/* The group in which the role is ordered. */
+struct sorter_group *alloc_quota_group(struct allocator *a, struct role *role);
+/* The role's leaves changed. */
+void alloc_quota_touch(struct allocator *a, struct role *role);
+void alloc_quota_regroup(struct allocator *a);
+/* Whether a role lacks something that the agent has. */
+bool alloc_quota_wants(struct allocator *a, const struct agent *agent);
+/* At the ends of a cycle; `all` agents were seen. */
+void alloc_quota_begin(struct allocator *a);
+void alloc_quota_end(struct allocator *a, bool all);
+/* Whether blocked agents are to be seen. */
+bool alloc_quota_any_loose(const struct allocator *a);
+
+/* -- headroom.c -- */
+/* What of the agent is free and revocable may have changed; or it goes. */
+void alloc_headroom_touch(struct allocator *a, struct agent *agent);
+void alloc_headroom_forget(struct allocator *a, struct agent *agent);
+void alloc_headroom_begin(struct allocator *a);
+void alloc_headroom_spend(struct allocator *a, uint32_t name, int64_t guaranteed, int64_t given);
+int64_t alloc_headroom_left(const struct allocator *a, uint32_t name);
+/* Whether it is above what some blocked agent was seen with. */
+bool alloc_headroom_loose(const struct allocator *a);
+/* A blocked agent is seen with what there is now; all of them are. */
+void alloc_headroom_lower(struct allocator *a);
+void alloc_headroom_settle(struct allocator *a);
+
+/* -- cut.c -- */
+/* A scalar that quota counts while it is held: neither reserved nor revocable. */
+bool alloc_piece_counts(const struct resource_piece *piece);
+/* Whether it cannot be had in part. */
+bool alloc_piece_whole(const struct resource_piece *piece);
+/* Leaves of the view what the leaf's quota and the headroom allow. In the first stage
+ * false when none of it is for the guarantee. */
+bool alloc_cut(struct allocator *a, const struct leaf *leaf, bool first_stage,
+	       struct resources *view, struct visit *visit);
+/* The view that was cut last is given. */
+void alloc_cut_given(struct allocator *a, const struct resources *view);
+/* Whether amounts are too little for the least of any offer, of names that have a bound;
+ * only offers of what quota counts, by the option's minima. */
+bool alloc_cut_hopeless(struct allocator *a, const struct quota *quota);
+
+/* -- visit.c -- */
+/* The first stage, and the second; then the agent is settled. */
+void alloc_visit_first(struct allocator *a, struct visit *visit, struct allocator_grants *out);
+void alloc_visit_second(struct allocator *a, struct visit *visit, struct allocator_grants *out);
+
 /* -- sorter.c -- */
+/* What is not there is 0. */
+static inline int64_t alloc_quantity(const struct quantities *q, uint32_t name)
+{
+	return name < q->count ? q->milli[name] : 0;
+}
+void alloc_quantities_add(struct quantities *q, uint32_t name, int64_t milli);
+void alloc_quantities_copy(struct quantities *to, const struct quantities *from);
 void alloc_quantities_free(struct quantities *q);
 uint32_t alloc_pool_number(struct pool *pool, const char *name);
 uint32_t alloc_pool_shape(struct pool *pool, const struct resource_shape *shape); /* of its name */
@@ -350,6 +544,8 @@ struct sorter_node *alloc_group_next(const struct sorter_group *group,
 /* A walk over the roles that active leaves are in, from the lowest share on; the order is
  * that at its start. One at a time. */
 void alloc_walk_start(struct allocator *a);
+void alloc_walk_start_open(struct allocator *a);   /* without those that are exhausted */
+void alloc_walk_start_unmet(struct allocator *a);  /* only those that lack something */
 struct role *alloc_walk_role(struct allocator *a); /* NULL after the last */
 /* And over the active leaves of a role, also while the one over roles is under way. */
 void alloc_walk_enter(struct allocator *a, struct role *role);
@@ -384,6 +580,8 @@ struct framework *alloc_framework_find(struct allocator *a, const char *id);
 struct framework *alloc_framework_get(struct allocator *a, const char *id);
 struct leaf *alloc_leaf_find(struct framework *framework, const char *role);
 struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, const char *role);
+/* It may accept what it did not accept before. */
+void alloc_leaf_make_willing(struct allocator *a, struct leaf *leaf);
 /* Frees the leaf (and a framework of which nothing is known) when it has no reason. */
 void alloc_leaf_put(struct allocator *a, struct leaf *leaf);
 void alloc_frameworks_free(struct allocator *a);
@@ -391,6 +589,8 @@ int alloc_minima_parse(struct resource_shapes *shapes, const char *text, struct 
 		       struct err *err);
 void alloc_minima_free(struct minima *minima);
 bool alloc_minima_met(const struct minima *minima, const struct resources *resources);
+/* Whether they ask for some of it, or for nothing at all. */
+bool alloc_minima_name(const struct minima *minima, const char *name);
 
 /* -- agents.c -- */
 struct agent *alloc_agent_find(struct allocator *a, const char *id);

@@ -61,6 +61,17 @@ int alloc_minima_parse(struct resource_shapes *shapes, const char *text, struct 
 	return rv;
 }
 
+bool alloc_minima_name(const struct minima *minima, const char *name)
+{
+	for (size_t i = 0; i < minima->count; i++) {
+		for (size_t j = 0; j < minima->any_of[i].count; j++) {
+			if (strcmp(minima->any_of[i].items[j].name, name) == 0)
+				return true;
+		}
+	}
+	return minima->count == 0;
+}
+
 static bool amounts_met(const struct allocator_amounts *amounts, const struct resources *resources)
 {
 	for (size_t i = 0; i < amounts->count; i++) {

@@ -12,13 +12,17 @@
 #include "allocator/internal.h"
 #include "base/arena.h"
 
-static void role_init(struct role *role, struct role *parent, char *component)
+static void role_init(struct role *role, struct role *parent, char *component,
+		      struct account *account)
 {
+	role->account = account;
+	account->role = role;
 	role->parent = parent;
 	role->component = component;
 	role->depth = parent ? parent->depth + 1 : 0;
 	alloc_node_init(&role->node, component);
 	alloc_node_init(&role->self, ".");
+	role->node.weight = account->weight;
 	alloc_group_init(&role->group);
 	alloc_group_init(&role->frameworks);
 	list_init(&role->memory.changed);
@@ -36,7 +40,7 @@ static void role_release(struct role *role)
 
 void alloc_roles_init(struct allocator *a)
 {
-	role_init(&a->root, NULL, xstrdup(""));
+	role_init(&a->root, NULL, xstrdup(""), &a->accounts);
 }
 
 /* All frameworks are gone by now, and with them all roles but the root. */
@@ -73,7 +77,8 @@ static struct role *add_child(struct allocator *a, struct role *parent, const ch
 {
 	struct role *child = xcalloc(1, sizeof(*child));
 
-	role_init(child, parent, xstrndup(component, len));
+	role_init(child, parent, xstrndup(component, len),
+		  alloc_account_child(parent->account, component, len));
 	if (!parent->children && parent != &a->root) {
 		parent->self.count = parent->leaves > 0 ? parent->node.count : 0;
 		if (parent->frameworks.count > 0)
@@ -91,6 +96,8 @@ static void prune(struct allocator *a, struct role *role)
 
 		alloc_memory_drop_role(a, role);
 		HASH_DEL(parent->children, role);
+		role->account->role = NULL;
+		alloc_account_put(a, role->account);
 		role_release(role);
 		free(role);
 		if (!parent->children)
@@ -134,9 +141,10 @@ static void count_active(struct allocator *a, struct role *role, bool active)
 {
 	for (; role != &a->root; role = role->parent) {
 		if (active && role->active++ == 0)
-			alloc_group_join(&a->pool, &role->parent->group, &role->node);
+			alloc_group_join(&a->pool, alloc_quota_group(a, role), &role->node);
 		else if (!active && --role->active == 0)
 			alloc_group_leave(&role->node);
+		alloc_quota_touch(a, role);
 	}
 }
 
@@ -158,9 +166,9 @@ void alloc_role_activate(struct allocator *a, struct leaf *leaf, bool active)
 	count_active(a, role, active);
 }
 
-/* The nodes that a leaf's holdings count for, from the bottom; NULL after the last. */
-static struct sorter_node *next_node(struct allocator *a, struct leaf *leaf,
-				     struct sorter_node *node, struct role **at)
+/* The nodes that a leaf's holdings count for, from the bottom to the root; NULL after the
+ * last. */
+static struct sorter_node *next_node(struct leaf *leaf, struct sorter_node *node, struct role **at)
 {
 	if (!node)
 		return &leaf->node;
@@ -170,7 +178,7 @@ static struct sorter_node *next_node(struct allocator *a, struct leaf *leaf,
 	}
 	if (node != &leaf->role->self)
 		*at = (*at)->parent;
-	return *at == &a->root ? NULL : &(*at)->node;
+	return *at ? &(*at)->node : NULL;
 }
 
 static struct share_use *share_use_get(struct allocator *a, struct sorter_node *node,
@@ -188,9 +196,11 @@ static struct share_use *share_use_get(struct allocator *a, struct sorter_node *
 	return use;
 }
 
-static void change_shared(struct allocator *a, struct sorter_node *node, struct agent *agent,
-			  const struct resource_piece *piece, uint32_t name, int sign)
+/* What the node's sum changed by. */
+static int64_t change_shared(struct allocator *a, struct sorter_node *node, struct agent *agent,
+			     const struct resource_piece *piece, uint32_t name, int sign)
 {
+	int64_t change = 0;
 	struct share_use *use = share_use_get(a, node, agent);
 	struct resource_piece copy = *piece;
 	struct resources one = {&copy, 1, 1};
@@ -199,7 +209,8 @@ static void change_shared(struct allocator *a, struct sorter_node *node, struct 
 	if (sign < 0)
 		resources_subtract_piece(&use->volumes, piece);
 	if (!resources_contain(&use->volumes, &one))
-		alloc_node_add(node, name, sign * piece->milli);
+		change = sign * piece->milli;
+	alloc_node_add(node, name, change);
 	if (sign > 0)
 		resources_add_piece(&use->volumes, piece);
 	if (resources_empty(&use->volumes)) {
@@ -207,6 +218,7 @@ static void change_shared(struct allocator *a, struct sorter_node *node, struct 
 		resources_free(&use->volumes);
 		free(use);
 	}
+	return change;
 }
 
 static void change_piece(struct allocator *a, struct agent *agent, struct leaf *leaf,
@@ -214,16 +226,23 @@ static void change_piece(struct allocator *a, struct agent *agent, struct leaf *
 {
 	struct sorter_node *node = NULL;
 	struct role *at = NULL;
+	int64_t change = 0;
 
 	if (resource_shape_type(piece->shape) != MESOS__VALUE__TYPE__SCALAR)
 		return;
 	uint32_t name = alloc_pool_shape(&a->pool, piece->shape);
-	while ((node = next_node(a, leaf, node, &at))) {
+	while ((node = next_node(leaf, node, &at))) {
+		change = sign * piece->milli;
 		if (resource_shape_shared(piece->shape))
-			change_shared(a, node, agent, piece, name, sign);
+			change = change_shared(a, node, agent, piece, name, sign);
 		else
-			alloc_node_add(node, name, sign * piece->milli);
+			alloc_node_add(node, name, change);
 	}
+	/* The last was the root. */
+	if (resource_shape_reservations(piece->shape) > 0)
+		alloc_quantities_add(&a->reserved_held, name, change);
+	else if (alloc_piece_counts(piece))
+		alloc_account_charge(a, leaf->role->account, name, change);
 }
 
 void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *leaf,
@@ -234,9 +253,10 @@ void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *le
 
 	if (!leaf->role)
 		return;
+	a->quota_version++;
 	for (uint32_t i = 0; i < resources->count; i++)
 		change_piece(a, agent, leaf, &resources->pieces[i], 1);
-	while (given && (node = next_node(a, leaf, node, &at))) {
+	while (given && (node = next_node(leaf, node, &at))) {
 		node->count++;
 		alloc_node_touch(node);
 	}
@@ -249,6 +269,7 @@ void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf 
 {
 	if (!leaf->role)
 		return;
+	a->quota_version++;
 	for (uint32_t i = 0; i < resources->count; i++)
 		change_piece(a, agent, leaf, &resources->pieces[i], -1);
 }

@@ -12,7 +12,7 @@ void alloc_quantities_free(struct quantities *q)
 }
 
 /* Absurd amounts wrap around, so that taking one away restores what was before. */
-static void quantities_add(struct quantities *q, uint32_t name, int64_t milli)
+void alloc_quantities_add(struct quantities *q, uint32_t name, int64_t milli)
 {
 	if (name >= q->count) {
 		q->milli = xrealloc(q->milli, (name + 1) * sizeof(*q->milli));
@@ -20,6 +20,16 @@ static void quantities_add(struct quantities *q, uint32_t name, int64_t milli)
 		q->count = name + 1;
 	}
 	q->milli[name] = (int64_t)((uint64_t)q->milli[name] + (uint64_t)milli);
+}
+
+void alloc_quantities_copy(struct quantities *to, const struct quantities *from)
+{
+	if (to->count != from->count) {
+		to->milli = xrealloc(to->milli, (from->count + 1) * sizeof(*to->milli));
+		to->count = from->count;
+	}
+	if (from->count > 0)
+		memcpy(to->milli, from->milli, from->count * sizeof(*to->milli));
 }
 
 static struct pool_name *pool_name_get(struct pool *pool, const char *text)
@@ -69,8 +79,8 @@ static void pool_add(struct pool *pool, const struct resources *resources, int s
 		const struct resource_piece *piece = &resources->pieces[i];
 
 		if (resource_shape_type(piece->shape) == MESOS__VALUE__TYPE__SCALAR)
-			quantities_add(&pool->change, alloc_pool_shape(pool, piece->shape),
-				       sign * piece->milli);
+			alloc_quantities_add(&pool->change, alloc_pool_shape(pool, piece->shape),
+					     sign * piece->milli);
 	}
 }
 
@@ -83,7 +93,7 @@ void alloc_pool_change(struct pool *pool, const struct resources *old, const str
 	for (uint32_t i = 0; i < pool->change.count; i++) {
 		if (pool->change.milli[i] == 0)
 			continue;
-		quantities_add(&pool->total, i, pool->change.milli[i]);
+		alloc_quantities_add(&pool->total, i, pool->change.milli[i]);
 		pool->change.milli[i] = 0;
 		changed = true;
 	}
@@ -123,7 +133,7 @@ void alloc_node_touch(struct sorter_node *node)
 
 void alloc_node_add(struct sorter_node *node, uint32_t name, int64_t milli)
 {
-	quantities_add(&node->sum, name, milli);
+	alloc_quantities_add(&node->sum, name, milli);
 	alloc_node_touch(node);
 }
 

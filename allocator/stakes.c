@@ -59,6 +59,7 @@ void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct res
 	resources_add(&stake->held, allocated);
 	leaf->holdings += !held && !resources_empty(&stake->held);
 	resources_add(&agent->used, plain);
+	alloc_headroom_touch(a, agent);
 	alloc_role_charge(a, agent, leaf, allocated, given);
 }
 
@@ -107,6 +108,7 @@ void alloc_stake_release(struct allocator *a, struct stake *stake,
 	struct resources plain = strip(a, gone);
 	resources_subtract(&agent->used, &plain);
 	agent->free_known = false;
+	alloc_headroom_touch(a, agent);
 	resources_free(&plain);
 	resources_free(&part);
 }

@@ -14,12 +14,69 @@ static void enter(struct allocator *a, struct role *role)
 	a->walk = role;
 }
 
-void alloc_walk_start(struct allocator *a)
+/* ---- the top: several groups, merged ------------------------------------------------------ */
+
+static void add_source(struct allocator *a, struct sorter_group *group)
 {
+	struct walk_source *source = &a->sources[a->source_count];
+
+	alloc_group_refresh(&a->pool, group);
+	*source = (struct walk_source){.group = group};
+	source->next = alloc_group_next(group, &source->cursor);
+	a->source_count += source->next != NULL;
+}
+
+static void start(struct allocator *a)
+{
+	alloc_quota_regroup(a);
+	a->walk = &a->root;
+	a->source_count = 0;
+}
+
+void alloc_walk_start_unmet(struct allocator *a)
+{
+	start(a);
+	add_source(a, &a->unmet);
 	if (a->random)
 		alloc_random_start(a);
-	else
-		enter(a, &a->root);
+}
+
+void alloc_walk_start_open(struct allocator *a)
+{
+	start(a);
+	add_source(a, &a->root.group);
+	add_source(a, &a->unmet);
+	if (a->random)
+		alloc_random_start(a);
+}
+
+void alloc_walk_start(struct allocator *a)
+{
+	alloc_walk_start_open(a);
+	add_source(a, &a->exhausted);
+}
+
+static struct sorter_node *next_at_top(struct allocator *a)
+{
+	struct walk_source *first = &a->sources[0];
+	struct sorter_node *node;
+
+	if (a->source_count == 0)
+		return NULL;
+	for (size_t i = 1; i < a->source_count; i++) {
+		if (alloc_node_order(a->sources[i].next, first->next) < 0)
+			first = &a->sources[i];
+	}
+	node = first->next;
+	first->next = alloc_group_next(first->group, &first->cursor);
+	if (!first->next)
+		*first = a->sources[--a->source_count];
+	return node;
+}
+
+static struct sorter_node *next_in(struct allocator *a, struct role *role)
+{
+	return role == &a->root ? next_at_top(a) : alloc_group_next(&role->group, &role->cursor);
 }
 
 struct role *alloc_walk_role(struct allocator *a)
@@ -29,7 +86,7 @@ struct role *alloc_walk_role(struct allocator *a)
 	/* Not by recursion: the tree may be deeper than the stack. */
 	while (a->walk) {
 		struct role *role = a->walk;
-		struct sorter_node *node = alloc_group_next(&role->group, &role->cursor);
+		struct sorter_node *node = next_in(a, role);
 
 		if (!node) {
 			a->walk = role->parent;
@@ -78,10 +135,11 @@ void alloc_walk_sort(struct allocator *a, struct leaf **leaves, size_t count)
 		alloc_random_sort(a, leaves, count);
 		return;
 	}
+	alloc_quota_regroup(a);
 	for (size_t i = 0; i < count; i++) {
 		alloc_group_refresh(&a->pool, &leaves[i]->role->frameworks);
 		for (struct role *role = leaves[i]->role; role != &a->root; role = role->parent)
-			alloc_group_refresh(&a->pool, &role->parent->group);
+			alloc_group_refresh(&a->pool, role->node.group);
 	}
 	qsort(leaves, count, sizeof(struct leaf *), leaf_order);
 }
