@@ -369,6 +369,7 @@ double oracle_framework_share(struct oracle *o, const char *framework, const cha
 {
 	struct oscale scale = oracle_scale(o);
 
+	scale.weight = NULL; /* frameworks have none */
 	return osorter_share(&o->framework_sorters[oracle_role_index(o, role)], framework, &scale);
 }
 

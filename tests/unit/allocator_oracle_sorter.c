@@ -219,18 +219,28 @@ static double node_share(const struct onode *node, const struct oscale *scale)
 	return share;
 }
 
-double osorter_share(struct osorter *s, const char *client, const struct oscale *scale)
-{
-	struct onode *node = find(s, client);
-
-	return node ? node_share(node, scale) : 0;
-}
-
 static bool is_virtual(const struct onode *node)
 {
 	size_t len = strlen(node->path);
 
 	return len > 2 && strcmp(node->path + len - 2, "/.") == 0;
+}
+
+/* By this nodes are ordered. A virtual leaf has the weight 1. */
+static double node_key(const struct onode *node, const struct oscale *scale)
+{
+	double share = node_share(node, scale);
+
+	return scale->weight && !is_virtual(node)
+		       ? share / scale->weight(scale->context, node->path)
+		       : share;
+}
+
+double osorter_share(struct osorter *s, const char *client, const struct oscale *scale)
+{
+	struct onode *node = find(s, client);
+
+	return node ? node_key(node, scale) : 0;
 }
 
 static bool before(const struct onode *a, const struct onode *b)
@@ -260,9 +270,7 @@ static void walk(struct onode *node, const struct oscale *scale,
 		struct onode *child = node->children[i];
 		size_t at = i;
 
-		child->key = node_share(child, scale);
-		if (scale->weight && !is_virtual(child))
-			child->key /= scale->weight(scale->context, child->path);
+		child->key = node_key(child, scale);
 		for (; at > 0 && before(child, order[at - 1]); at--)
 			order[at] = order[at - 1];
 		order[at] = child;

@@ -55,7 +55,7 @@ void osorter_allocated(struct osorter *s, const char *client, int agent,
 		       const struct resources *more, bool gift);
 void osorter_unallocated(struct osorter *s, const char *client, int agent,
 			 const struct resources *less);
-/* Not divided by the weight. */
+/* Divided by the weight. */
 double osorter_share(struct osorter *s, const char *client, const struct oscale *scale);
 /* Active clients in order; returns their number. */
 size_t osorter_sort(struct osorter *s, const struct oscale *scale,
