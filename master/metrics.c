@@ -360,8 +360,12 @@ static double registry_size(const struct shell *shell)
 
 static void registrar_metrics(const struct shell *shell, metric_fn *each, void *context)
 {
-	each(context, "registrar/queued_operations",
-	     (double)(shell->stores - store_durable(shell->store)));
+	uint64_t done = store_durable(shell->store);
+
+	/* What is written behind waits for no sync. */
+	if (done >= shell->synced_store)
+		done = store_applied(shell->store);
+	each(context, "registrar/queued_operations", (double)(shell->stores - done));
 	each(context, "registrar/registry_size_bytes", registry_size(shell));
 	each(context, "registrar/log/recovered", 1);
 	each(context, "registrar/log/ensemble_size", 1);
