@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "master/roles_view.h"
 
 /* ---- the table ------------------------------------------------------------------------ */
 
@@ -101,9 +100,8 @@ static Mesos__Value__Scalar *scalar(struct arena *arena, double milli)
 	return value;
 }
 
-/* The guarantees as the old API tells them. */
-static Mesos__Quota__QuotaInfo *old_info(const Mesos__Quota__QuotaConfig *config,
-					 struct arena *arena)
+Mesos__Quota__QuotaInfo *quota_old_info(const Mesos__Quota__QuotaConfig *config,
+					struct arena *arena)
 {
 	Mesos__Quota__QuotaInfo *info =
 		PROTO_NEW(arena, Mesos__Quota__QuotaInfo, mesos__quota__quota_info__descriptor);
@@ -127,7 +125,8 @@ Mesos__Quota__QuotaStatus *master_quota_status(const struct master *m, struct ar
 		PROTO_NEW(arena, Mesos__Quota__QuotaStatus, mesos__quota__quota_status__descriptor);
 
 	for (struct quota *quota = m->quotas; quota; quota = quota->hh.next) {
-		proto_push(arena, status->n_infos, status->infos, old_info(quota->config, arena));
+		proto_push(arena, status->n_infos, status->infos,
+			   quota_old_info(quota->config, arena));
 		proto_push(arena, status->n_configs, status->configs, quota->config);
 	}
 	return status;
@@ -289,118 +288,6 @@ static int check_consumption(struct master *m, const Mesos__Master__Call__Update
 	return rv;
 }
 
-/* ---- rescinding ------------------------------------------------------------------------ */
-
-static bool in_subtree(const struct offer *o, const char *role)
-{
-	return !strcmp(o->role, role) || role_is_strict_subrole(o->role, role);
-}
-
-/* What the role has by all that is known now, of one name. */
-static double held(const struct role_view *role, const char *name)
-{
-	return role ? amounts_get(role->allocated, name) + amounts_get(role->idle, name) +
-			       amounts_get(role->offered, name)
-		    : 0;
-}
-
-static bool within(const struct role_view *role, const struct amount *limits)
-{
-	for (; limits; limits = limits->next)
-		if (held(role, limits->name) > limits->milli)
-			return false;
-	return true;
-}
-
-static bool satisfied(const struct role_view *role, const struct amount *rescinded,
-		      const struct amount *guarantees)
-{
-	for (; guarantees; guarantees = guarantees->next)
-		if (held(role, guarantees->name) + amounts_get(rescinded, guarantees->name) <
-		    guarantees->milli)
-			return false;
-	return true;
-}
-
-/* Takes the offer out of the view as well. */
-static void rescind(struct master *m, struct roles_view *view, struct offer *o)
-{
-	struct role_view *top =
-		roles_view_find(view, arena_strndup(view->arena, o->role, strcspn(o->role, "/")));
-
-	if (top)
-		amounts_add_resources(view->arena, &top->offered, &o->resources, -1);
-	master_rescind_offer(m, o);
-}
-
-/* First the role's own offers, until it keeps its limits; then others', until its guarantees
- * could be met from them. Nothing is taken for free by itself, so this may be too much. */
-static void rescind_for(struct master *m, struct roles_view *view,
-			const Mesos__Quota__QuotaConfig *config)
-{
-	struct role_view *role = roles_view_find(view, config->role);
-	struct amount *limits = quota_limits(config, view->arena), *rescinded = NULL;
-	struct amount *guarantees = quota_guarantees(config, view->arena);
-	struct offer *o, *next;
-
-	for (o = m->offers; o && !within(role, limits); o = next) {
-		next = o->hh.next;
-		if (in_subtree(o, config->role))
-			rescind(m, view, o);
-	}
-	for (o = m->offers; o && !satisfied(role, rescinded, guarantees); o = next) {
-		next = o->hh.next;
-		if (in_subtree(o, config->role))
-			continue;
-		amounts_add_resources(view->arena, &rescinded, &o->resources, 1);
-		rescind(m, view, o);
-	}
-}
-
-static size_t frameworks_in(const struct master *m, const char *role)
-{
-	size_t count = 0;
-
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		count += framework_connected(f) && f->active && framework_has_role(f, role);
-	return count;
-}
-
-static void rescind_of_agent(struct master *m, struct agent *a, struct resources *rescinded)
-{
-	struct offer *o, *next;
-
-	list_for_each (o, next, &a->offers, by_agent) {
-		struct resources plain;
-
-		resources_allocate(m->shapes, &o->resources, NULL, &plain);
-		resources_add(rescinded, &plain);
-		resources_free(&plain);
-		master_rescind_offer(m, o);
-	}
-}
-
-/* As the old calls have it: whole agents, until their offers held what the role is guaranteed
- * and there is an agent for each of its frameworks. */
-static void rescind_agents_for(struct master *m, const Mesos__Quota__QuotaConfig *config)
-{
-	size_t visited = 0, frameworks = frameworks_in(m, config->role);
-	struct resources wanted = RESOURCES_INIT, rescinded = RESOURCES_INIT;
-	Mesos__Quota__QuotaInfo *info = old_info(config, &m->out->arena);
-
-	resources_add_messages(m->shapes, &wanted, info->guarantee, info->n_guarantee);
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (visited >= frameworks && resources_contain(&rescinded, &wanted))
-			break;
-		if (a->state != AGENT_REGISTERED || !a->active || list_empty(&a->offers))
-			continue;
-		rescind_of_agent(m, a, &rescinded);
-		visited++;
-	}
-	resources_free(&wanted);
-	resources_free(&rescinded);
-}
-
 /* ---- changing ----------------------------------------------------------------------------- */
 
 static void adopt(struct master *m, struct pending *p)
@@ -415,9 +302,9 @@ static void adopt(struct master *m, struct pending *p)
 	for (size_t i = 0; i < update->n_quota_configs; i++) {
 		log_info("quota of role %s was changed", update->quota_configs[i]->role);
 		if (p->flag)
-			rescind_agents_for(m, update->quota_configs[i]);
+			quota_rescind_agents(m, update->quota_configs[i]);
 		else
-			rescind_for(m, &view, update->quota_configs[i]);
+			quota_rescind(m, &view, update->quota_configs[i]);
 	}
 	roles_view_free(&view);
 	master_answer(m, p->request, 200, "%s", "");

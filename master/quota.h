@@ -4,6 +4,7 @@
 
 #include "master/amounts.h"
 #include "master/core.h"
+#include "master/roles_view.h"
 
 #define QUOTA_NAMES_MAX 256 /* of one role's resources */
 
@@ -22,5 +23,17 @@ int quota_validate_request(struct master *m, Mesos__Quota__QuotaRequest *request
 
 /* What operators see: of all roles with quota, in the arena. */
 Mesos__Quota__QuotaStatus *master_quota_status(const struct master *m, struct arena *arena);
+
+/* The guarantees as the old API tells them. */
+Mesos__Quota__QuotaInfo *quota_old_info(const Mesos__Quota__QuotaConfig *config,
+					struct arena *arena);
+
+/* First the role's own offers, until it keeps its limits; then others', until its guarantees
+ * could be met from them. What is rescinded leaves the view, too. */
+void quota_rescind(struct master *m, struct roles_view *view,
+		   const Mesos__Quota__QuotaConfig *config);
+/* As the old calls have it: whole agents, until their offers held what the role is guaranteed
+ * and there is an agent for each of its frameworks. */
+void quota_rescind_agents(struct master *m, const Mesos__Quota__QuotaConfig *config);
 
 #endif

@@ -30,6 +30,14 @@ struct entry {
 	double value;
 };
 
+/* Rounded like any amount that is printed, where it can be. */
+static double shown(double value)
+{
+	return value > -RESOURCE_SCALAR_MAX && value < RESOURCE_SCALAR_MAX
+		       ? (double)llround(value * 1000) / 1000
+		       : value;
+}
+
 static int check_size(const struct entry *entry, const char *field, struct err *err)
 {
 	bool megabytes = !strcmp(entry->name, "mem") || !strcmp(entry->name, "disk");
@@ -38,12 +46,12 @@ static int check_size(const struct entry *entry, const char *field, struct err *
 		return invalid(err,
 			       "Invalid 'QuotaConfig.%s': {'%s': %.15g} is invalid: values greater "
 			       "than 1 exabyte (%.0f) are not supported",
-			       field, entry->name, entry->value, MEGABYTES_MAX);
+			       field, entry->name, shown(entry->value), MEGABYTES_MAX);
 	if (!megabytes && entry->value > AMOUNT_MAX)
 		return invalid(err,
 			       "Invalid 'QuotaConfig.%s': {'%s': %.15g} is invalid: values greater "
 			       "than 1 trillion (%.0f) are not supported",
-			       field, entry->name, entry->value, AMOUNT_MAX);
+			       field, entry->name, shown(entry->value), AMOUNT_MAX);
 	return 0;
 }
 
@@ -66,7 +74,7 @@ static int check_value(const struct entry *entry, const char *kind, struct err *
 	}
 	if (why)
 		return invalid(err, "Invalid %s configuration {'%s': %.15g}: %s", kind, entry->name,
-			       entry->value, why);
+			       shown(entry->value), why);
 	return 0;
 }
 
@@ -116,8 +124,7 @@ static void print_map(const Mesos__Quota__QuotaConfig *config, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct entry entry = at(config, i);
 
-		buf_printf(out, "%s%s: %.15g", i ? ", " : "", entry.name,
-			   (double)llround(entry.value * 1000) / 1000);
+		buf_printf(out, "%s%s: %.15g", i ? ", " : "", entry.name, shown(entry.value));
 	}
 	buf_puts(out, " }");
 }
