@@ -69,6 +69,19 @@ void master_free_quotas(struct master *m)
 		free_quota(m, quota);
 }
 
+static struct allocator_amounts allocator_list(const struct amount *list, struct arena *arena)
+{
+	struct allocator_amounts amounts = {0};
+	struct allocator_amount *items;
+
+	for (const struct amount *amount = list; amount; amount = amount->next)
+		amounts.count++;
+	amounts.items = items = arena_alloc(arena, (amounts.count + 1) * sizeof(*items));
+	for (; list; list = list->next)
+		*items++ = (struct allocator_amount){list->name, (int64_t)list->milli};
+	return amounts;
+}
+
 static int by_role(const struct quota *a, const struct quota *b)
 {
 	return strcmp(a->config->role, b->config->role);
@@ -78,15 +91,20 @@ void master_adopt_quota(struct master *m, const Mesos__Quota__QuotaConfig *confi
 {
 	struct arena *arena = &m->out->arena;
 	struct quota *quota = master_find_quota(m, config->role);
+	struct allocator_quota said = {
+		.guarantees = allocator_list(quota_guarantees(config, arena), arena),
+		.limits = allocator_list(quota_limits(config, arena), arena),
+	};
 
 	if (quota)
 		free_quota(m, quota);
-	if (config->n_limits || quota_guarantees(config, arena)) {
+	if (said.guarantees.count || said.limits.count) {
 		quota = xcalloc(1, sizeof(*quota));
 		quota->config = proto_copy(config);
 		HASH_ADD_KEYPTR_INORDER(hh, m->quotas, quota->config->role,
 					strlen(quota->config->role), quota, by_role);
 	}
+	allocator_set_quota(m->allocator, config->role, &said);
 }
 
 /* ---- what operators see ------------------------------------------------------------------ */

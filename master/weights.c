@@ -46,6 +46,7 @@ struct weight *master_adopt_weight(struct master *m, const Mesos__WeightInfo *in
 					by_role);
 	}
 	weight->value = info->weight;
+	allocator_set_weight(m->allocator, weight->role, weight->value);
 	return weight;
 }
 
