@@ -100,6 +100,24 @@ static bool check_offers(const struct master *m, struct err *why)
 	return true;
 }
 
+static bool check_inverse_offers(const struct master *m, struct err *why)
+{
+	struct inverse_offer *o, *next;
+
+	HASH_ITER (hh, m->inverse_offers, o, next) {
+		if (!framework_connected(o->framework) || !o->framework->active)
+			return !err_set(why, ERR_STATE,
+					"inverse offer %s: its framework is not active", o->id);
+		if (o->agent->state != AGENT_REGISTERED || !o->agent->active)
+			return !err_set(why, ERR_STATE, "inverse offer %s: its agent is not active",
+					o->id);
+		if (!master_agent_machine(m, o->agent))
+			return !err_set(why, ERR_STATE, "inverse offer %s: its agent has no window",
+					o->id);
+	}
+	return true;
+}
+
 static bool check_tasks(const struct master *m, struct err *why)
 {
 	size_t states[MASTER_TASK_STATES] = {0};
@@ -131,6 +149,75 @@ static bool check_tasks(const struct master *m, struct err *why)
 	return true;
 }
 
+static bool check_checkpointed(const struct agent *a, struct err *why)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < a->total.count; i++)
+		count += resource_shape_dynamic(a->total.pieces[i].shape) ||
+			 resource_shape_persistence(a->total.pieces[i].shape);
+	if (count <= a->checkpointed_count)
+		return true;
+	return !err_set(why, ERR_STATE, "agent %s: a reservation or volume is not checkpointed",
+			a->id);
+}
+
+/* What is used and offered is there; all but copies of shared volumes, and what is
+ * oversubscribed and may be gone any time. */
+static bool check_total(const struct master *m, const struct agent *a, struct err *why)
+{
+	struct resources taken, plain, firm = RESOURCES_INIT;
+	bool ok;
+
+	resources_copy(&taken, &a->used);
+	resources_add(&taken, &a->offered);
+	resources_allocate(m->shapes, &taken, NULL, &plain);
+	for (uint32_t i = 0; i < plain.count; i++) {
+		if (!resource_shape_shared(plain.pieces[i].shape) &&
+		    !resource_shape_revocable(plain.pieces[i].shape))
+			resources_add_piece(&firm, &plain.pieces[i]);
+	}
+	ok = a->state != AGENT_REGISTERED || resources_contain(&a->total, &firm);
+	resources_free(&taken);
+	resources_free(&plain);
+	resources_free(&firm);
+	return ok || !err_set(why, ERR_STATE, "agent %s: more is taken than it has", a->id);
+}
+
+static bool check_operation(const struct master *m, const struct operation *o, struct err *why)
+{
+	const Mesos__FrameworkID *id = o->info->framework_id;
+
+	if (o->framework ? !id || strcmp(id->value, o->framework->id)
+			 : id && master_find_framework(m, id->value))
+		return !err_set(why, ERR_STATE, "agent %s: an operation has the wrong framework",
+				o->agent->id);
+	if (o->named && framework_find_operation(o->framework, operation_id(o)) != o)
+		return !err_set(why, ERR_STATE, "operation %s: is not found", operation_id(o));
+	return true;
+}
+
+static bool check_operations(const struct master *m, struct err *why)
+{
+	size_t pending = 0, counted = 0;
+	struct agent *a, *next;
+	struct operation *o, *next_operation;
+
+	HASH_ITER (hh, m->agents, a, next) {
+		if (!check_checkpointed(a, why) || !check_total(m, a, why))
+			return false;
+		HASH_ITER (hh, a->operations, o, next_operation) {
+			pending += o->info->latest_status->state ==
+				   MESOS__OPERATION_STATE__OPERATION_PENDING;
+			if (o->agent != a || !check_operation(m, o, why))
+				return false;
+		}
+	}
+	for (size_t i = 0; i < MASTER_OPERATION_TYPES; i++)
+		counted += m->operation_states[i][MESOS__OPERATION_STATE__OPERATION_PENDING];
+	return pending == counted || !err_set(why, ERR_STATE, "operations are miscounted");
+}
+
 static bool check_counts(const struct master *m, struct err *why)
 {
 	struct agent *a, *next;
@@ -151,6 +238,6 @@ static bool check_counts(const struct master *m, struct err *why)
 
 bool master_check(const struct master *m, struct err *why)
 {
-	return check_sums(m, why) && check_offers(m, why) && check_tasks(m, why) &&
-	       check_counts(m, why);
+	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) && check_tasks(m, why) &&
+	       check_operations(m, why) && check_counts(m, why);
 }

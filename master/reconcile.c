@@ -145,6 +145,8 @@ static Mesos__OperationStatus *known_status(struct master *m, const struct opera
 		STEP_COPY(m, (Mesos__OperationStatus *)operation_last_status(o));
 
 	status->uuid = NULL;
+	if (!status->operation_id)
+		status->operation_id = STEP_COPY(m, o->info->info->id);
 	return status;
 }
 
