@@ -26,7 +26,21 @@ SCHEMA = {
     "AllocationInfo": {"role": (1, "str")},
     "Resource": {"name": (1, "str"), "type": (2, "int"), "scalar": (3, "Scalar"),
                  "ranges": (4, "Ranges"), "role": (6, "str"),
-                 "allocation_info": (11, "AllocationInfo")},
+                 "allocation_info": (11, "AllocationInfo"), "disk": (7, "DiskInfo"),
+                 "reservation": (8, "Empty"), "reservations": (13, "Reservation*")},
+    "Reservation": {"role": (3, "str"), "type": (4, "int")},
+    "DiskInfo": {"persistence": (1, "ID"), "volume": (2, "Volume")},
+    "Volume": {"container_path": (1, "str"), "mode": (3, "int")},
+    "Reserve": {"resources": (1, "Resource*")},
+    "Create": {"volumes": (1, "Resource*")},
+    "OperationInfo": {"type": (1, "int"), "reserve": (3, "Reserve"), "create": (5, "Create"),
+                      "destroy": (6, "Create"), "id": (12, "ID")},
+    "OperationStatus": {"operation_id": (1, "ID"), "state": (2, "int"), "message": (3, "str"),
+                        "uuid": (5, "UUID"), "slave_id": (6, "ID")},
+    "Operation": {"framework_id": (1, "ID"), "slave_id": (2, "ID"), "info": (3, "OperationInfo"),
+                  "latest_status": (4, "OperationStatus"), "statuses": (5, "OperationStatus*"),
+                  "uuid": (6, "UUID")},
+    "Operations": {"operations": (1, "Operation*")},
     "SlaveInfo": {"hostname": (1, "str"), "resources": (3, "Resource*"), "id": (6, "ID"),
                   "checkpoint": (7, "bool"), "port": (8, "int")},
     "FrameworkInfo": {"user": (1, "str"), "name": (2, "str"), "id": (3, "ID"),
@@ -69,7 +83,7 @@ SCHEMA = {
         "resource_version_uuid": (10, "UUID")},
     "UpdateSlaveMessage": {
         "slave_id": (1, "ID"), "update_oversubscribed_resources": (5, "bool"),
-        "operations": (6, "Empty"), "resource_version_uuid": (7, "UUID"),
+        "operations": (6, "Operations"), "resource_version_uuid": (7, "UUID"),
         "resource_providers": (8, "Empty")},
     "UnregisterSlaveMessage": {"slave_id": (1, "ID")},
     "SlaveRegisteredMessage": {"slave_id": (1, "ID"), "connection": (2, "Connection")},
@@ -94,6 +108,13 @@ SCHEMA = {
                               "executor_id": (3, "ID"), "status": (4, "int")},
     "CheckpointResourcesMessage": {"resources": (1, "Resource*")},
     "ShutdownMessage": {"message": (1, "str")},
+    "ApplyOperationMessage": {
+        "framework_id": (1, "ID"), "operation_info": (2, "OperationInfo"),
+        "operation_uuid": (3, "UUID"), "resource_version_uuid": (4, "ResourceVersion")},
+    "UpdateOperationStatusMessage": {
+        "framework_id": (1, "ID"), "slave_id": (2, "ID"), "status": (3, "OperationStatus"),
+        "latest_status": (4, "OperationStatus"), "operation_uuid": (5, "UUID")},
+    "AcknowledgeOperationStatusMessage": {"status_uuid": (1, "UUID"), "operation_uuid": (2, "UUID")},
 }
 
 

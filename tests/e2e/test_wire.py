@@ -278,6 +278,7 @@ class MasterOfMesos(harness.TestCase):
 
     def register(self):
         message = self.fake.expect("RegisterSlaveMessage")
+        self.version = message.body["resource_version_uuid"]
         self.say("PingSlaveMessage", {"connected": True},
                  sender="slave-observer(1)@%s:%d" % self.fake.address)
         self.say("SlaveRegisteredMessage", {
@@ -289,7 +290,7 @@ class MasterOfMesos(harness.TestCase):
     def run_task(self, command="sleep 1000", task_id="t"):
         self.say("RunTaskMessage", {
             "framework": self.FRAMEWORK, "pid": NO_PID, "launch_executor": True,
-            "resource_version_uuids": [{"uuid": {"value": VERSION}}],
+            "resource_version_uuids": [{"uuid": self.version}],
             "task": {"name": task_id, "task_id": value(task_id), "slave_id": value("M-S0"),
                      "resources": resources(0.1, 32.0, allocated="*"),
                      "command": {"value": command, "shell": True}}})
@@ -313,8 +314,12 @@ class MasterOfMesos(harness.TestCase):
         message = self.register()
         self.assertEqual(message.to, "master")
         self.assertEqual(message.sender, "slave(1)@%s:%d" % self.agent.address)
-        capabilities = {c["type"] for c in message.body.pop("agent_capabilities")}
-        self.assertLessEqual({1, 2, 3}, capabilities)
+        self.assertEqual(message.body.pop("agent_capabilities"), CAPABILITIES)
+        self.assertEqual(message.body.pop("resource_version_uuid"), self.version)
+        self.assertEqual(len(self.version["value"]), 16)
+        self.assertEqual(self.fake.expect("UpdateSlaveMessage").body, {
+            "slave_id": value("M-S0"), "update_oversubscribed_resources": False,
+            "operations": {}, "resource_version_uuid": self.version, "resource_providers": {}})
         ranges = {"range": [{"begin": 31000, "end": 31999}]}
         self.assertEqual(message.body, {"version": "1.12.0", "slave": {
             "hostname": "localhost", "checkpoint": True, "port": self.agent.address[1],
@@ -418,6 +423,45 @@ class MasterOfMesos(harness.TestCase):
             self.acknowledge(message)
             message = self.fake.expect("StatusUpdateMessage")
         self.assertEqual(message.body["update"]["status"]["state"], KILLED)
+
+    def test_operations(self):
+        self.register()
+        self.fake.expect("UpdateSlaveMessage")
+        disk = {"name": "disk", "type": 0, "scalar": {"value": 64.0},
+                "reservations": [{"role": "r", "type": 2}]}
+        allocated = dict(disk, allocation_info={"role": "r"})
+        volume = {"persistence": value("v1"), "volume": {"container_path": "data", "mode": 1}}
+        orders = [{"type": 2, "reserve": {"resources": [allocated]}, "id": value("op")},
+                  {"type": 4, "create": {"volumes": [dict(allocated, disk=volume)]}}]
+        for number, order in enumerate(orders):
+            self.say("ApplyOperationMessage", {
+                "framework_id": value("M-0000"), "operation_info": order,
+                "operation_uuid": value(uuid_of(number)),
+                "resource_version_uuid": {"uuid": self.version}})
+            body = self.fake.expect("UpdateOperationStatusMessage").body
+            status = {"state": 2, "slave_id": value("M-S0"), "uuid": body["status"]["uuid"],
+                      **({"operation_id": order["id"]} if "id" in order else {})}
+            self.assertEqual(body, {
+                "framework_id": value("M-0000"), "slave_id": value("M-S0"), "status": status,
+                "latest_status": status, "operation_uuid": value(uuid_of(number))})
+            if number == 0:
+                self.say("AcknowledgeOperationStatusMessage", {
+                    "status_uuid": status["uuid"], "operation_uuid": body["operation_uuid"]})
+        self.agent.kill()
+        self.agent.start()
+        self.fake._connections.clear()
+        message = self.fake.expect("ReregisterSlaveMessage", 30).body
+        # In the old format, which can say it; the reserved disk is all in the volume.
+        self.assertEqual(message["checkpointed_resources"], [
+            {"name": "disk", "type": 0, "scalar": {"value": 64.0}, "role": "r",
+             "reservation": {}, "disk": volume}])
+        self.assertNotEqual(message["resource_version_uuid"], self.version)
+        self.say("SlaveReregisteredMessage", {
+            "slave_id": value("M-S0"), "connection": {"total_ping_timeout_seconds": 75.0}})
+        update = self.fake.expect("UpdateSlaveMessage").body
+        self.assertEqual([o["uuid"] for o in update["operations"]["operations"]],
+                         [value(uuid_of(1))])
+        self.assertEqual(self.fake.expect("UpdateOperationStatusMessage").body, body)
 
     def test_custom_executor(self):
         self.register()
