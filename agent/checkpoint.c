@@ -144,6 +144,9 @@ static void follow(struct agent *agent, enum wait_kind kind, const char *owner, 
 	case WAIT_REMOVE:
 		agent_removal_start(agent, owner);
 		break;
+	case WAIT_DRAIN:
+		agent_drain_begin(agent);
+		break;
 	}
 }
 

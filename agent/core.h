@@ -90,6 +90,7 @@ enum wait_kind {
 	WAIT_EXIT,	/* leave */
 	WAIT_OPERATION, /* uuid: send its status */
 	WAIT_REMOVE,	/* path: remove the volume's data */
+	WAIT_DRAIN,	/* end all tasks */
 };
 
 struct task {
@@ -551,6 +552,7 @@ void agent_handle_reconcile_operations(struct agent *agent, const char *from,
 /* ---- drain.c ---------------------------------------------------------------- */
 void agent_handle_drain(struct agent *agent, const char *from,
 			Mesos__Internal__DrainSlaveMessage *message);
+void agent_drain_begin(struct agent *agent);  /* the order is stored */
 void agent_drain_resume(struct agent *agent); /* after a restart */
 void agent_drain_settle(struct agent *agent); /* over, if nothing is left */
 /* Says of tasks that end why, in a status before it goes on. */

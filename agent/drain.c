@@ -68,7 +68,13 @@ void agent_handle_drain(struct agent *agent, const char *from,
 	agent->drain_time = agent->now;
 	agent->batch_class = STORE_REGISTRY;
 	agent_store_drain(agent);
-	kill_all(agent);
+	agent_wait(agent, agent_ticket(agent), WAIT_DRAIN, "", NULL, NULL);
+}
+
+void agent_drain_begin(struct agent *agent)
+{
+	if (agent->drain)
+		kill_all(agent);
 }
 
 void agent_drain_resume(struct agent *agent)
