@@ -138,7 +138,7 @@ struct quota {
 	struct quantities limits; /* QUOTA_UNLIMITED, and beyond the last: none */
 	struct quantities high;	  /* `consumed` at which blocked agents were seen, or above it */
 	uint64_t lacking;	  /* names that it is counted for in the allocator's `lacking` */
-	struct list loose;	  /* in a list while `consumed` may be below `high` */
+	struct list loose;	  /* in a list if `consumed` is below `high`, or not long above */
 	struct list regroup;	  /* in a list while the role may belong to another group */
 };
 #define QUOTA_UNLIMITED INT64_MAX
@@ -470,7 +470,7 @@ bool alloc_quota_wants(struct allocator *a, const struct agent *agent);
 void alloc_quota_begin(struct allocator *a);
 void alloc_quota_end(struct allocator *a, bool all);
 /* Whether blocked agents are to be seen. */
-bool alloc_quota_any_loose(const struct allocator *a);
+bool alloc_quota_any_loose(struct allocator *a);
 
 /* -- headroom.c -- */
 /* What of the agent is free and revocable may have changed; or it goes. */

@@ -294,13 +294,14 @@ void alloc_quota_begin(struct allocator *a)
 	a->headroom_rose = alloc_headroom_loose(a);
 }
 
-bool alloc_quota_any_loose(const struct allocator *a)
+bool alloc_quota_any_loose(struct allocator *a)
 {
-	const struct list *at;
+	struct quota *quota, *next;
 
-	for (at = a->loose.next; at != &a->loose; at = at->next) {
-		if (alloc_quota_loose(container_of(at, struct quota, loose)))
+	list_for_each (quota, next, &a->loose, loose) {
+		if (alloc_quota_loose(quota))
 			return true;
+		list_remove(&quota->loose);
 	}
 	return alloc_headroom_loose(a);
 }

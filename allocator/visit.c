@@ -229,7 +229,9 @@ static size_t add_loose(struct evaluation *e, size_t count)
 		struct sorter_cursor cursor = {0};
 		struct sorter_node *node;
 
-		if (!role || !alloc_quota_loose(quota) ||
+		if (!alloc_quota_loose(quota))
+			list_remove(&quota->loose);
+		if (!role || list_empty(&quota->loose) ||
 		    (e->plain && role->node.group == &a->exhausted))
 			continue;
 		while ((node = alloc_group_next(&role->frameworks, &cursor)))

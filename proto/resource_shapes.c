@@ -62,13 +62,30 @@ void resource_shapes_destroy(struct resource_shapes *shapes)
 
 /* ---- keys ----------------------------------------------------------------------------- */
 
+/* Keys are made for each role that something is offered to: without printf. */
+static void key_number(struct buf *key, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+	} while (number /= 10);
+	buf_append(key, digits + at, sizeof(digits) - at);
+}
+
 /* An optional text, told apart from an empty one, and one text from the next. */
 static void key_text(struct buf *key, const char *text)
 {
-	if (text)
-		buf_printf(key, "%zu:%s", strlen(text), text);
-	else
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text) {
 		buf_putc(key, '-');
+		return;
+	}
+	key_number(key, len);
+	buf_putc(key, ':');
+	buf_append(key, text, len);
 }
 
 static int compare_labels(const void *a, const void *b)
@@ -95,7 +112,8 @@ void labels_key(const Mesos__Labels *labels, struct buf *key)
 	for (size_t i = 0; i < labels->n_labels; i++)
 		sorted[i] = labels->labels[i];
 	qsort(sorted, labels->n_labels, sizeof(*sorted), compare_labels);
-	buf_printf(key, "%zu{", labels->n_labels);
+	key_number(key, labels->n_labels);
+	buf_putc(key, '{');
 	for (size_t i = 0; i < labels->n_labels; i++) {
 		key_text(key, sorted[i]->key);
 		key_text(key, sorted[i]->value);
@@ -114,7 +132,7 @@ static void key_disk(struct buf *key, const Mesos__Resource__DiskInfo *disk)
 	buf_putc(key, source ? 's' : '-');
 	if (!source)
 		return;
-	buf_printf(key, "%d", source->type);
+	key_number(key, (uint64_t)source->type);
 	buf_putc(key, source->path ? 'p' : '-');
 	key_text(key, source->path ? source->path->root : NULL);
 	buf_putc(key, source->mount ? 'm' : '-');
@@ -128,14 +146,15 @@ static void key_disk(struct buf *key, const Mesos__Resource__DiskInfo *disk)
 static void identity_key(struct buf *key, const Mesos__Resource *resource)
 {
 	key_text(key, resource->name);
-	buf_printf(key, "%d", resource->type);
+	key_number(key, (uint64_t)resource->type);
 	buf_putc(key, resource->allocation_info ? 'a' : '-');
 	key_text(key, resource->allocation_info ? resource->allocation_info->role : NULL);
-	buf_printf(key, "%zu[", resource->n_reservations);
+	key_number(key, resource->n_reservations);
+	buf_putc(key, '[');
 	for (size_t i = 0; i < resource->n_reservations; i++) {
 		const Mesos__Resource__ReservationInfo *reservation = resource->reservations[i];
 
-		buf_printf(key, "%d", reservation->type);
+		key_number(key, (uint64_t)reservation->type);
 		key_text(key, reservation->role);
 		key_text(key, reservation->principal);
 		labels_key(reservation->labels, key);
