@@ -338,7 +338,7 @@ struct departed {
 	UT_hash_handle hh;
 };
 
-/* What an operator said of a role, of the table by it, ascending. */
+/* What an operator said of a role. */
 struct quota {
 	Mesos__Quota__QuotaConfig *config; /* not of nothing: then there is none */
 	UT_hash_handle hh;

@@ -456,6 +456,7 @@ void master_shrink_volume(struct master *m, const struct operator_request *reque
 
 /* ---- quota.c, weights.c: what operators say of roles ------------------------------------- */
 
+#define MASTER_ROLES_CHANGED_MAX 100000 /* by one call */
 /* Whether --roles allows it. */
 bool master_role_allowed(const struct master *m, const char *role);
 void master_update_quota(struct master *m, const struct operator_request *request);

@@ -331,6 +331,7 @@ static void allocator_metrics(const struct shell *shell, metric_fn *each, void *
 	timing_metrics(&shell->allocation_timing, (int64_t)uv_hrtime(),
 		       "allocator/mesos/allocation_run_ms", each, context);
 	share_metrics(m, each, context);
+	metrics_quota(m, each, context);
 }
 
 /* ---- the store ------------------------------------------------------------ */

@@ -82,11 +82,6 @@ static struct allocator_amounts allocator_list(const struct amount *list, struct
 	return amounts;
 }
 
-static int by_role(const struct quota *a, const struct quota *b)
-{
-	return strcmp(a->config->role, b->config->role);
-}
-
 void master_adopt_quota(struct master *m, const Mesos__Quota__QuotaConfig *config)
 {
 	struct arena *arena = &m->out->arena;
@@ -101,8 +96,8 @@ void master_adopt_quota(struct master *m, const Mesos__Quota__QuotaConfig *confi
 	if (said.guarantees.count || said.limits.count) {
 		quota = xcalloc(1, sizeof(*quota));
 		quota->config = proto_copy(config);
-		HASH_ADD_KEYPTR_INORDER(hh, m->quotas, quota->config->role,
-					strlen(quota->config->role), quota, by_role);
+		HASH_ADD_KEYPTR(hh, m->quotas, quota->config->role, strlen(quota->config->role),
+				quota);
 	}
 	allocator_set_quota(m->allocator, config->role, &said);
 }
@@ -137,16 +132,24 @@ Mesos__Quota__QuotaInfo *quota_old_info(const Mesos__Quota__QuotaConfig *config,
 	return info;
 }
 
+static int by_role(const void *a, const void *b)
+{
+	return strcmp((*(Mesos__Quota__QuotaConfig *const *)a)->role,
+		      (*(Mesos__Quota__QuotaConfig *const *)b)->role);
+}
+
 Mesos__Quota__QuotaStatus *master_quota_status(const struct master *m, struct arena *arena)
 {
 	Mesos__Quota__QuotaStatus *status =
 		PROTO_NEW(arena, Mesos__Quota__QuotaStatus, mesos__quota__quota_status__descriptor);
 
-	for (struct quota *quota = m->quotas; quota; quota = quota->hh.next) {
-		proto_push(arena, status->n_infos, status->infos,
-			   quota_old_info(quota->config, arena));
+	for (struct quota *quota = m->quotas; quota; quota = quota->hh.next)
 		proto_push(arena, status->n_configs, status->configs, quota->config);
-	}
+	if (status->n_configs)
+		qsort(status->configs, status->n_configs, sizeof(*status->configs), by_role);
+	for (size_t i = 0; i < status->n_configs; i++)
+		proto_push(arena, status->n_infos, status->infos,
+			   quota_old_info(status->configs[i], arena));
 	return status;
 }
 
@@ -314,11 +317,12 @@ static void adopt(struct master *m, struct pending *p)
 	struct roles_view view;
 
 	m->quota_writing = false;
+	log_info("quota of %zu roles was changed, %s first", update->n_quota_configs,
+		 update->quota_configs[0]->role);
 	for (size_t i = 0; i < update->n_quota_configs; i++)
 		master_adopt_quota(m, update->quota_configs[i]);
 	roles_view_make(&view, m, &m->out->arena);
 	for (size_t i = 0; i < update->n_quota_configs; i++) {
-		log_info("quota of role %s was changed", update->quota_configs[i]->role);
 		if (p->flag)
 			quota_rescind_agents(m, update->quota_configs[i]);
 		else
@@ -364,6 +368,9 @@ static void write_update(struct master *m, const struct operator_request *reques
 static int check_update(struct master *m, const Mesos__Master__Call__UpdateQuota *update,
 			struct err *err)
 {
+	if (update->n_quota_configs > MASTER_ROLES_CHANGED_MAX)
+		return err_set(err, ERR_INVALID, "Invalid QuotaConfig: more than %d at once",
+			       MASTER_ROLES_CHANGED_MAX);
 	for (size_t i = 0; i < update->n_quota_configs; i++) {
 		int rv = quota_validate_config(m, update->quota_configs[i], err);
 

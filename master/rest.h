@@ -46,6 +46,9 @@ void rest_maintenance_status(void *shell, struct http_request *request);
 void rest_machine_down(void *shell, struct http_request *request);
 void rest_machine_up(void *shell, struct http_request *request);
 
+/* Those of quota, of all roles. */
+void metrics_quota(const struct master *m,
+		   void (*each)(void *context, const char *name, double value), void *context);
 /* Calls `each` for every metric of the master, not sorted. */
 void metrics_each(const struct shell *shell,
 		  void (*each)(void *context, const char *name, double value), void *context);

@@ -26,6 +26,11 @@ static struct amount **idle_of(struct role_view *role)
 	return &role->idle;
 }
 
+static struct amount **charged_of(struct role_view *role)
+{
+	return &role->charged;
+}
+
 static struct role_view *role_of(struct roles_view *view, const char *name, size_t len)
 {
 	struct role_view *role;
@@ -80,6 +85,24 @@ static void count_reservations(struct roles_view *view, const struct resources *
 		if (resource_shape_reservations(r->pieces[i].shape) > 0)
 			count_piece(view, resource_shape_role(r->pieces[i].shape), which,
 				    &r->pieces[i], sign);
+}
+
+/* What of an agent's total, or of what a framework uses, the allocator charges. */
+static void count_charges(struct roles_view *view, const struct resources *total,
+			  const struct resources *used)
+{
+	const struct resources *r = total ? total : used;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct resource_shape *shape = r->pieces[i].shape;
+		bool reserved = resource_shape_reservations(shape) > 0;
+		const char *role =
+			total ? resource_shape_role(shape) : resource_shape_allocation_role(shape);
+
+		if (resource_shape_type(shape) == MESOS__VALUE__TYPE__SCALAR && role &&
+		    (total ? reserved : !reserved && !resource_shape_revocable(shape)))
+			count_piece(view, role, charged_of, &r->pieces[i], 1);
+	}
 }
 
 static void list_framework(struct roles_view *view, const char *name, const char *id)
@@ -152,12 +175,14 @@ static void count_all(struct roles_view *view, const struct master *m)
 		list_holder(view, f, &f->used);
 		list_holder(view, f, &f->offered);
 		count_allocations(view, &f->used, allocated_of);
+		count_charges(view, NULL, &f->used);
 		count_allocations(view, &f->offered, offered_of);
 	}
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		if (a->state != AGENT_REGISTERED)
 			continue;
 		count_reservations(view, &a->total, reserved_of, 1);
+		count_charges(view, &a->total, NULL);
 		count_reservations(view, &a->total, idle_of, 1);
 		count_reservations(view, &a->used, idle_of, -1);
 	}

@@ -14,7 +14,9 @@ struct role_view {
 	struct amount *allocated;
 	struct amount *offered;
 	struct amount *reserved;
-	struct amount *idle; /* reserved and not in use: counts against a quota, too */
+	struct amount *idle;	/* reserved and not in use: counts against a quota, too */
+	struct amount *charged; /* as the allocator has it: scalars that are reserved, or allocated
+				   neither reserved nor revocable */
 	const char **frameworks;
 	size_t framework_count, framework_cap;
 	UT_hash_handle hh;

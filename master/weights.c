@@ -30,11 +30,6 @@ double master_role_weight(const struct master *m, const char *role)
 	return weight ? weight->value : 1.0;
 }
 
-static int by_role(const struct weight *a, const struct weight *b)
-{
-	return strcmp(a->role, b->role);
-}
-
 struct weight *master_adopt_weight(struct master *m, const Mesos__WeightInfo *info)
 {
 	struct weight *weight = find(m, info->role);
@@ -42,8 +37,7 @@ struct weight *master_adopt_weight(struct master *m, const Mesos__WeightInfo *in
 	if (!weight) {
 		weight = xcalloc(1, sizeof(*weight));
 		weight->role = xstrdup(info->role);
-		HASH_ADD_KEYPTR_INORDER(hh, m->weights, weight->role, strlen(weight->role), weight,
-					by_role);
+		HASH_ADD_KEYPTR(hh, m->weights, weight->role, strlen(weight->role), weight);
 	}
 	weight->value = info->weight;
 	allocator_set_weight(m->allocator, weight->role, weight->value);
@@ -61,6 +55,12 @@ void master_free_weights(struct master *m)
 	}
 }
 
+static int by_role(const void *a, const void *b)
+{
+	return strcmp((*(Mesos__WeightInfo *const *)a)->role,
+		      (*(Mesos__WeightInfo *const *)b)->role);
+}
+
 size_t master_weight_infos(const struct master *m, struct arena *arena, Mesos__WeightInfo ***list)
 {
 	size_t count = 0;
@@ -74,6 +74,8 @@ size_t master_weight_infos(const struct master *m, struct arena *arena, Mesos__W
 		info->weight = weight->value;
 		proto_push(arena, count, *list, info);
 	}
+	if (count)
+		qsort(*list, count, sizeof(**list), by_role);
 	return count;
 }
 
@@ -107,6 +109,11 @@ static bool check_all(struct master *m, const Mesos__Master__Call__UpdateWeights
 {
 	static const char prefix[] = "Failed to validate update weights request JSON";
 
+	if (update->n_weight_infos > MASTER_ROLES_CHANGED_MAX) {
+		master_reply(m, 400, "%s: More than %d roles at once", prefix,
+			     MASTER_ROLES_CHANGED_MAX);
+		return false;
+	}
 	for (size_t i = 0; i < update->n_weight_infos; i++) {
 		Mesos__WeightInfo *info = update->weight_infos[i];
 		struct err err = {""};
@@ -166,11 +173,10 @@ static void adopt(struct master *m, struct pending *p)
 	uint64_t mark = ++m->mark;
 	struct offer *o, *next;
 
-	for (size_t i = 0; i < update->n_weight_infos; i++) {
-		log_info("weight of role %s is %g", update->weight_infos[i]->role,
-			 update->weight_infos[i]->weight);
+	log_info("weights of %zu roles were changed, %s first", update->n_weight_infos,
+		 update->weight_infos[0]->role);
+	for (size_t i = 0; i < update->n_weight_infos; i++)
 		master_adopt_weight(m, update->weight_infos[i])->mark = mark;
-	}
 	if (any_active(m, mark))
 		HASH_ITER (hh, m->offers, o, next)
 			master_rescind_offer(m, o);
