@@ -78,7 +78,8 @@ void allocator_destroy(struct allocator *a)
 	free(a->visit);
 	free(a->scratch);
 	free(a->wakers);
-	lottery_free(&a->role_lottery);
+	for (int i = 0; i < WALK_KINDS; i++)
+		lottery_free(&a->role_lotteries[i]);
 	stake_table_free(&a->stakes);
 	free(a);
 }

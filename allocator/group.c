@@ -252,14 +252,22 @@ void alloc_group_refresh(const struct pool *pool, struct sorter_group *group)
 {
 	struct sorter_node *node, *next;
 
-	if (group->epoch != pool->epoch || many_stale(group)) {
-		if (!compute_all(pool, group))
-			sort_all(group);
-		group->epoch = pool->epoch;
-		return;
-	}
+	bool all = group->epoch != pool->epoch, many = many_stale(group);
+	struct list moved;
+
+	/* Those that changed by themselves would disturb an order that is still the same. */
+	list_init(&moved);
 	list_for_each (node, next, &group->stale, stale) {
+		if (many)
+			break;
 		group_remove(group, node);
+		list_remove(&node->stale);
+		list_append(&moved, &node->stale);
+	}
+	if ((all || many) && !compute_all(pool, group))
+		sort_all(group);
+	group->epoch = pool->epoch;
+	list_for_each (node, next, &moved, stale) {
 		alloc_node_compute(pool, node);
 		group_insert(group, node);
 	}

@@ -79,6 +79,7 @@ struct pool {
 	struct pool_name **by_number;
 	struct quantities total;
 	struct quantities change; /* scratch: all zero */
+	double *divisors; /* the total, by number of the name; 0: counts for no share */
 	uint64_t epoch;		  /* rises when the total changes: then all shares did */
 };
 
@@ -180,6 +181,14 @@ struct walk_source {
 	struct sorter_group *group;
 	struct sorter_cursor cursor;
 	struct sorter_node *next;
+};
+
+/* Which roles a walk meets. */
+enum walk_kind {
+	WALK_ALL,
+	WALK_OPEN,  /* but those with too little left */
+	WALK_UNMET, /* those that lack something */
+	WALK_KINDS
 };
 
 struct minima {
@@ -396,9 +405,11 @@ struct allocator {
 	struct leaf **wakers;
 	size_t waker_cap;
 	struct role *walk; /* whose group the walk is in; NULL after the last */
+	enum walk_kind walk_kind;
 
 	struct rng *random; /* of the random sorter; NULL = DRF */
-	struct lottery role_lottery;
+	struct lottery role_lotteries[WALK_KINDS];
+	uint64_t lottery_of[WALK_KINDS]; /* the cycle that they were made in */
 	uint64_t chances_of; /* the cycle that they were computed in */
 	uint64_t random_sorts;
 	struct walk_source sources[3]; /* of the walk at the top */
@@ -459,6 +470,8 @@ void alloc_quota_free(struct allocator *a, struct quota *quota);
 /* What it consumes of the name was `before`. */
 void alloc_quota_moved(struct allocator *a, struct quota *quota, uint32_t name, int64_t before);
 bool alloc_quota_loose(const struct quota *quota);
+/* Whether a top-level role with quota has too little left for any offer. */
+bool alloc_quota_exhausted(struct allocator *a, const struct role *role);
 /* The group in which the role is ordered. */
 struct sorter_group *alloc_quota_group(struct allocator *a, struct role *role);
 /* The role's leaves changed. */
@@ -543,10 +556,10 @@ struct sorter_node *alloc_group_next(const struct sorter_group *group,
 /* -- walk.c -- */
 /* A walk over the roles that active leaves are in, from the lowest share on; the order is
  * that at its start. One at a time. */
-void alloc_walk_start(struct allocator *a);
-void alloc_walk_start_open(struct allocator *a);   /* without those that are exhausted */
-void alloc_walk_start_unmet(struct allocator *a);  /* only those that lack something */
+void alloc_walk_start(struct allocator *a, enum walk_kind kind);
 struct role *alloc_walk_role(struct allocator *a); /* NULL after the last */
+/* Whether the walk leaves roles out because they are exhausted; known when it has ended. */
+bool alloc_walk_left_out(const struct allocator *a);
 /* And over the active leaves of a role, also while the one over roles is under way. */
 void alloc_walk_enter(struct allocator *a, struct role *role);
 struct leaf *alloc_walk_leaf(struct allocator *a, struct role *role);
@@ -569,8 +582,9 @@ void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf 
 int alloc_leaf_order(const struct leaf *a, const struct leaf *b);
 
 /* -- random_sorter.c: walk.c's functions, with the random sorter -- */
-void alloc_random_start(struct allocator *a);
+void alloc_random_start(struct allocator *a, enum walk_kind kind);
 struct role *alloc_random_role(struct allocator *a);
+bool alloc_random_left_out(const struct allocator *a);
 void alloc_random_enter(struct allocator *a, struct role *role);
 struct leaf *alloc_random_leaf(struct allocator *a, struct role *role);
 void alloc_random_sort(struct allocator *a, struct leaf **leaves, size_t count);

@@ -21,7 +21,7 @@ void lottery_free(struct lottery *lottery)
 
 void lottery_clear(struct lottery *lottery)
 {
-	lottery->count = lottery->taken = 0;
+	lottery->count = lottery->taken = lottery->discarded = 0;
 }
 
 void lottery_add(struct lottery *lottery, void *item, double weight)
@@ -44,7 +44,7 @@ void lottery_begin(struct lottery *lottery)
 {
 	double *sums = lottery->sums;
 
-	lottery->taken = 0;
+	lottery->taken = lottery->discarded = 0;
 	for (uint32_t i = 0; i < lottery->cap; i++)
 		sums[lottery->cap + i] = i < lottery->count ? lottery->weights[i] : 0;
 	for (uint32_t i = lottery->cap; i-- > 1;)
@@ -74,7 +74,7 @@ void *lottery_draw(struct lottery *lottery, struct rng *rng)
 	const double *sums = lottery->sums;
 	uint32_t i = 1;
 
-	if (lottery->taken == lottery->count)
+	if (lottery->taken + lottery->discarded == lottery->count)
 		return NULL;
 	double at = rng_unit(rng) * sums[1];
 	while (i < lottery->cap) {
@@ -89,4 +89,10 @@ void *lottery_draw(struct lottery *lottery, struct rng *rng)
 	lottery->drawn[lottery->taken++] = ticket;
 	set_weight(lottery, ticket, 0);
 	return lottery->items[ticket];
+}
+
+void lottery_discard(struct lottery *lottery)
+{
+	lottery->taken--;
+	lottery->discarded++;
 }

@@ -16,6 +16,7 @@ struct lottery {
 	uint32_t count;
 	uint32_t cap;	/* a power of two */
 	uint32_t taken; /* of `drawn` */
+	uint32_t discarded;
 };
 
 void lottery_free(struct lottery *lottery);
@@ -26,5 +27,7 @@ void lottery_begin(struct lottery *lottery);
 /* Puts back what was drawn. */
 void lottery_again(struct lottery *lottery);
 void *lottery_draw(struct lottery *lottery, struct rng *rng); /* NULL when all are drawn */
+/* Never puts back the one that was drawn last. */
+void lottery_discard(struct lottery *lottery);
 
 #endif

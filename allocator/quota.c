@@ -191,6 +191,14 @@ void allocator_set_quota(struct allocator *a, const char *role, const struct all
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
+bool alloc_quota_exhausted(struct allocator *a, const struct role *role)
+{
+	/* Its children are not limited by it, and leaves with a least of their own may want
+	 * what is not limited. */
+	return role->group.count == 0 && role->own_minima == 0 &&
+	       alloc_cut_hopeless(a, role->account->quota);
+}
+
 struct sorter_group *alloc_quota_group(struct allocator *a, struct role *role)
 {
 	struct quota *quota = role->account->quota;
@@ -199,11 +207,7 @@ struct sorter_group *alloc_quota_group(struct allocator *a, struct role *role)
 		return &role->parent->group;
 	if (role->frameworks.count > 0 && alloc_quota_lacks(quota))
 		return &a->unmet;
-	/* Its children are not limited by it, and leaves with a least of their own may want
-	 * what is not limited. */
-	if (role->group.count == 0 && role->own_minima == 0 && alloc_cut_hopeless(a, quota))
-		return &a->exhausted;
-	return &a->root.group;
+	return alloc_quota_exhausted(a, role) ? &a->exhausted : &a->root.group;
 }
 
 static uint64_t name_bit(uint32_t name)

@@ -4,9 +4,10 @@
  * The chance of a role is the product, along its path, of each node's part of the weights of
  * its active siblings; all active roles are drawn together, not level by level. Frameworks
  * have equal chances. Chances are computed when the first walk of a cycle needs them: within
- * a cycle nothing changes who is active. As an agent from which nothing could be given gives
- * nothing in any order, agents settle as with DRF, and leaves that woke there take the order
- * that a walk over all would have given them.
+ * a cycle nothing changes who is active. Roles that a walk leaves out (quota met, or used up)
+ * are thrown away when they are first drawn: within a cycle they stay so. As an agent from which
+ * nothing could be given gives nothing in any order, agents settle as with DRF, and leaves that
+ * woke there take the order that a walk over all would have given them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void enter(struct role *role, double chance)
 static void add_role(struct allocator *a, struct role *role, double chance)
 {
 	role->chance = chance;
-	lottery_add(&a->role_lottery, role, chance);
+	lottery_add(&a->role_lotteries[WALK_ALL], role, chance);
 }
 
 static void compute_chances(struct allocator *a)
@@ -44,7 +45,7 @@ static void compute_chances(struct allocator *a)
 	if (a->chances_of == a->cycles)
 		return;
 	a->chances_of = a->cycles;
-	lottery_clear(&a->role_lottery);
+	lottery_clear(&a->role_lotteries[WALK_ALL]);
 	enter(role, 1);
 	/* Not by recursion: the tree may be deeper than the stack. */
 	while (role) {
@@ -65,18 +66,55 @@ static void compute_chances(struct allocator *a)
 			role = child;
 		}
 	}
-	lottery_begin(&a->role_lottery);
+	lottery_begin(&a->role_lotteries[WALK_ALL]);
 }
 
-void alloc_random_start(struct allocator *a)
+static bool belongs(struct allocator *a, enum walk_kind kind, struct role *role)
 {
+	struct quota *quota = role->parent == &a->root ? role->account->quota : NULL;
+
+	switch (kind) {
+	case WALK_UNMET:
+		return quota && alloc_quota_lacks(quota);
+	case WALK_OPEN:
+		return !quota || !alloc_quota_exhausted(a, role);
+	default:
+		return true;
+	}
+}
+
+void alloc_random_start(struct allocator *a, enum walk_kind kind)
+{
+	struct lottery *all = &a->role_lotteries[WALK_ALL], *lottery = &a->role_lotteries[kind];
+
 	compute_chances(a);
-	lottery_again(&a->role_lottery);
+	if (kind == WALK_ALL || a->lottery_of[kind] == a->cycles) {
+		lottery_again(lottery);
+		return;
+	}
+	a->lottery_of[kind] = a->cycles;
+	lottery_clear(lottery);
+	for (uint32_t i = 0; i < all->count; i++)
+		lottery_add(lottery, all->items[i], all->weights[i]);
+	lottery_begin(lottery);
 }
 
 struct role *alloc_random_role(struct allocator *a)
 {
-	return lottery_draw(&a->role_lottery, a->random);
+	struct lottery *lottery = &a->role_lotteries[a->walk_kind];
+	struct role *role;
+
+	while ((role = lottery_draw(lottery, a->random))) {
+		if (belongs(a, a->walk_kind, role))
+			break;
+		lottery_discard(lottery);
+	}
+	return role;
+}
+
+bool alloc_random_left_out(const struct allocator *a)
+{
+	return a->role_lotteries[a->walk_kind].discarded > 0;
 }
 
 void alloc_random_enter(struct allocator *a, struct role *role)

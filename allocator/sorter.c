@@ -46,6 +46,8 @@ static struct pool_name *pool_name_get(struct pool *pool, const char *text)
 	HASH_ADD_KEYPTR(hh, pool->names, name->text, len, name);
 	pool->by_number = xrealloc(pool->by_number, (name->number + 1) * sizeof(*pool->by_number));
 	pool->by_number[name->number] = name;
+	pool->divisors = xrealloc(pool->divisors, (name->number + 1) * sizeof(*pool->divisors));
+	pool->divisors[name->number] = 0;
 	return name;
 }
 
@@ -73,6 +75,12 @@ void alloc_pool_exclude(struct pool *pool, const char *name)
 	pool_name_get(pool, name)->excluded = true;
 }
 
+/* As Mesos turns its fixed point back: equal shares there are equal here. */
+static double milli_value(int64_t milli)
+{
+	return (double)(milli / 1000) + (double)(milli % 1000) / 1000.0;
+}
+
 static void pool_add(struct pool *pool, const struct resources *resources, int sign)
 {
 	for (uint32_t i = 0; i < resources->count; i++) {
@@ -95,6 +103,8 @@ void alloc_pool_change(struct pool *pool, const struct resources *old, const str
 			continue;
 		alloc_quantities_add(&pool->total, i, pool->change.milli[i]);
 		pool->change.milli[i] = 0;
+		if (!pool->by_number[i]->excluded)
+			pool->divisors[i] = milli_value(pool->total.milli[i]);
 		changed = true;
 	}
 	pool->epoch += changed;
@@ -109,6 +119,7 @@ void alloc_pool_free(struct pool *pool)
 		free(name);
 	}
 	free(pool->by_number);
+	free(pool->divisors);
 	alloc_quantities_free(&pool->total);
 	alloc_quantities_free(&pool->change);
 }
@@ -137,21 +148,14 @@ void alloc_node_add(struct sorter_node *node, uint32_t name, int64_t milli)
 	alloc_node_touch(node);
 }
 
-/* As Mesos turns its fixed point back: equal shares there are equal here. */
-static double milli_value(int64_t milli)
-{
-	return (double)(milli / 1000) + (double)(milli % 1000) / 1000.0;
-}
-
 double alloc_node_share(const struct pool *pool, const struct sorter_node *node)
 {
 	double share = 0;
 
 	for (uint32_t i = 0; i < node->sum.count; i++) {
-		if (i >= pool->total.count || pool->total.milli[i] <= 0 ||
-		    pool->by_number[i]->excluded)
+		if (!(pool->divisors[i] > 0) || node->sum.milli[i] <= 0)
 			continue;
-		double part = milli_value(node->sum.milli[i]) / milli_value(pool->total.milli[i]);
+		double part = milli_value(node->sum.milli[i]) / pool->divisors[i];
 		if (part > share)
 			share = part;
 	}

@@ -178,27 +178,15 @@ static void walk_frameworks(struct evaluation *e, struct role *role)
 		try_leaf(e, leaf);
 }
 
-static void start_walk(struct evaluation *e)
-{
-	struct allocator *a = e->a;
-
-	if (e->first_stage) {
-		alloc_walk_start_unmet(a);
-	} else if (e->plain) {
-		alloc_walk_start_open(a);
-		e->visit->cut = e->visit->cut || a->exhausted.count > 0;
-	} else {
-		alloc_walk_start(a);
-	}
-}
-
 static void walk_roles(struct evaluation *e)
 {
+	struct allocator *a = e->a;
 	struct role *role;
 
-	start_walk(e);
-	while (!resources_empty(&e->agent->free) && (role = alloc_walk_role(e->a)))
+	alloc_walk_start(a, e->first_stage ? WALK_UNMET : e->plain ? WALK_OPEN : WALK_ALL);
+	while (!resources_empty(&e->agent->free) && (role = alloc_walk_role(a)))
 		walk_frameworks(e, role);
+	e->visit->cut = e->visit->cut || alloc_walk_left_out(a);
 }
 
 /* ---- settled agents ----------------------------------------------------------------------- */

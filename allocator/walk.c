@@ -26,34 +26,28 @@ static void add_source(struct allocator *a, struct sorter_group *group)
 	a->source_count += source->next != NULL;
 }
 
-static void start(struct allocator *a)
+void alloc_walk_start(struct allocator *a, enum walk_kind kind)
 {
 	alloc_quota_regroup(a);
+	a->walk_kind = kind;
+	if (a->random) {
+		alloc_random_start(a, kind);
+		return;
+	}
 	a->walk = &a->root;
 	a->source_count = 0;
-}
-
-void alloc_walk_start_unmet(struct allocator *a)
-{
-	start(a);
 	add_source(a, &a->unmet);
-	if (a->random)
-		alloc_random_start(a);
+	if (kind != WALK_UNMET)
+		add_source(a, &a->root.group);
+	if (kind == WALK_ALL)
+		add_source(a, &a->exhausted);
 }
 
-void alloc_walk_start_open(struct allocator *a)
+bool alloc_walk_left_out(const struct allocator *a)
 {
-	start(a);
-	add_source(a, &a->root.group);
-	add_source(a, &a->unmet);
-	if (a->random)
-		alloc_random_start(a);
-}
-
-void alloc_walk_start(struct allocator *a)
-{
-	alloc_walk_start_open(a);
-	add_source(a, &a->exhausted);
+	if (a->walk_kind != WALK_OPEN)
+		return false;
+	return a->random ? alloc_random_left_out(a) : a->exhausted.count > 0;
 }
 
 static struct sorter_node *next_at_top(struct allocator *a)

@@ -286,7 +286,7 @@ char *lab_role_order(struct lab *lab)
 	struct buf out = BUF_INIT;
 	struct role *role;
 
-	alloc_walk_start(lab->a);
+	alloc_walk_start(lab->a, WALK_ALL);
 	while ((role = alloc_walk_role(lab->a))) {
 		if (out.len > 0)
 			buf_putc(&out, ' ');
