@@ -41,12 +41,12 @@ test: ## every test; CLIENTS=all installs the languages of all clients
 install: build ## into PREFIX, with links in Mesos' names
 	@deploy/install $(BUILD)/mesita "$(DESTDIR)$(PREFIX)"
 
-asan: ## unit and some end-to-end tests under AddressSanitizer and UBSan
+asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and UBSan
 	@deploy/install-deps build test
 	@[ -f $(BUILD)-asan/build.ninja ] || $(CONFIGURE) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug \
 		-DMESITA_SANITIZE=ON -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
 	@$(NINJA) -C $(BUILD)-asan
-	@tests/run --build $(BUILD)-asan --only unit,e2e --quick --slow 3
+	@tests/run --build $(BUILD)-asan --only unit,sim,e2e --quick --slow 3
 
 fuzz: ## each decoder for FUZZ_SECONDS
 	@deploy/install-deps build fuzz

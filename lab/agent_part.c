@@ -1,0 +1,630 @@
+/* An agent: the production core, its shell and its containers simulated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/arena.h"
+#include "lab/parts.h"
+#include "proto/names.h"
+
+#define RESTART_LOW (100 * MILLISECOND)
+#define RESTART_HIGH (90 * SECOND)
+#define FORK_HIGH (300 * MILLISECOND)
+#define REDETECT_DELAY SECOND
+
+enum container_state { CONTAINER_STARTING, CONTAINER_UP, CONTAINER_OVER };
+
+struct container {
+	struct happening happening; /* it starts; or the agent hears of its end */
+	struct list link;
+	struct agent_part *part;
+	char *id;
+	char **environment;
+	enum container_state state;
+	struct executor_part *executor;
+	int64_t pid;
+	int status;
+	bool told; /* the agent of this life knows of it */
+};
+
+struct agent_part {
+	struct world *world;
+	int number;
+	char *name, *address;
+	struct process process;
+	bool alive, crashed;
+	bool leaving; /* the core wants its process to end */
+	struct agent *core;
+	struct agent_actions out;
+	struct rng rng;
+	struct disk disk;
+	struct resource_shapes *shapes;
+	struct resources total;
+	struct happening tick, start, detect;
+	struct list containers; /* struct container.link */
+	struct list answers;	/* struct answer.link: of what is done at once */
+	int64_t last_pid;
+	uint64_t last_stream;
+};
+
+/* An event that answers an action, before anything else comes in. */
+struct answer {
+	struct list link;
+	enum agent_event_type type;
+	uint64_t number;
+	char *name; /* path or container */
+};
+
+static void take_actions(struct agent_part *part);
+
+static void arm(struct agent_part *part)
+{
+	int64_t when;
+
+	if (!part->alive)
+		return;
+	when = agent_next_timeout(part->core);
+	if (when == TIME_NEVER)
+		world_cancel(part->world, &part->tick);
+	else
+		world_at(part->world, &part->tick, when);
+}
+
+static void step(struct agent_part *part, const struct agent_event *event)
+{
+	agent_actions_clear(&part->out);
+	agent_step(part->core, part->world->now, event, &part->out);
+}
+
+static void give_answers(struct agent_part *part)
+{
+	struct answer *answer;
+
+	while ((answer = list_first(&part->answers, struct answer, link))) {
+		struct agent_event event = {.type = answer->type};
+
+		if (answer->type == AGENT_VOLUMES_MADE)
+			event.volumes_made.number = answer->number;
+		else if (answer->type == AGENT_VOLUME_REMOVED)
+			event.volume_removed.path = answer->name;
+		else
+			event.volumes_linked.container = answer->name;
+		list_remove(&answer->link);
+		if (part->alive) {
+			step(part, &event);
+			take_actions(part);
+		}
+		free(answer->name);
+		free(answer);
+	}
+}
+
+static void add_answer(struct agent_part *part, enum agent_event_type type, uint64_t number,
+		       const char *name)
+{
+	struct answer *answer = xcalloc(1, sizeof(*answer));
+
+	answer->type = type;
+	answer->number = number;
+	answer->name = name ? xstrdup(name) : NULL;
+	list_append(&part->answers, &answer->link);
+}
+
+static void finish_step(struct agent_part *part)
+{
+	take_actions(part);
+	give_answers(part);
+	arm(part);
+}
+
+static void feed(struct agent_part *part, const struct agent_event *event)
+{
+	if (!part->alive)
+		return;
+	step(part, event);
+	finish_step(part);
+}
+
+static void on_tick(struct happening *h)
+{
+	struct agent_event event = {.type = AGENT_TICK};
+
+	feed(container_of(h, struct agent_part, tick), &event);
+}
+
+static void on_detect(struct happening *h)
+{
+	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = MASTER_PID}};
+
+	feed(container_of(h, struct agent_part, detect), &event);
+}
+
+static void on_stored(void *context, uint64_t ticket)
+{
+	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
+
+	feed(context, &event);
+}
+
+/* ---- containers ------------------------------------------------------------------- */
+
+static void container_free(struct container *c)
+{
+	world_cancel(c->part->world, &c->happening);
+	list_remove(&c->link);
+	if (c->executor)
+		executor_part_destroy(c->executor);
+	for (char **e = c->environment; *e; e++)
+		free(*e);
+	free(c->environment);
+	free(c->id);
+	free(c);
+}
+
+static struct container *find_container(struct agent_part *part, const char *id)
+{
+	struct container *c, *next;
+
+	list_for_each (c, next, &part->containers, link) {
+		if (!strcmp(c->id, id))
+			return c;
+	}
+	return NULL;
+}
+
+static void tell_started(struct container *c)
+{
+	struct agent_event event = {.type = AGENT_CONTAINER_STARTED,
+				    .container_started = {.container = c->id,
+							  .pid = c->pid,
+							  .start_ticks = (uint64_t)c->pid}};
+
+	c->told = true;
+	feed(c->part, &event);
+}
+
+/* The agent hears of the end; the container is no more. */
+static void on_over(struct happening *h)
+{
+	struct container *c = container_of(h, struct container, happening);
+	struct agent_part *part = c->part;
+	struct agent_event event = {
+		.type = AGENT_CONTAINER_EXITED,
+		.container_exited = {.container = c->id, .known = c->told, .status = c->status}};
+
+	if (!part->alive)
+		return; /* kept until an agent asks for it */
+	list_remove(&c->link);
+	feed(part, &event);
+	container_free(c);
+}
+
+static void container_over(struct container *c, int status)
+{
+	c->state = CONTAINER_OVER;
+	c->status = status;
+	c->executor = NULL;
+	c->happening.run = on_over;
+	world_after(c->part->world, &c->happening,
+		    world_between(c->part->world, MILLISECOND, 100 * MILLISECOND));
+}
+
+static void on_started(struct happening *h)
+{
+	struct container *c = container_of(h, struct container, happening);
+	struct agent_part *part = c->part;
+
+	c->state = CONTAINER_UP;
+	c->pid = ++part->last_pid;
+	c->executor = executor_part_create(part->world, part, c->id, c->environment);
+	if (part->alive)
+		tell_started(c);
+}
+
+void agent_part_exited(struct agent_part *part, struct executor_part *executor, int status)
+{
+	struct container *c = find_container(part, executor_part_container(executor));
+
+	executor_part_destroy(executor);
+	container_over(c, status);
+}
+
+static void launch(struct agent_part *part, const struct agent_launch *launch)
+{
+	struct container *c = xcalloc(1, sizeof(*c));
+	size_t count = 0;
+
+	while (launch->environment[count])
+		count++;
+	c->part = part;
+	c->id = xstrdup(launch->container);
+	c->environment = xcalloc(count + 1, sizeof(*c->environment));
+	for (size_t i = 0; i < count; i++)
+		c->environment[i] = xstrdup(launch->environment[i]);
+	c->told = true;
+	c->happening.run = on_started;
+	list_append(&part->containers, &c->link);
+	world_after(part->world, &c->happening, world_between(part->world, MILLISECOND, FORK_HIGH));
+}
+
+static void tell_exited(struct agent_part *part, const char *id)
+{
+	struct container *c = xcalloc(1, sizeof(*c));
+
+	c->part = part;
+	c->id = xstrdup(id);
+	c->environment = xcalloc(1, sizeof(*c->environment));
+	list_append(&part->containers, &c->link);
+	container_over(c, 0);
+}
+
+static void reattach(struct agent_part *part, const struct agent_action *action)
+{
+	struct container *c = find_container(part, action->reattach.container);
+
+	if (!c)
+		tell_exited(part, action->reattach.container);
+	else if (c->state == CONTAINER_UP && !action->reattach.pid)
+		tell_started(c);
+	else if (c->state == CONTAINER_OVER && !timer_running(&c->happening.timer))
+		container_over(c, c->status);
+	else
+		c->told = c->state != CONTAINER_STARTING;
+}
+
+static void destroy(struct agent_part *part, const char *id)
+{
+	struct container *c = find_container(part, id);
+
+	if (!c) {
+		tell_exited(part, id);
+		return;
+	}
+	if (c->state == CONTAINER_OVER) {
+		if (!timer_running(&c->happening.timer))
+			container_over(c, c->status);
+		return;
+	}
+	if (c->executor)
+		executor_part_destroy(c->executor);
+	container_over(c, 9);
+}
+
+/* ---- what comes in ------------------------------------------------------------------ */
+
+static void receive_message(struct agent_part *part, const struct letter *letter)
+{
+	struct agent_event event = {.type = AGENT_MESSAGE};
+	struct arena arena;
+	struct err err;
+
+	arena_init(&arena);
+	event.message.message = proto_unpack(proto_message_type(letter->name), &arena,
+					     letter->bytes.data, letter->bytes.len, &err);
+	event.message.from = letter->from;
+	if (event.message.message)
+		feed(part, &event);
+	else
+		world_fail(part->world, "a %s that does not parse: %s", letter->name, err.text);
+	arena_free(&arena);
+}
+
+static void receive_call(struct agent_part *part, struct conn *conn, const struct letter *letter)
+{
+	struct agent_event event = {.type = AGENT_EXECUTOR_CALL};
+	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
+	struct arena arena;
+	struct err err;
+
+	arena_init(&arena);
+	event.executor_call.call = proto_unpack(&mesos__executor__call__descriptor, &arena,
+						letter->bytes.data, letter->bytes.len, &err);
+	event.executor_call.acceptable = true;
+	if (event.executor_call.call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)
+		event.executor_call.stream = ++part->last_stream;
+	step(part, &event);
+	reply.status = part->out.reply.status;
+	reply.name = xstrdup(part->out.reply.text);
+	if (event.executor_call.stream && reply.status == 200)
+		conn->tag = event.executor_call.stream;
+	conn_send(conn, &part->process, &reply);
+	finish_step(part);
+	arena_free(&arena);
+}
+
+static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+{
+	struct agent_part *part = container_of(p, struct agent_part, process);
+
+	if (letter->kind == LETTER_MESSAGE)
+		receive_message(part, letter);
+	else
+		receive_call(part, conn, letter);
+}
+
+static void closed(struct process *p, struct conn *conn)
+{
+	struct agent_part *part = container_of(p, struct agent_part, process);
+	struct agent_event event = {.type = AGENT_EXITED};
+
+	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
+		event.exited.pid = conn->linked;
+		feed(part, &event);
+	} else if (conn->tag) {
+		event.type = AGENT_STREAM_CLOSED;
+		event.stream_closed.stream = conn->tag;
+		feed(part, &event);
+	}
+}
+
+static const struct process_ops ops = {receive, closed};
+
+/* ---- what goes out ---------------------------------------------------------------------- */
+
+static struct conn *stream_of(struct agent_part *part, uint64_t number)
+{
+	struct conn_end *end, *next;
+
+	list_for_each (end, next, &part->process.conns, link) {
+		if (end->conn->tag == number && end == &end->conn->of[CONN_SERVER])
+			return end->conn;
+	}
+	return NULL;
+}
+
+static void send_event(struct agent_part *part, const struct agent_action *action)
+{
+	struct conn *conn = stream_of(part, action->send_event.stream);
+	struct letter letter = {.kind = LETTER_EVENT};
+
+	if (!conn)
+		return;
+	proto_pack(action->send_event.event, &letter.bytes);
+	conn_send(conn, &part->process, &letter);
+}
+
+static void stop(struct agent_part *part, bool crash);
+
+static void take_action(struct agent_part *part, const struct agent_action *action)
+{
+	struct conn *conn;
+
+	switch (action->type) {
+	case AGENT_SEND_MESSAGE:
+		pid_send(&part->process, "slave(1)", action->send_message.to,
+			 action->send_message.message);
+		break;
+	case AGENT_LINK:
+		pid_link(&part->process, action->link.pid);
+		break;
+	case AGENT_UNLINK:
+		pid_unlink(&part->process, action->link.pid);
+		break;
+	case AGENT_SEND_EVENT:
+		send_event(part, action);
+		break;
+	case AGENT_END_STREAM:
+		conn = stream_of(part, action->end_stream.stream);
+		if (conn)
+			conn_close(conn, &part->process);
+		break;
+	case AGENT_LAUNCH:
+		launch(part, &action->launch);
+		break;
+	case AGENT_REATTACH:
+		reattach(part, action);
+		break;
+	case AGENT_DESTROY:
+		destroy(part, action->destroy.container);
+		break;
+	case AGENT_STORE:
+		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
+			   action->store.ticket);
+		break;
+	case AGENT_REDETECT:
+		world_after(part->world, &part->detect, REDETECT_DELAY);
+		break;
+	case AGENT_EXIT:
+		world_log(part->world, "%s exits with %d: %s", part->name, action->exit.status,
+			  action->exit.text ? action->exit.text : "");
+		part->leaving = true;
+		break;
+	case AGENT_MAKE_VOLUMES:
+		add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number, NULL);
+		break;
+	case AGENT_REMOVE_VOLUME:
+		add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
+		break;
+	case AGENT_LINK_VOLUMES:
+		add_answer(part, AGENT_VOLUMES_LINKED, 0, action->link_volumes.container);
+		break;
+	case AGENT_COLLECT: /* no files here */
+	case AGENT_KEEP:
+		break;
+	}
+}
+
+static void restart_later(struct agent_part *part)
+{
+	world_after(part->world, &part->start,
+		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+}
+
+static void take_actions(struct agent_part *part)
+{
+	for (size_t i = 0; i < part->out.count; i++)
+		take_action(part, &part->out.items[i]);
+	if (part->leaving) {
+		/* A supervisor starts it again. */
+		part->leaving = false;
+		stop(part, false);
+		restart_later(part);
+	}
+}
+
+/* ---- lives ---------------------------------------------------------------------------------- */
+
+static int load(void *context, struct slice key, struct slice value)
+{
+	struct agent_part *part = context;
+	struct err err;
+
+	if (agent_load(part->core, key, value, &err))
+		world_fail(part->world, "%s cannot read %.*s: %s", part->name, (int)key.len,
+			   key.data, err.text);
+	return 0;
+}
+
+static void on_start(struct happening *h)
+{
+	struct agent_part *part = container_of(h, struct agent_part, start);
+	struct world *w = part->world;
+	struct agent_options options = {
+		.ip = "10.0.1.1",
+		.port = 6000 + part->number,
+		.hostname = part->name,
+		.version = "1.12.0",
+		.work_dir = "/w",
+		.launcher_program = "/bin/mesita",
+		.shapes = part->shapes,
+		.resources = &part->total,
+		.rng = &part->rng,
+		.start_time = w->now,
+		.reconfiguration_policy = "equal",
+		.registration_backoff_factor = SECOND,
+		.executor_registration_timeout = MINUTE,
+		.executor_reregistration_timeout = 2 * SECOND,
+		.executor_shutdown_grace_period = 5 * SECOND,
+		.recovery_timeout = 15 * MINUTE,
+		.gc_delay = WEEK,
+		.max_completed_executors_per_framework = 150,
+	};
+	struct err err;
+
+	world_log(w, "%s starts", part->name);
+	process_start(&part->process, w, &ops, part->name, part->address);
+	part->alive = true;
+	if (agent_create(&options, &part->core, &err)) {
+		world_fail(w, "no agent: %s", err.text);
+		return;
+	}
+	disk_open(&part->disk, on_stored, part);
+	disk_load(&part->disk, load, part);
+	agent_actions_clear(&part->out);
+	if (agent_start(part->core, w->now, part->crashed, &part->out, &err)) {
+		world_fail(w, "%s does not start: %s", part->name, err.text);
+		return;
+	}
+	part->crashed = false;
+	finish_step(part);
+	world_after(w, &part->detect, 0);
+}
+
+struct agent_part *agent_part_create(struct world *w, int number, const char *resources)
+{
+	struct agent_part *part = xcalloc(1, sizeof(*part));
+	struct err err;
+
+	part->world = w;
+	part->number = number;
+	part->name = xprintf("agent%d", number);
+	part->address = xprintf("10.0.1.1:%d", 6000 + number);
+	part->tick.run = on_tick;
+	part->start.run = on_start;
+	part->detect.run = on_detect;
+	part->shapes = resource_shapes_create();
+	if (resources_parse(part->shapes, resources, "*", &part->total, &err))
+		world_fail(w, "%s", err.text);
+	list_init(&part->containers);
+	list_init(&part->answers);
+	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
+	agent_actions_init(&part->out);
+	disk_init(&part->disk, w);
+	world_after(w, &part->start, world_between(w, 0, 2 * SECOND));
+	return part;
+}
+
+static void stop(struct agent_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	part->alive = false;
+	world_cancel(part->world, &part->tick);
+	world_cancel(part->world, &part->detect);
+	process_end(&part->process);
+	disk_drop(&part->disk, crash);
+	agent_destroy(part->core);
+	part->core = NULL;
+}
+
+void agent_part_kill(struct agent_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	world_log(part->world, "%s is %s", part->name, crash ? "crashed" : "killed");
+	stop(part, crash);
+	while (crash && !list_empty(&part->containers))
+		container_free(list_first(&part->containers, struct container, link));
+	part->crashed = crash;
+	restart_later(part);
+}
+
+void agent_part_destroy(struct agent_part *part)
+{
+	stop(part, false);
+	world_cancel(part->world, &part->start);
+	while (!list_empty(&part->containers))
+		container_free(list_first(&part->containers, struct container, link));
+	disk_free(&part->disk);
+	resources_free(&part->total);
+	resource_shapes_destroy(part->shapes);
+	agent_actions_free(&part->out);
+	free(part->name);
+	free(part->address);
+	free(part);
+}
+
+bool agent_part_alive(const struct agent_part *part)
+{
+	return part->alive;
+}
+
+struct process *agent_part_process(struct agent_part *part)
+{
+	return part->alive ? &part->process : NULL;
+}
+
+void agent_part_describe(const struct agent_part *part, struct buf *out)
+{
+	struct container *c, *next;
+
+	list_for_each (c, next, &part->containers, link)
+		buf_printf(out, "%s: container %s is %s%s\n", part->name, c->id,
+			   c->state == CONTAINER_STARTING ? "starting"
+			   : c->state == CONTAINER_UP	  ? "up"
+							  : "over",
+			   timer_running(&c->happening.timer) ? " (due)" : "");
+}
+
+/* Ended while no agent was there, and no later one asked: a zombie that init reaps. */
+static bool reaped(const struct container *c)
+{
+	return c->state == CONTAINER_OVER && !timer_running(&c->happening.timer);
+}
+
+bool agent_part_idle(const struct agent_part *part)
+{
+	struct container *c, *next;
+
+	list_for_each (c, next, &part->containers, link) {
+		if (!reaped(c))
+			return false;
+	}
+	return true;
+}
+
+const char *agent_part_address(const struct agent_part *part)
+{
+	return part->address;
+}

@@ -1,0 +1,361 @@
+/* One run: faults for a while, then peace, in which all must come right.
+ *
+ *	1. faults	schedulers launch, parts die, links break
+ *	2. peace	every task launched comes to an end in its scheduler's eyes
+ *	3. teardown	frameworks go; nothing is left running
+ *	4. audit	a new framework is offered all there is: nothing leaked
+ */
+#include "lab/lab.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "lab/parts.h"
+
+#define AGENT_CPUS 4.0
+#define AGENT_RESOURCES "cpus:4;mem:4096;ports:[31000-31999]"
+/* Longest way to an end: an agent that is away for its restart, registers with a backoff of a
+ * minute, and retries updates at ten minutes. */
+#define PEACE (45 * MINUTE)
+#define TEARDOWN (20 * MINUTE) /* executors give a lost agent up after 15 */
+#define AUDIT (5 * MINUTE)
+
+struct lab {
+	struct world world;
+	const struct lab_options *options;
+	struct master_part *master;
+	struct agent_part **agents;
+	struct scheduler_part **schedulers;
+	struct happening fault;
+	bool faulty;
+};
+
+/* ---- faults --------------------------------------------------------------------- */
+
+static int64_t mean(struct world *w, int64_t span)
+{
+	return (int64_t)(-log(1 - rng_unit(&w->rng)) * (double)span);
+}
+
+static struct process *any_process(struct lab *lab)
+{
+	struct world *w = &lab->world;
+	int at = (int)world_between(w, 0, lab->options->agents + lab->options->schedulers);
+
+	if (at == 0)
+		return master_part_process(lab->master);
+	if (at <= lab->options->agents)
+		return agent_part_process(lab->agents[at - 1]);
+	return scheduler_part_process(lab->schedulers[at - 1 - lab->options->agents]);
+}
+
+static void cut_something(struct lab *lab)
+{
+	struct world *w = &lab->world;
+	struct conn *conn, *next;
+	size_t count = 0, chosen;
+
+	list_for_each (conn, next, &w->conns, link)
+		count++;
+	if (!count)
+		return;
+	chosen = (size_t)world_between(w, 0, (int64_t)count - 1);
+	list_for_each (conn, next, &w->conns, link) {
+		if (chosen-- == 0) {
+			world_log(w, "connection %llu breaks", (unsigned long long)conn->number);
+			conn_break(conn);
+			return;
+		}
+	}
+}
+
+static void partition(struct lab *lab)
+{
+	struct world *w = &lab->world;
+	struct process *p = any_process(lab);
+	int64_t until = w->now + mean(w, world_chance(w, 0.2) ? 2 * MINUTE : 10 * SECOND);
+	double u = rng_unit(&w->rng);
+
+	if (!p)
+		return;
+	if (u < 0.7)
+		p->deaf_until = until;
+	if (u > 0.3)
+		p->mute_until = until;
+	world_log(w, "%s is cut off until %.3f (%s)", p->name, (double)(until - w->begin) / SECOND,
+		  u >= 0.7   ? "mute"
+		  : u <= 0.3 ? "deaf"
+			     : "both");
+}
+
+static void kill_something(struct lab *lab, bool crash)
+{
+	struct world *w = &lab->world;
+	int at = (int)world_between(w, 0, lab->options->agents + lab->options->schedulers + 1);
+
+	if (at <= 1)
+		master_part_kill(lab->master, crash);
+	else if (at <= lab->options->agents + 1)
+		agent_part_kill(lab->agents[at - 2], crash);
+	else
+		scheduler_part_kill(lab->schedulers[at - 2 - lab->options->agents]);
+}
+
+static void on_fault(struct happening *h)
+{
+	struct lab *lab = container_of(h, struct lab, fault);
+	struct world *w = &lab->world;
+	enum world_fault fault = (enum world_fault)world_between(w, 0, WORLD_FAULTS - 1);
+
+	if (!lab->faulty)
+		return;
+	w->faults[fault]++;
+	switch (fault) {
+	case FAULT_KILL:
+		kill_something(lab, false);
+		break;
+	case FAULT_CRASH:
+		kill_something(lab, true);
+		break;
+	case FAULT_CUT:
+		cut_something(lab);
+		break;
+	case FAULT_PARTITION:
+		partition(lab);
+		break;
+	case FAULT_SLOW_DISK:
+		w->slow_disks_until = w->now + mean(w, 20 * SECOND);
+		break;
+	default:
+		break;
+	}
+	world_after(w, &lab->fault, mean(w, lab->options->fault_every));
+}
+
+/* ---- phases -------------------------------------------------------------------------- */
+
+/* Until `reached` holds; false if it does not in time. */
+static bool run_until(struct lab *lab, int64_t span, bool (*reached)(const struct lab *lab))
+{
+	struct world *w = &lab->world;
+	int64_t end = w->now + span;
+
+	while (!w->failure) {
+		if (reached && reached(lab))
+			return true;
+		if (!world_step(w, end)) {
+			w->now = end;
+			return !reached;
+		}
+	}
+	return false;
+}
+
+static bool all_done(const struct lab *lab)
+{
+	for (int i = 0; i < lab->options->schedulers; i++) {
+		if (!scheduler_part_done(lab->schedulers[i]))
+			return false;
+	}
+	return true;
+}
+
+/* No framework is left, and nothing of one runs. */
+static bool all_idle(const struct lab *lab)
+{
+	for (int i = 0; i < lab->options->schedulers; i++) {
+		if (!scheduler_part_gone(lab->schedulers[i]))
+			return false;
+	}
+	for (int i = 0; i < lab->options->agents; i++) {
+		if (!agent_part_idle(lab->agents[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The last one is the auditor. */
+static bool all_offered(const struct lab *lab)
+{
+	const struct scheduler_part *auditor = lab->schedulers[lab->options->schedulers];
+
+	return fabs(scheduler_part_offered_cpus(auditor) - AGENT_CPUS * lab->options->agents) <
+	       1e-6;
+}
+
+static void describe_open(struct lab *lab, struct buf *out)
+{
+	for (int i = 0; i < lab->options->schedulers; i++)
+		scheduler_part_describe(lab->schedulers[i], out);
+}
+
+static void make_peace(struct lab *lab)
+{
+	struct buf open = BUF_INIT;
+	struct process *p, *next;
+
+	lab->faulty = false;
+	world_cancel(&lab->world, &lab->fault);
+	lab->world.slow_disks_until = 0;
+	list_for_each (p, next, &lab->world.processes, link)
+		p->deaf_until = p->mute_until = 0;
+	world_log(&lab->world, "peace");
+	for (int i = 0; i < lab->options->schedulers; i++)
+		scheduler_part_finish(lab->schedulers[i]);
+	if (!run_until(lab, PEACE, all_done) && !lab->world.failure) {
+		describe_open(lab, &open);
+		world_fail(&lab->world, "tasks without an end:\n%s", open.data);
+		buf_free(&open);
+	}
+}
+
+static bool all_subscribed(const struct lab *lab)
+{
+	for (int i = 0; i < lab->options->schedulers; i++) {
+		if (!scheduler_part_subscribed(lab->schedulers[i]))
+			return false;
+	}
+	return true;
+}
+
+static void tear_down(struct lab *lab)
+{
+	if (!run_until(lab, TEARDOWN, all_subscribed))
+		world_fail(&lab->world, "a scheduler cannot subscribe");
+	for (int i = 0; i < lab->options->schedulers; i++)
+		scheduler_part_teardown(lab->schedulers[i]);
+	if (!run_until(lab, TEARDOWN, all_idle) && !lab->world.failure) {
+		struct buf rest = BUF_INIT;
+
+		for (int i = 0; i < lab->options->agents; i++)
+			agent_part_describe(lab->agents[i], &rest);
+		world_fail(&lab->world, "something still runs:\n%s", rest.data);
+		buf_free(&rest);
+	}
+}
+
+static void audit(struct lab *lab)
+{
+	struct scheduler_options options = {
+		.number = lab->options->schedulers, .role = "audit", .slowness = 0, .greed = 0};
+
+	/* It declines nothing: `slowness` of on_use is beyond the audit. */
+	options.slowness = 1e9;
+	lab->schedulers[lab->options->schedulers] = scheduler_part_create(&lab->world, &options);
+	if (!run_until(lab, AUDIT, all_offered))
+		world_fail(&lab->world, "%g of %g cpus are offered in the end",
+			   scheduler_part_offered_cpus(lab->schedulers[lab->options->schedulers]),
+			   AGENT_CPUS * lab->options->agents);
+}
+
+/* ---- a run ------------------------------------------------------------------------------- */
+
+static struct scheduler_options character(struct world *w, int number, int tasks)
+{
+	static const char *const roles[] = {"a", "b", "b/c", "*"};
+
+	return (struct scheduler_options){
+		.number = number,
+		.role = roles[world_between(w, 0, 3)],
+		.partition_aware = world_chance(w, 0.5),
+		.checkpoint = world_chance(w, 0.7),
+		.own_executor = world_chance(w, 0.3),
+		.slowness = world_chance(w, 0.3) ? 20 : 0.1,
+		.forgetting = world_chance(w, 0.3) ? 0.3 : 0,
+		.greed = world_chance(w, 0.3) ? 0.5 : 0,
+		.lateness = world_chance(w, 0.3) ? 0.5 : 0,
+		.tasks = tasks,
+	};
+}
+
+static void open_lab(struct lab *lab, const struct lab_options *o)
+{
+	struct world *w = &lab->world;
+
+	world_init(w, o->seed);
+	w->show = o->trace;
+	lab->options = o;
+	lab->fault.run = on_fault;
+	lab->master = master_part_create(w);
+	lab->agents = xcalloc((size_t)o->agents + 1, sizeof(struct agent_part *));
+	lab->schedulers = xcalloc((size_t)o->schedulers + 1, sizeof(struct scheduler_part *));
+	for (int i = 0; i < o->agents; i++)
+		lab->agents[i] = agent_part_create(w, i, AGENT_RESOURCES);
+	for (int i = 0; i < o->schedulers; i++) {
+		struct scheduler_options options = character(w, i, o->tasks);
+
+		lab->schedulers[i] = scheduler_part_create(w, &options);
+	}
+}
+
+static void close_lab(struct lab *lab)
+{
+	for (int i = 0; i <= lab->options->schedulers; i++) {
+		if (lab->schedulers[i])
+			scheduler_part_destroy(lab->schedulers[i]);
+	}
+	for (int i = 0; i < lab->options->agents; i++)
+		agent_part_destroy(lab->agents[i]);
+	master_part_destroy(lab->master);
+	world_free(&lab->world);
+	free(lab->agents);
+	free(lab->schedulers);
+}
+
+static void write_report(struct lab *lab, struct lab_report *report)
+{
+	struct world *w = &lab->world;
+	struct buf text = BUF_INIT;
+
+	report->failed = w->failure != NULL;
+	report->trace_hash = w->trace_hash;
+	report->decisions = w->traced;
+	report->virtual_time = w->now - w->begin;
+	memcpy(report->faults, w->faults, sizeof(report->faults));
+	for (int i = 0; i < lab->options->schedulers; i++) {
+		struct scheduler_counts counts = scheduler_part_counts(lab->schedulers[i]);
+
+		report->launched += counts.launched;
+		report->finished += counts.finished;
+		report->lost += counts.lost;
+	}
+	if (!w->failure)
+		return;
+	buf_printf(&text, "seed %llu: %s\nthe last decisions:\n", (unsigned long long)w->seed,
+		   w->failure);
+	for (uint64_t i = w->traced > WORLD_TRACE_KEPT ? w->traced - WORLD_TRACE_KEPT : 0;
+	     i < w->traced; i++)
+		buf_printf(&text, "%s\n", w->trace[i % WORLD_TRACE_KEPT]);
+	report->text = buf_take(&text);
+}
+
+void lab_run(const struct lab_options *options, struct lab_report *report)
+{
+	struct lab lab = {0};
+
+	memset(report, 0, sizeof(*report));
+	open_lab(&lab, options);
+	if (options->fault_every) {
+		lab.faulty = true;
+		world_after(&lab.world, &lab.fault, mean(&lab.world, options->fault_every));
+	}
+	run_until(&lab, options->span, NULL);
+	if (!lab.world.failure)
+		make_peace(&lab);
+	if (!lab.world.failure)
+		tear_down(&lab);
+	if (!lab.world.failure)
+		audit(&lab);
+	lab.faulty = false;
+	world_cancel(&lab.world, &lab.fault);
+	write_report(&lab, report);
+	close_lab(&lab);
+}
+
+void lab_report_free(struct lab_report *report)
+{
+	free(report->text);
+}

@@ -1,0 +1,322 @@
+/* A master: the production core, its shell simulated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "lab/parts.h"
+#include "master/master.h"
+#include "proto/names.h"
+
+#define RESTART_LOW (50 * MILLISECOND)
+#define RESTART_HIGH (20 * SECOND)
+
+struct master_part {
+	struct world *world;
+	struct process process;
+	bool alive;
+	struct master *core;
+	struct master_actions out;
+	struct rng rng;
+	struct disk disk;
+	struct happening tick, start;
+	uint64_t lives;
+	uint64_t last_stream;
+	char id[UUID_TEXT];
+};
+
+static void take_actions(struct master_part *part);
+
+static void arm(struct master_part *part)
+{
+	int64_t when;
+
+	if (!part->alive)
+		return;
+	when = master_next_timeout(part->core);
+	if (when == TIME_NEVER)
+		world_cancel(part->world, &part->tick);
+	else
+		world_at(part->world, &part->tick, when);
+}
+
+static void step(struct master_part *part, const struct master_event *event)
+{
+	master_actions_clear(&part->out);
+	master_step(part->core, part->world->now, event, &part->out);
+}
+
+static void feed(struct master_part *part, const struct master_event *event)
+{
+	step(part, event);
+	take_actions(part);
+	arm(part);
+}
+
+static void on_tick(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, tick);
+	struct master_event event = {.type = MASTER_TICK};
+
+	feed(part, &event);
+}
+
+static void on_stored(void *context, uint64_t ticket)
+{
+	struct master_part *part = context;
+	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = ticket}};
+
+	feed(part, &event);
+}
+
+/* ---- what comes in ------------------------------------------------------------ */
+
+static void receive_message(struct master_part *part, const struct letter *letter)
+{
+	const ProtobufCMessageDescriptor *type = proto_message_type(letter->name);
+	struct master_event event = {.type = MASTER_MESSAGE};
+	struct arena arena;
+	struct err err;
+
+	arena_init(&arena);
+	event.message.message =
+		proto_unpack(type, &arena, letter->bytes.data, letter->bytes.len, &err);
+	event.message.from = letter->from;
+	event.message.local = MASTER_ADDRESS;
+	if (event.message.message)
+		feed(part, &event);
+	else
+		world_fail(part->world, "a %s that does not parse: %s", letter->name, err.text);
+	arena_free(&arena);
+}
+
+static void receive_call(struct master_part *part, struct conn *conn, const struct letter *letter)
+{
+	struct master_event event = {.type = MASTER_CALL};
+	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
+	struct arena arena;
+	struct err err;
+
+	arena_init(&arena);
+	event.call.call = proto_unpack(&mesos__scheduler__call__descriptor, &arena,
+				       letter->bytes.data, letter->bytes.len, &err);
+	if (!event.call.call) {
+		world_fail(part->world, "a call that does not parse: %s", err.text);
+		arena_free(&arena);
+		return;
+	}
+	event.call.acceptable = true;
+	event.call.stream_id = letter->name;
+	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE)
+		event.call.stream = ++part->last_stream;
+	step(part, &event);
+	reply.status = part->out.reply.status;
+	reply.name = xstrdup(part->out.reply.stream_id ? part->out.reply.stream_id
+						       : part->out.reply.text);
+	if (event.call.stream && reply.status == 200)
+		conn->tag = event.call.stream;
+	conn_send(conn, &part->process, &reply);
+	take_actions(part);
+	arm(part);
+	arena_free(&arena);
+}
+
+static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+{
+	struct master_part *part = container_of(p, struct master_part, process);
+
+	if (letter->kind == LETTER_MESSAGE)
+		receive_message(part, letter);
+	else
+		receive_call(part, conn, letter);
+}
+
+static void closed(struct process *p, struct conn *conn)
+{
+	struct master_part *part = container_of(p, struct master_part, process);
+	struct master_event event = {.type = MASTER_EXITED};
+
+	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
+		event.exited.pid = conn->linked;
+		world_log(part->world, "master hears that %s is gone", conn->linked);
+		feed(part, &event);
+	} else if (conn->tag) {
+		event.type = MASTER_STREAM_CLOSED;
+		event.stream_closed.stream = conn->tag;
+		feed(part, &event);
+	}
+}
+
+static const struct process_ops ops = {receive, closed};
+
+/* ---- what goes out ---------------------------------------------------------------- */
+
+static struct conn *stream_of(struct master_part *part, uint64_t number)
+{
+	struct conn_end *end, *next;
+
+	list_for_each (end, next, &part->process.conns, link) {
+		if (end->conn->tag == number && end == &end->conn->of[CONN_SERVER])
+			return end->conn;
+	}
+	return NULL;
+}
+
+static void send_event(struct master_part *part, const struct master_action *action)
+{
+	struct conn *conn = stream_of(part, action->send_event.stream);
+	struct letter letter = {.kind = LETTER_EVENT};
+
+	if (!conn)
+		return;
+	proto_pack(action->send_event.event, &letter.bytes);
+	conn_send(conn, &part->process, &letter);
+}
+
+static void take_action(struct master_part *part, const struct master_action *action)
+{
+	struct conn *conn;
+
+	switch (action->type) {
+	case MASTER_SEND_EVENT:
+		send_event(part, action);
+		break;
+	case MASTER_END_STREAM:
+		conn = stream_of(part, action->end_stream.stream);
+		if (conn)
+			conn_close(conn, &part->process);
+		break;
+	case MASTER_SEND_MESSAGE:
+		pid_send(&part->process, action->send_message.from, action->send_message.to,
+			 action->send_message.message);
+		break;
+	case MASTER_LINK:
+		pid_link(&part->process, action->link.pid);
+		break;
+	case MASTER_UNLINK:
+		pid_unlink(&part->process, action->link.pid);
+		break;
+	case MASTER_STORE:
+		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
+			   action->store.ticket);
+		break;
+	case MASTER_ANSWER:
+		break;
+	case MASTER_EXIT:
+		world_fail(part->world, "the master gave up: %s", action->exit.text);
+		break;
+	}
+}
+
+static void take_actions(struct master_part *part)
+{
+	for (size_t i = 0; i < part->out.count; i++)
+		take_action(part, &part->out.items[i]);
+}
+
+/* ---- lives -------------------------------------------------------------------------- */
+
+static int load(void *context, struct slice key, struct slice value)
+{
+	struct master_part *part = context;
+	struct err err;
+
+	if (master_load(part->core, key, value, &err))
+		world_fail(part->world, "the master cannot read %.*s: %s", (int)key.len, key.data,
+			   err.text);
+	return 0;
+}
+
+static void on_start(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, start);
+	struct master_options options = {
+		.id = part->id,
+		.ip = "10.0.0.1",
+		.port = 5050,
+		.hostname = "master",
+		.version = "1.12.0",
+		.rng = &part->rng,
+		.agent_ping_timeout = 15 * SECOND,
+		.max_agent_ping_timeouts = 5,
+		.agent_reregister_timeout = 10 * MINUTE,
+		.recovery_removal_limit = 100,
+		.allocation_interval = SECOND,
+		.filter_gpu_resources = true,
+		.root_submissions = true,
+		.max_completed_frameworks = 50,
+		.max_completed_tasks_per_framework = 1000,
+		.max_unreachable_tasks_per_framework = 1000,
+	};
+	struct err err;
+
+	snprintf(part->id, sizeof(part->id), "M%llu", (unsigned long long)++part->lives);
+	world_log(part->world, "master starts as %s", part->id);
+	process_start(&part->process, part->world, &ops, "master", MASTER_ADDRESS);
+	part->alive = true;
+	if (master_create(&options, &part->core, &err)) {
+		world_fail(part->world, "no master: %s", err.text);
+		return;
+	}
+	disk_open(&part->disk, on_stored, part);
+	disk_load(&part->disk, load, part);
+	master_actions_clear(&part->out);
+	master_start(part->core, part->world->now, &part->out);
+	take_actions(part);
+	arm(part);
+}
+
+struct master_part *master_part_create(struct world *w)
+{
+	struct master_part *part = xcalloc(1, sizeof(*part));
+
+	part->world = w;
+	part->tick.run = on_tick;
+	part->start.run = on_start;
+	rng_seed(&part->rng, w->seed ^ 0x6d);
+	master_actions_init(&part->out);
+	disk_init(&part->disk, w);
+	world_at(w, &part->start, w->now);
+	return part;
+}
+
+static void stop(struct master_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	part->alive = false;
+	world_cancel(part->world, &part->tick);
+	process_end(&part->process);
+	disk_drop(&part->disk, crash);
+	master_destroy(part->core);
+	part->core = NULL;
+}
+
+void master_part_kill(struct master_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	world_log(part->world, "master is %s", crash ? "crashed" : "killed");
+	stop(part, crash);
+	world_after(part->world, &part->start,
+		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+}
+
+void master_part_destroy(struct master_part *part)
+{
+	stop(part, false);
+	world_cancel(part->world, &part->start);
+	disk_free(&part->disk);
+	master_actions_free(&part->out);
+	free(part);
+}
+
+bool master_part_alive(const struct master_part *part)
+{
+	return part->alive;
+}
+
+struct process *master_part_process(struct master_part *part)
+{
+	return part->alive ? &part->process : NULL;
+}

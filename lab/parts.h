@@ -1,0 +1,98 @@
+/* The parts of a simulated cluster: the production cores of master and agent with their
+ * shells simulated, and models of schedulers, executors and tasks.
+ *
+ *	master_part.c	 a master on its disk, killed and started again
+ *	agent_part.c	 an agent, its disk, its containers
+ *	executor_part.c	 what runs in a container: the executor and its scripted tasks
+ *	scheduler_part.c a framework's scheduler
+ *
+ * A part outlives the lives of its process. */
+#ifndef LAB_PARTS_H
+#define LAB_PARTS_H
+
+#include "lab/world.h"
+#include "proto/proto.h"
+
+#define MASTER_ADDRESS "10.0.0.1:5050"
+#define MASTER_PID "master@" MASTER_ADDRESS
+
+/* ---- master ------------------------------------------------------------------ */
+
+struct master_part *master_part_create(struct world *w);
+void master_part_destroy(struct master_part *part);
+bool master_part_alive(const struct master_part *part);
+struct process *master_part_process(struct master_part *part);
+/* It comes back by itself. */
+void master_part_kill(struct master_part *part, bool crash);
+
+/* ---- agents -------------------------------------------------------------------- */
+
+struct agent_part;
+struct agent_part *agent_part_create(struct world *w, int number, const char *resources);
+void agent_part_destroy(struct agent_part *part);
+bool agent_part_alive(const struct agent_part *part);
+struct process *agent_part_process(struct agent_part *part);
+/* It comes back by itself; executors live on unless the machine crashed. */
+void agent_part_kill(struct agent_part *part, bool crash);
+/* What runs there, for a failure's report. */
+void agent_part_describe(const struct agent_part *part, struct buf *out);
+/* Whether nothing runs there. */
+bool agent_part_idle(const struct agent_part *part);
+
+/* -- for executors -- */
+
+struct executor_part;
+const char *agent_part_address(const struct agent_part *part);
+/* The executor's process ended with this wait status; frees it. */
+void agent_part_exited(struct agent_part *part, struct executor_part *executor, int status);
+
+/* ---- executors ------------------------------------------------------------------ */
+
+/* Starts one for a container. `environment` is the process's. */
+struct executor_part *executor_part_create(struct world *w, struct agent_part *agent,
+					   const char *container, char *const *environment);
+/* Gone without a trace: the machine crashed, or the container was destroyed. */
+void executor_part_destroy(struct executor_part *part);
+const char *executor_part_container(const struct executor_part *part);
+
+/* What a task does is in its name: "<seconds> <end>". */
+enum task_end { END_FINISH, END_FAIL, END_CRASH, END_HANG };
+
+/* ---- schedulers ------------------------------------------------------------------- */
+
+struct scheduler_options {
+	int number;
+	const char *role;
+	bool partition_aware, checkpoint, own_executor;
+	double slowness;   /* seconds before it looks at offers */
+	double forgetting; /* chance that an update is not acknowledged at first */
+	double greed;	   /* chance that an offer is kept for long */
+	double lateness;   /* chance that an offer is accepted after it was rescinded */
+	int tasks;	   /* that it wants to run in all */
+};
+
+struct scheduler_part;
+struct scheduler_part *scheduler_part_create(struct world *w,
+					     const struct scheduler_options *options);
+void scheduler_part_destroy(struct scheduler_part *part);
+bool scheduler_part_alive(const struct scheduler_part *part);
+bool scheduler_part_subscribed(const struct scheduler_part *part);
+struct process *scheduler_part_process(struct scheduler_part *part);
+void scheduler_part_kill(struct scheduler_part *part);
+/* Launches no more. */
+void scheduler_part_finish(struct scheduler_part *part);
+/* All it launched is over, and it knows. */
+bool scheduler_part_done(const struct scheduler_part *part);
+/* Tears its framework down. */
+void scheduler_part_teardown(struct scheduler_part *part);
+bool scheduler_part_gone(const struct scheduler_part *part);
+/* Of what is offered to it now. */
+double scheduler_part_offered_cpus(const struct scheduler_part *part);
+struct scheduler_counts {
+	uint64_t launched, finished, failed, killed, lost, reconciled;
+};
+struct scheduler_counts scheduler_part_counts(const struct scheduler_part *part);
+/* What is not over, for a failure's report. */
+void scheduler_part_describe(const struct scheduler_part *part, struct buf *out);
+
+#endif

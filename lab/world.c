@@ -1,0 +1,150 @@
+#include "lab/world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+#define WORLD_BEGIN (1000000000 * SECOND) /* any time will do */
+#define FNV_BASIS UINT64_C(14695981039346656037)
+#define FNV_PRIME UINT64_C(1099511628211)
+
+const char *const world_fault_names[WORLD_FAULTS] = {"kill", "crash", "cut", "partition",
+						     "slow disk"};
+
+/* ---- time ------------------------------------------------------------------- */
+
+void world_init(struct world *w, uint64_t seed)
+{
+	memset(w, 0, sizeof(*w));
+	w->seed = seed;
+	rng_seed(&w->rng, seed);
+	w->now = w->begin = WORLD_BEGIN;
+	w->trace_hash = FNV_BASIS;
+	list_init(&w->processes);
+	list_init(&w->conns);
+}
+
+void world_free(struct world *w)
+{
+	while (!list_empty(&w->conns))
+		conn_break(list_first(&w->conns, struct conn, link));
+	while (world_step(w, TIME_NEVER - 1))
+		;
+	for (size_t i = 0; i < WORLD_TRACE_KEPT; i++)
+		free(w->trace[i]);
+	free(w->failure);
+	timers_free(&w->timers);
+}
+
+bool world_step(struct world *w, int64_t until)
+{
+	int64_t next = timers_next(&w->timers);
+	struct timer *timer;
+
+	if (next > until)
+		return false;
+	if (next > w->now)
+		w->now = next;
+	timer = timers_pop(&w->timers, w->now);
+	if (timer) {
+		struct happening *h = container_of(timer, struct happening, timer);
+
+		h->run(h);
+	}
+	return true;
+}
+
+void world_at(struct world *w, struct happening *h, int64_t when)
+{
+	timers_start(&w->timers, &h->timer, when < w->now ? w->now : when);
+}
+
+void world_after(struct world *w, struct happening *h, int64_t span)
+{
+	world_at(w, h, w->now + span);
+}
+
+void world_cancel(struct world *w, struct happening *h)
+{
+	timers_stop(&w->timers, &h->timer);
+}
+
+int64_t world_between(struct world *w, int64_t low, int64_t high)
+{
+	return low + (int64_t)(rng_unit(&w->rng) * (double)(high - low + 1));
+}
+
+bool world_chance(struct world *w, double probability)
+{
+	return rng_unit(&w->rng) < probability;
+}
+
+/* ---- the trace ---------------------------------------------------------------- */
+
+static void trace_line(struct world *w, char *line)
+{
+	char **place = &w->trace[w->traced++ % WORLD_TRACE_KEPT];
+
+	for (const char *c = line; *c; c++)
+		w->trace_hash = (w->trace_hash ^ (unsigned char)*c) * FNV_PRIME;
+	if (w->show)
+		puts(line);
+	free(*place);
+	*place = line;
+}
+
+void world_log(struct world *w, const char *format, ...)
+{
+	struct buf line = BUF_INIT;
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	buf_printf(&line, "%12.6f %s", (double)(w->now - w->begin) / SECOND, text);
+	trace_line(w, buf_take(&line));
+}
+
+void world_fail(struct world *w, const char *format, ...)
+{
+	struct buf text = BUF_INIT;
+	char part[1024];
+	va_list args;
+
+	if (w->failure)
+		return;
+	va_start(args, format);
+	vsnprintf(part, sizeof(part), format, args);
+	va_end(args);
+	buf_puts(&text, part);
+	w->failure = buf_take(&text);
+	world_log(w, "FAILED: %s", w->failure);
+}
+
+/* ---- processes ------------------------------------------------------------------ */
+
+void process_start(struct process *p, struct world *w, const struct process_ops *ops,
+		   const char *name, const char *address)
+{
+	*p = (struct process){.world = w,
+			      .ops = ops,
+			      .name = xstrdup(name),
+			      .address = address ? xstrdup(address) : NULL};
+	list_init(&p->conns);
+	list_append(&w->processes, &p->link);
+}
+
+struct process *process_at(struct world *w, const char *address)
+{
+	struct process *p, *next;
+
+	list_for_each (p, next, &w->processes, link) {
+		if (p->address && !strcmp(p->address, address))
+			return p;
+	}
+	return NULL;
+}

@@ -1,0 +1,193 @@
+/* The simulated world: virtual time, processes, connections and disks, all from one seed.
+ *
+ * Nothing here knows masters or agents. Things happen one at a time, in the order of their
+ * times and, at the same time, of their making: the same seed gives the same world, byte for
+ * byte. All delays and faults come from `rng`.
+ *
+ *	world.c	  time, the trace, processes
+ *	conn.c	  connections: ordered, delayed, partitioned, broken
+ *	disk.c	  what a process has stored, and what a crash leaves of it
+ */
+#ifndef LAB_WORLD_H
+#define LAB_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "store/store.h"
+
+#define WORLD_TRACE_KEPT 100 /* the last decisions, for a failure's report */
+
+struct process;
+struct conn;
+
+/* Something that will happen. The memory is the owner's; what it is part of is found by
+ * container_of. */
+struct happening {
+	struct timer timer;
+	void (*run)(struct happening *happening);
+};
+
+enum world_fault {
+	FAULT_KILL,	 /* kill -9 of a process */
+	FAULT_CRASH,	 /* of its machine: what was not synced is lost */
+	FAULT_CUT,	 /* a connection breaks */
+	FAULT_PARTITION, /* a host cannot be reached, in one direction or both, for a while */
+	FAULT_SLOW_DISK,
+	WORLD_FAULTS,
+};
+extern const char *const world_fault_names[WORLD_FAULTS];
+
+struct world {
+	uint64_t seed;
+	struct rng rng;
+	int64_t now;   /* ns since the epoch */
+	int64_t begin; /* its first value */
+	struct timers timers;
+	struct list processes; /* struct process.link */
+	struct list conns;     /* struct conn.link */
+	uint64_t last_number;  /* of processes' lives and of connections */
+
+	bool show; /* the trace goes to standard output, too */
+	char *trace[WORLD_TRACE_KEPT];
+	uint64_t traced;     /* lines so far */
+	uint64_t trace_hash; /* of all lines */
+	uint64_t faults[WORLD_FAULTS];
+	int64_t slow_disks_until;
+
+	char *failure; /* the invariant that does not hold, or NULL */
+};
+
+void world_init(struct world *w, uint64_t seed);
+/* Processes must be gone. */
+void world_free(struct world *w);
+/* Runs the next thing that happens; false when nothing is left to happen by `until`. */
+bool world_step(struct world *w, int64_t until);
+void world_at(struct world *w, struct happening *h, int64_t when);
+void world_after(struct world *w, struct happening *h, int64_t span);
+void world_cancel(struct world *w, struct happening *h);
+void world_log(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The first failure counts. */
+void world_fail(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Uniform in [low, high]. */
+int64_t world_between(struct world *w, int64_t low, int64_t high);
+bool world_chance(struct world *w, double probability);
+
+/* ---- processes -------------------------------------------------------------- */
+
+/* What crosses a connection. `bytes` are a packed message. */
+enum letter_kind {
+	LETTER_MESSAGE, /* libprocess: `name` the message's, `from` the sender's pid */
+	LETTER_CALL,	/* of an API: answered by a REPLY with its number; `name` the stream id */
+	LETTER_REPLY,	/* `status`; `name` the stream id of a subscription, or the text */
+	LETTER_EVENT,	/* on the stream that a subscription opened */
+};
+
+struct letter {
+	enum letter_kind kind;
+	uint64_t number; /* of a call */
+	int status;
+	char *name;
+	char *from;
+	struct buf bytes;
+};
+void letter_free(struct letter *letter);
+
+struct process_ops {
+	/* The letter stays the caller's. */
+	void (*receive)(struct process *p, struct conn *conn, const struct letter *letter);
+	/* The other end is gone, or the way to it. The conn is freed after the call. */
+	void (*closed)(struct process *p, struct conn *conn);
+};
+
+/* One life of a program on a host. */
+struct process {
+	struct list link;
+	struct world *world;
+	const struct process_ops *ops;
+	char *name;	   /* in the trace */
+	char *address;	   /* "ip:port" it listens at; NULL = nowhere */
+	struct list conns; /* struct conn.of[side].link */
+	/* Partitions: letters wait while the time is not over. */
+	int64_t deaf_until; /* nothing reaches it */
+	int64_t mute_until; /* nothing leaves it */
+};
+
+void process_start(struct process *p, struct world *w, const struct process_ops *ops,
+		   const char *name, const char *address);
+/* Dies at once: what is on its way to it is lost, of what it sent a part may still arrive. */
+void process_end(struct process *p);
+struct process *process_at(struct world *w, const char *address);
+
+/* ---- connections ------------------------------------------------------------- */
+
+enum conn_side { CONN_CLIENT, CONN_SERVER };
+
+struct conn {
+	struct list link;
+	struct world *world;
+	uint64_t number;
+	struct conn_end {
+		struct conn *conn;
+		struct process *process; /* NULL once it left */
+		struct list link;	 /* in the process */
+		struct list inbox;	 /* struct parcel.link, on the way to it */
+		int64_t last;		 /* when the last of them arrives */
+	} of[2];
+	char *peer;   /* libprocess: the pid's "ip:port" it was opened to, or NULL */
+	char *linked; /* libprocess: the pid whose end the client wants to hear of, or NULL */
+	uint64_t tag; /* the owners' use: number of a stream */
+	bool broken;
+};
+
+/* NULL if nobody listens there or it cannot be reached now. */
+struct conn *conn_open(struct process *from, const char *address);
+/* Takes over the letter's parts. Letters arrive in order, or not at all after a break. */
+void conn_send(struct conn *conn, const struct process *from, struct letter *letter);
+/* The other end hears of it after all that was sent before. */
+void conn_close(struct conn *conn, struct process *by);
+/* Both ends hear of it, each in its time; what is on its way is lost. */
+void conn_break(struct conn *conn);
+struct process *conn_other(const struct conn *conn, const struct process *p);
+
+/* ---- libprocess on top ----------------------------------------------------------- */
+
+/* From "actor@address" of `from` to the pid; lost if it cannot be reached. */
+void pid_send(struct process *from, const char *actor, const char *pid, const void *message);
+/* `closed` will be called with a conn whose `peer` is the pid's address. */
+void pid_link(struct process *from, const char *pid);
+void pid_unlink(struct process *from, const char *pid);
+
+/* ---- disks --------------------------------------------------------------------- */
+
+/* Outlives the processes that use it. */
+struct disk {
+	struct world *world;
+	struct disk_pair *synced; /* table by key */
+	struct list written;	  /* struct disk_batch.link: written, not synced */
+	struct list queued;	  /* in the memory of the process */
+	int64_t last;		  /* when the last queued one is written */
+	uint64_t bytes;
+	void (*done)(void *context, uint64_t ticket); /* of the process that has it open */
+	void *context;
+};
+
+void disk_init(struct disk *disk, struct world *w);
+void disk_free(struct disk *disk);
+void disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket), void *context);
+/* The process died; with its machine, if `crash`: then a random part of what was not synced
+ * is lost, in order. */
+void disk_drop(struct disk *disk, bool crash);
+void disk_write(struct disk *disk, enum store_class class, const struct store_op *ops, size_t count,
+		uint64_t ticket);
+/* All pairs in the order of their keys. */
+int disk_load(struct disk *disk, int (*each)(void *context, struct slice key, struct slice value),
+	      void *context);
+
+#endif
