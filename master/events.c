@@ -94,6 +94,18 @@ void master_tell_rescind(struct master *m, struct framework *f, const char *offe
 	tell(m, f, event);
 }
 
+void master_tell_rescind_inverse(struct master *m, struct framework *f, const char *id)
+{
+	Mesos__Scheduler__Event *event =
+		event_make(m, MESOS__SCHEDULER__EVENT__TYPE__RESCIND_INVERSE_OFFER);
+
+	event->rescind_inverse_offer =
+		STEP_NEW(m, Mesos__Scheduler__Event__RescindInverseOffer,
+			 mesos__scheduler__event__rescind_inverse_offer__descriptor);
+	event->rescind_inverse_offer->inverse_offer_id = master_offer_id(m, id);
+	tell(m, f, event);
+}
+
 void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status)
 {
 	Mesos__Scheduler__Event *event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__UPDATE);
@@ -228,6 +240,7 @@ static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
 {
 	Mesos__Offer *offer = STEP_NEW(m, Mesos__Offer, mesos__offer__descriptor);
 	const struct agent *a = o->agent;
+	const struct machine *machine = master_agent_machine(m, a);
 
 	offer->id = master_offer_id(m, o->id);
 	offer->framework_id = master_framework_id(m, o->framework->id);
@@ -238,6 +251,8 @@ static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
 	offer->n_attributes = a->info->n_attributes;
 	offer->attributes = a->info->attributes;
 	offer->domain = a->info->domain;
+	if (machine)
+		offer->unavailability = machine->info->unavailability;
 	offer_executors(m, o, offer);
 	if (o->framework->multi_role) {
 		offer->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
@@ -267,5 +282,42 @@ void master_offers_event_send(struct master *m, struct framework *f)
 	Mesos__Scheduler__Event *event = f->offers_event;
 
 	f->offers_event = NULL;
+	tell(m, f, event);
+}
+
+/* ---- inverse offers ---------------------------------------------------------- */
+
+static Mesos__InverseOffer *inverse_message(struct master *m, const struct inverse_offer *o)
+{
+	Mesos__InverseOffer *offer =
+		STEP_NEW(m, Mesos__InverseOffer, mesos__inverse_offer__descriptor);
+
+	offer->id = master_offer_id(m, o->id);
+	offer->url = offer_url(m, o->agent);
+	offer->framework_id = master_framework_id(m, o->framework->id);
+	offer->agent_id = master_agent_id(m, o->agent->id);
+	offer->unavailability = o->window;
+	return STEP_COPY(m, offer);
+}
+
+void master_inverse_event_add(struct master *m, struct inverse_offer *o)
+{
+	struct framework *f = o->framework;
+
+	if (!f->inverse_event) {
+		f->inverse_event = event_make(m, MESOS__SCHEDULER__EVENT__TYPE__INVERSE_OFFERS);
+		f->inverse_event->inverse_offers =
+			STEP_NEW(m, Mesos__Scheduler__Event__InverseOffers,
+				 mesos__scheduler__event__inverse_offers__descriptor);
+	}
+	proto_push(&m->out->arena, f->inverse_event->inverse_offers->n_inverse_offers,
+		   f->inverse_event->inverse_offers->inverse_offers, inverse_message(m, o));
+}
+
+void master_inverse_event_send(struct master *m, struct framework *f)
+{
+	Mesos__Scheduler__Event *event = f->inverse_event;
+
+	f->inverse_event = NULL;
 	tell(m, f, event);
 }

@@ -11,6 +11,17 @@ static void write_capabilities(struct json_writer *w, const struct agent *agent)
 	jw_end_array(w);
 }
 
+static void write_drain(struct json_writer *w, const struct agent *agent)
+{
+	if (!agent->drain_info)
+		return;
+	jw_key(w, "drain_info");
+	proto_write_json(agent->drain_info, SPELL_V0, w);
+	if (agent->drain_start)
+		jw_kv_double(w, "estimated_drain_start_time_seconds",
+			     clock_seconds(agent->drain_start));
+}
+
 void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full)
 {
 	const Mesos__AgentInfo *info = agent->info;
@@ -42,6 +53,7 @@ void rest_write_agent_members(struct json_writer *w, const struct agent *agent, 
 	jw_kv_bool(w, "deactivated", agent->deactivated);
 	jw_kv_string(w, "version", agent->version);
 	write_capabilities(w, agent);
+	write_drain(w, agent);
 	if (!full)
 		return;
 	jw_key(w, "reserved_resources_full");

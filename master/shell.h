@@ -30,6 +30,8 @@ struct shell_waiting {
 /* Batches on their way to the disk whose time is taken; there are seldom more. */
 #define SHELL_WRITES_TIMED 64
 
+struct whitelist; /* whitelist.c */
+
 struct shell {
 	struct master_flags *flags;
 	struct rng rng;
@@ -54,6 +56,7 @@ struct shell {
 	struct timing allocation_timing;
 	struct http_server *http;
 	struct messenger *messenger;
+	struct whitelist *whitelist; /* NULL without --whitelist */
 	struct router router;
 	struct event_streams streams;
 	struct shell_waiting *waiting; /* by number */
@@ -80,6 +83,11 @@ void shell_change(struct shell *shell, struct http_request *request, Mesos__Mast
 void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
+
+/* Polls the file of --whitelist and hands what it says to the core. */
+void whitelist_start(struct shell *shell);
+void whitelist_stop(struct shell *shell);
+void whitelist_free(struct shell *shell);
 
 /* -- handlers, one file a family -- */
 void api_scheduler(void *shell, struct http_request *request);

@@ -316,6 +316,7 @@ static void discard_offers(struct master *m, struct framework *f)
 
 	list_for_each (o, next, &f->offers, by_framework)
 		master_discard_offer(m, o);
+	master_discard_inverse_of_framework(m, f);
 }
 
 static void welcome(struct master *m, struct framework *f)

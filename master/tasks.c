@@ -315,6 +315,8 @@ static void unlink_task(struct master *m, struct task *t, bool give_back)
 	master_release_task(m, t, give_back);
 	m->task_states[t->info->state]--;
 	list_remove(&t->by_agent);
+	if (t->agent)
+		master_touch_drain(m, t->agent);
 	if (t->unreachable) {
 		list_remove(&t->order);
 		f->unreachable_count--;

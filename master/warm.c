@@ -109,6 +109,7 @@ void *warm_stored_agent(struct arena *arena, const struct agent *a)
 	s->checkpointed = a->checkpointed;
 	s->has_deactivated = a->deactivated;
 	s->deactivated = a->deactivated;
+	s->drain_info = a->drain_info;
 	return s;
 }
 
