@@ -37,6 +37,7 @@ static void copy_options(struct agent *agent, const struct agent_options *option
 		list[i] = keep(agent, options->executor_environment[i]);
 	own->executor_environment = list;
 	own->resources = NULL; /* from here on in `info` */
+	own->oversubscribed = NULL;
 	own->attributes = NULL;
 	own->attribute_count = 0;
 }
@@ -80,6 +81,8 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	list_init(&agent->changes);
 	copy_options(agent, options);
 	make_info(agent, options);
+	if (options->oversubscribed)
+		resources_copy(&agent->oversubscribed, options->oversubscribed);
 	agent->pid = xprintf("slave(1)@%s:%d", options->ip, options->port);
 	agent->ping_timeout = AGENT_PING_TIMEOUT;
 	agent->recovery_time = -1;
@@ -110,6 +113,7 @@ void agent_destroy(struct agent *agent)
 	proto_free(agent->drain);
 	resources_free(&agent->checkpointed);
 	resources_free(&agent->total);
+	resources_free(&agent->oversubscribed);
 	timers_free(&agent->timers);
 	proto_free(agent->info);
 	proto_free(agent->loaded_info);

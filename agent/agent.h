@@ -33,8 +33,9 @@ struct agent_options {
 	const char *work_dir; /* absolute; sandbox paths are made below it */
 	const char *
 		launcher_program; /* absolute path of the mesita binary, for the command executor */
-	struct resource_shapes *shapes;	   /* the owner's */
-	const struct resources *resources; /* total, copied */
+	struct resource_shapes *shapes;		/* the owner's */
+	const struct resources *resources;	/* total, copied */
+	const struct resources *oversubscribed; /* revocable, copied; NULL = none */
 	Mesos__Attribute *const *attributes;
 	size_t attribute_count;
 	Mesos__DomainInfo *domain; /* or NULL */

@@ -255,10 +255,11 @@ struct agent {
 	struct executor *subscribed;
 	struct list completed; /* frameworks, newest last */
 	unsigned completed_count;
-	unsigned awaited;	       /* executors recovered, not heard of yet */
-	struct resources checkpointed; /* what the master made of our resources */
-	struct resources total;	       /* our resources with that put in */
-	uint8_t version[UUID_BYTES];   /* of the total; a new one with every start */
+	unsigned awaited;		 /* executors recovered, not heard of yet */
+	struct resources checkpointed;	 /* what the master made of our resources */
+	struct resources total;		 /* our resources with that put in */
+	struct resources oversubscribed; /* beyond it */
+	uint8_t version[UUID_BYTES];	 /* of the total; a new one with every start */
 	struct operation *operations;
 	struct removal *removals;
 	struct list changes;

@@ -27,6 +27,10 @@ static const struct flag flag_table[] = {
 	     "What the agent offers, as cpus:4;mem:1024;ports:[31000-32000] or as a JSON array. "
 	     "What "
 	     "is left out of cpus, mem, disk and ports is detected."),
+	TEXT(resource_estimator, NULL,
+	     "Estimator of resources to oversubscribe: org_apache_mesos_FixedResourceEstimator."),
+	TEXT(modules, NULL,
+	     "Parameters of the estimator, as Mesos' JSON of modules; others are ignored."),
 	TEXT(attributes, NULL, "Attributes of the machine, as rack:2;zone:a."),
 	TEXT(default_role, "*", "Role of the resources that name none."),
 	TEXT(domain, NULL, "Fault domain of the agent, as JSON."),
@@ -160,7 +164,6 @@ static const struct flag flag_table[] = {
 	INERT(memory_profiling, FLAG_BOOL, "false"),
 	UNUSED(minimum_egress_rate_limit),
 	UNUSED(minimum_ingress_rate_limit),
-	UNUSED(modules),
 	UNUSED(modules_dir),
 	UNUSED(network_cni_config_dir),
 	INERT(network_cni_metrics, FLAG_BOOL, "true"),
@@ -180,7 +183,6 @@ static const struct flag flag_table[] = {
 	INERT(perf_interval, FLAG_DURATION, "1mins"),
 	UNUSED(qos_controller),
 	INERT(qos_correction_interval_min, FLAG_DURATION, "0ns"),
-	UNUSED(resource_estimator),
 	UNUSED(resource_provider_config_dir),
 	INERT(revocable_cpu_low_priority, FLAG_BOOL, "true"),
 	INERT(sandbox_directory, FLAG_PATH, "/mnt/mesos/sandbox"),

@@ -21,6 +21,8 @@ struct agent_flags {
 	const char *runtime_dir; /* absolute after parsing, defaulted */
 	const char *launcher_dir;
 	const char *resources;
+	const char *resource_estimator;
+	const char *modules;
 	const char *attributes;
 	const char *default_role;
 	const char *domain;

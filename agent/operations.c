@@ -304,6 +304,10 @@ void agent_send_update_slave(struct agent *agent)
 			   operation_to_send(agent, operation));
 	message->agent_id = agent_own_id(agent);
 	message->has_update_oversubscribed_resources = 1;
+	message->update_oversubscribed_resources = !resources_empty(&agent->oversubscribed);
+	resources_to_messages(&agent->out->arena, &agent->oversubscribed,
+			      &message->n_oversubscribed_resources,
+			      &message->oversubscribed_resources);
 	message->operations = list;
 	message->resource_version_uuid = uuid_message(agent, agent->version);
 	message->resource_providers =

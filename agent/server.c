@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/disks.h"
+#include "agent/estimator.h"
 #include "agent/host.h"
 #include "agent/latest.h"
 #include "agent/sandbox.h"
@@ -132,8 +133,7 @@ static void collected_cb(void *context, const char *path)
 
 static void volume_removed_cb(void *context, const char *path)
 {
-	struct agent_event event = {.type = AGENT_VOLUME_REMOVED,
-				    .volume_removed = {.path = path}};
+	struct agent_event event = {.type = AGENT_VOLUME_REMOVED, .volume_removed = {.path = path}};
 
 	agent_shell_step(context, &event);
 }
@@ -239,6 +239,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.launcher_program = shell->program,
 		.shapes = shell->shapes,
 		.resources = &shell->resources,
+		.oversubscribed = &shell->oversubscribed,
 		.rng = &shell->rng,
 		.start_time = shell->start_time,
 		.reconfiguration_policy = f->reconfiguration_policy,
@@ -261,6 +262,9 @@ static int create_core(struct agent_shell *shell, struct err *err)
 	int rv = host_resources(shell->shapes, f->resources, f->default_role, f->work_dir,
 				&shell->resources, err);
 
+	if (rv == 0)
+		rv = estimator_parse(shell->shapes, f->resource_estimator, f->modules,
+				     &shell->oversubscribed, err);
 	if (rv == 0)
 		rv = disks_prepare(&shell->resources, f->work_dir, err);
 	if (rv == 0)
@@ -445,6 +449,7 @@ static void stop(struct agent_shell *shell)
 	agent_destroy(shell->core);
 	agent_actions_free(&shell->actions);
 	resources_free(&shell->resources);
+	resources_free(&shell->oversubscribed);
 	resource_shapes_destroy(shell->shapes);
 	arena_free(&shell->arena);
 	free((char *)shell->program);

@@ -38,6 +38,7 @@ struct agent_shell {
 	char *master; /* pid of the master last detected, or NULL */
 	struct resource_shapes *shapes;
 	struct resources resources;
+	struct resources oversubscribed;
 	struct agent *core;
 	struct agent_actions actions; /* of the step under way */
 	struct list events;	      /* that came up during the step; done after it */
