@@ -89,6 +89,7 @@ struct sorter_node {
 	struct sorter_group *group; /* NULL while inactive */
 	const char *name;	    /* among its siblings; not owned */
 	struct quantities sum;	    /* offered or allocated */
+	double *values;		    /* the same, to be divided by the pool's */
 	uint64_t count;		    /* how often it was given something */
 	double weight;
 	double key;	    /* share / weight when last sorted */

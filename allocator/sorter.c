@@ -134,6 +134,7 @@ void alloc_node_free(struct sorter_node *node)
 {
 	alloc_group_leave(node);
 	alloc_quantities_free(&node->sum);
+	free(node->values);
 }
 
 void alloc_node_touch(struct sorter_node *node)
@@ -144,7 +145,14 @@ void alloc_node_touch(struct sorter_node *node)
 
 void alloc_node_add(struct sorter_node *node, uint32_t name, int64_t milli)
 {
+	uint32_t count = node->sum.count;
+
 	alloc_quantities_add(&node->sum, name, milli);
+	if (node->sum.count > count) {
+		node->values = xrealloc(node->values, node->sum.count * sizeof(*node->values));
+		memset(node->values + count, 0, (node->sum.count - count) * sizeof(*node->values));
+	}
+	node->values[name] = milli_value(node->sum.milli[name]);
 	alloc_node_touch(node);
 }
 
@@ -153,10 +161,9 @@ double alloc_node_share(const struct pool *pool, const struct sorter_node *node)
 	double share = 0;
 
 	for (uint32_t i = 0; i < node->sum.count; i++) {
-		if (!(pool->divisors[i] > 0) || node->sum.milli[i] <= 0)
-			continue;
-		double part = milli_value(node->sum.milli[i]) / pool->divisors[i];
-		if (part > share)
+		double part = node->values[i] / pool->divisors[i];
+
+		if (pool->divisors[i] > 0 && part > share)
 			share = part;
 	}
 	return share / node->weight;
@@ -166,7 +173,8 @@ void alloc_node_compute(const struct pool *pool, struct sorter_node *node)
 {
 	node->key = alloc_node_share(pool, node);
 	node->key_count = node->count;
-	list_remove(&node->stale);
+	if (!list_empty(&node->stale))
+		list_remove(&node->stale);
 }
 
 int alloc_node_order(const struct sorter_node *a, const struct sorter_node *b)
