@@ -181,12 +181,9 @@ void driver_step(struct driver *d, const struct master_event *event)
 	reply.text = reply.text ? xstrdup(reply.text) : NULL;
 	reply.stream_id = NULL;
 	answer_pings(d);
-	for (; before != d->ticket && !d->hold_store && !d->lose_store; before = d->ticket) {
-		uint64_t mark = d->ticket;
-
+	while (before != d->ticket && !d->hold_store && !d->lose_store) {
+		before = d->ticket;
 		driver_store(d);
-		if (d->ticket == mark)
-			break;
 	}
 	/* The first reply is what the caller wants to see. */
 	d->out.reply.status = reply.status;
