@@ -220,6 +220,25 @@ void allocator_changes(struct allocator *a,
  * Agents that do not come back are to be removed even so. */
 bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
 
+/* -- looking in: figures for metrics -- */
+
+enum allocator_figure_kind {
+	ALLOCATOR_FIGURE_TOTAL,	  /* of a resource: what all agents have */
+	ALLOCATOR_FIGURE_HELD,	  /* and what is offered or allocated to known frameworks */
+	ALLOCATOR_FIGURE_SHARE,	  /* of a role that frameworks are in, by its weight */
+	ALLOCATOR_FIGURE_FILTERS, /* likewise: how many are in force */
+};
+struct allocator_figure {
+	enum allocator_figure_kind kind;
+	const char *role;     /* NULL: of all */
+	const char *resource; /* NULL: of none */
+	double value;
+};
+/* In time proportional to the roles. */
+void allocator_figures(const struct allocator *a,
+		       void (*each)(void *context, const struct allocator_figure *figure),
+		       void *context);
+
 /* -- looking in, for tests -- */
 double allocator_role_share(const struct allocator *a, const char *role); /* dominant share */
 double allocator_framework_share(const struct allocator *a, const char *framework,

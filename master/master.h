@@ -54,6 +54,9 @@ struct master_options {
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */
 	double recovery_removal_limit;	  /* percent of the agents that a restart may lose */
 	Mesos__DomainInfo *domain;	  /* or NULL; not owned */
+	/* Called as the allocator begins and ends a cycle, to take its time; or NULL. */
+	void (*on_cycle)(void *context, bool begins);
+	void *context;
 };
 
 /* ---- events -------------------------------------------------------------- */

@@ -290,42 +290,57 @@ static void operation_metrics(const struct master *m, metric_fn *each, void *con
 
 /* ---- allocator ------------------------------------------------------------ */
 
+static const char *const allocated[] = {"cpus", "disk", "mem"};
+
+struct figures {
+	struct buf name;
+	double total[3], held[3];
+	metric_fn *each;
+	void *context;
+};
+
+static void take_figure(void *context, const struct allocator_figure *figure)
+{
+	struct figures *f = context;
+
+	for (int i = 0; figure->resource && i < 3; i++) {
+		if (!strcmp(figure->resource, allocated[i]))
+			*(figure->kind == ALLOCATOR_FIGURE_TOTAL ? &f->total : &f->held)[i] =
+				figure->value;
+	}
+	if (!figure->role)
+		return;
+	buf_clear(&f->name);
+	if (figure->kind == ALLOCATOR_FIGURE_SHARE)
+		buf_printf(&f->name, "allocator/mesos/roles/%s/shares/dominant", figure->role);
+	else
+		buf_printf(&f->name, "allocator/mesos/offer_filters/roles/%s/active", figure->role);
+	f->each(f->context, f->name.data, figure->value);
+}
+
 static void share_metrics(const struct master *m, metric_fn *each, void *context)
 {
-	struct buf name = BUF_INIT;
+	struct figures f = {.each = each, .context = context};
+	char name[80];
 
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		for (size_t i = 0; i < f->role_count; i++) {
-			buf_clear(&name);
-			buf_printf(&name, "allocator/mesos/roles/%s/shares/dominant", f->roles[i]);
-			each(context, name.data, allocator_role_share(m->allocator, f->roles[i]));
-		}
-	buf_free(&name);
+	allocator_figures(m->allocator, take_figure, &f);
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/total", allocated[i]);
+		each(context, name, f.total[i]);
+		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/offered_or_allocated",
+			 allocated[i]);
+		each(context, name, f.held[i]);
+	}
+	buf_free(&f.name);
 }
 
 static void allocator_metrics(const struct shell *shell, metric_fn *each, void *context)
 {
-	static const char *const names[] = {"cpus", "disk", "mem"};
 	const struct master *m = shell->core;
-	double total[3] = {0}, held[3] = {0};
-	char name[80];
 
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED)
-			continue;
-		for (int i = 0; i < 3; i++) {
-			total[i] += (double)resources_quantity(&a->total, names[i]);
-			held[i] += (double)resources_quantity(&a->used, names[i]) +
-				   (double)resources_quantity(&a->offered, names[i]);
-		}
-	}
-	for (int i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/total", names[i]);
-		each(context, name, total[i] / 1000);
-		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/offered_or_allocated",
-			 names[i]);
-		each(context, name, held[i] / 1000);
-	}
+	timing_metrics(&shell->latency_timing, (int64_t)uv_hrtime(),
+		       "allocator/mesos/allocation_run_latency_ms", each, context);
+	/* What is to be done for the allocator is done before the next event is read. */
 	each(context, "allocator/event_queue_dispatches", 0);
 	each(context, "allocator/mesos/event_queue_dispatches", 0);
 	timing_metrics(&shell->allocation_timing, (int64_t)uv_hrtime(),
@@ -450,17 +465,6 @@ static int compare_metrics(const void *a, const void *b)
 	return strcmp(((const struct metric *)a)->name, ((const struct metric *)b)->name);
 }
 
-/* Frameworks that share a role say the same of it. */
-static void drop_repetitions(struct metric_list *list)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		if (!kept || strcmp(list->items[kept - 1].name, list->items[i].name))
-			list->items[kept++] = list->items[i];
-	list->count = kept;
-}
-
 /* What is asked for is at hand: the time a client wants to wait only has to be one. */
 static bool check_timeout(struct http_request *request)
 {
@@ -486,7 +490,6 @@ void rest_metrics(void *context, struct http_request *request)
 		return;
 	metrics_each(context, collect, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
-	drop_repetitions(&list);
 	jw_init(&w, &body);
 	jw_begin_object(&w);
 	for (size_t i = 0; i < list.count; i++)

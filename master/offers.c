@@ -95,7 +95,11 @@ void master_allocate(struct master *m, bool all)
 	size_t count = 0;
 
 	m->counters.allocation_runs++;
+	if (m->options.on_cycle)
+		m->options.on_cycle(m->options.context, true);
 	allocator_cycle(m->allocator, m->now, all, &grants);
+	if (m->options.on_cycle)
+		m->options.on_cycle(m->options.context, false);
 	keep_ids(m, &grants);
 	if (grants.count) {
 		told = arena_alloc(&m->out->arena, grants.count * sizeof(struct framework *));

@@ -139,17 +139,25 @@ static void carry_all_out(struct shell *shell)
 	arm_tick(shell);
 }
 
+static void time_cycle(void *context, bool begins)
+{
+	struct shell *shell = context;
+	int64_t now = (int64_t)uv_hrtime();
+
+	if (begins) {
+		shell->cycle_began = now;
+		timing_add(&shell->latency_timing, now, ms_since(shell->step_began));
+	} else {
+		timing_add(&shell->allocation_timing, now, ms_since(shell->cycle_began));
+	}
+}
+
 void shell_step_opening(struct shell *shell, const struct master_event *event,
 			void (*open)(void *context), void *context)
 {
-	uint64_t runs = shell->core->counters.allocation_runs;
-	int64_t begin = (int64_t)uv_hrtime();
-
+	shell->step_began = (int64_t)uv_hrtime();
 	master_actions_clear(&shell->actions);
 	master_step(shell->core, clock_now(), event, &shell->actions);
-	/* A step that allocates does little else. */
-	if (shell->core->counters.allocation_runs != runs)
-		timing_add(&shell->allocation_timing, (int64_t)uv_hrtime(), ms_since(begin));
 	if (open)
 		open(context);
 	carry_all_out(shell);
@@ -435,6 +443,8 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.agent_reregister_timeout = f->agent_reregister_timeout,
 		.offer_timeout = f->offer_timeout,
 		.allocation_interval = f->allocation_interval,
+		.on_cycle = time_cycle,
+		.context = shell,
 		.agent_recovery_factor = f->allocator_agent_recovery_factor,
 		.allocation_recovery_timeout = f->allocator_recovery_timeout,
 		.min_allocatable_resources = f->min_allocatable_resources,
@@ -595,6 +605,7 @@ int master_main(int argc, char **argv)
 		.start_time = clock_now(),
 		.store_timing.window = DAY,
 		.allocation_timing.window = HOUR,
+		.latency_timing.window = HOUR,
 	};
 	struct err err = {{0}};
 	int rv = master_flags_parse(&flags, argc, argv, &err);

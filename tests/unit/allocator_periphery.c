@@ -331,3 +331,40 @@ Test(allocator_periphery, events_ask_only_on_their_own_agents)
 	tick_expect(&lab, "fw@s1");
 	lab_close(&lab);
 }
+
+/* ---- figures --------------------------------------------------------------------------- */
+
+static void put_figure(void *context, const struct allocator_figure *figure)
+{
+	static const char *const kinds[] = {"total", "held", "share", "filters"};
+
+	buf_printf(context, "%s %s%s %g; ", kinds[figure->kind], figure->role ? figure->role : "",
+		   figure->resource ? figure->resource : "", figure->value);
+}
+
+Test(allocator_periphery, figures_of_roles_and_resources)
+{
+	struct lab lab = lab_open(NULL);
+	struct buf text = BUF_INIT;
+
+	lab_agent(&lab, "s1", "cpus:2;mem:100;ports:[1-9]");
+	lab_agent(&lab, "s2", "cpus:2;mem:100");
+	lab_framework(&lab, "f1", "a/b,a,c/d/e");
+	lab_framework(&lab, "f2", "z");
+	allocator_suppress(lab.a, "f2", NULL, 0);
+	lab_restore(&lab, "f1", "a/b", "s1", "cpus:1;mem:10");
+	lab_restore(&lab, "f2", "z", "s1", "cpus:1;mem:10");
+	lab_restore(&lab, "f1", "a", "s1", "mem:50");
+	lab_recover(&lab, "f1", "a", "s1", "mem:50", 60);
+	allocator_figures(lab.a, put_figure, &text);
+	cr_expect_str_eq(text.data, "total cpus 4; held cpus 2; total mem 200; held mem 20; "
+				    "share a 0; filters a 1; share a/b 0.25; filters a/b 0; "
+				    "share c/d/e 0; filters c/d/e 0; share z 0.25; filters z 0; ");
+	allocator_remove_framework(lab.a, "f1");
+	allocator_remove_framework(lab.a, "f2");
+	buf_clear(&text);
+	allocator_figures(lab.a, put_figure, &text);
+	cr_expect_str_eq(text.data, "total cpus 4; held cpus 0; total mem 200; held mem 0; ");
+	buf_free(&text);
+	lab_close(&lab);
+}

@@ -1,0 +1,96 @@
+/* Figures for the owner's metrics: a walk over the tree of roles, without a stack, as roles
+ * may be deep. Agents are not looked at. */
+#include <string.h>
+
+#include "allocator/internal.h"
+
+typedef void each_fn(void *context, const struct allocator_figure *figure);
+
+struct telling {
+	const struct allocator *a;
+	each_fn *each;
+	void *context;
+	struct buf path; /* of the role */
+};
+
+static void tell(struct telling *t, enum allocator_figure_kind kind, const char *role,
+		 const char *resource, double value)
+{
+	struct allocator_figure figure = {kind, role, resource, value};
+
+	t->each(t->context, &figure);
+}
+
+/* The path goes down to the component, or up from it. */
+static void push(struct buf *path, const char *component)
+{
+	if (path->len)
+		buf_putc(path, '/');
+	buf_puts(path, component);
+}
+
+static void pop(struct buf *path, const char *component)
+{
+	size_t len = strlen(component);
+
+	path->len -= path->len > len ? len + 1 : len;
+	path->data[path->len] = '\0';
+}
+
+static void tell_role(struct telling *t, const struct role *role)
+{
+	const struct sorter_node *node = role->children ? &role->self : &role->node;
+
+	if (!role->leaves)
+		return;
+	tell(t, ALLOCATOR_FIGURE_SHARE, t->path.data, NULL, alloc_node_share(&t->a->pool, node));
+	tell(t, ALLOCATOR_FIGURE_FILTERS, t->path.data, NULL, (double)role->filters);
+}
+
+static void tell_roles(struct telling *t)
+{
+	const struct role *role = &t->a->root;
+
+	for (;;) {
+		if (role->children) {
+			role = role->children;
+		} else {
+			while (role->parent && !role->hh.next) {
+				pop(&t->path, role->component);
+				role = role->parent;
+			}
+			if (!role->parent)
+				return;
+			pop(&t->path, role->component);
+			role = role->hh.next;
+		}
+		push(&t->path, role->component);
+		tell_role(t, role);
+	}
+}
+
+/* What is not charged to a role is of a framework that is not known yet. */
+static void tell_pool(struct telling *t)
+{
+	const struct pool *pool = &t->a->pool;
+
+	for (uint32_t name = 0; name < pool->total.count; name++) {
+		int64_t held = 0;
+
+		for (const struct role *role = t->a->root.children; role; role = role->hh.next)
+			held += alloc_quantity(&role->node.sum, name);
+		tell(t, ALLOCATOR_FIGURE_TOTAL, NULL, pool->by_number[name]->text,
+		     (double)pool->total.milli[name] / 1000);
+		tell(t, ALLOCATOR_FIGURE_HELD, NULL, pool->by_number[name]->text,
+		     (double)held / 1000);
+	}
+}
+
+void allocator_figures(const struct allocator *a, each_fn *each, void *context)
+{
+	struct telling t = {.a = a, .each = each, .context = context, .path = BUF_INIT};
+
+	tell_pool(&t);
+	tell_roles(&t);
+	buf_free(&t.path);
+}
