@@ -10,8 +10,7 @@ void api_get_maintenance_status(const struct operator_call *c)
 	response->get_maintenance_status =
 		PROTO_NEW(arena, Mesos__Master__Response__GetMaintenanceStatus,
 			  mesos__master__response__get_maintenance_status__descriptor);
-	response->get_maintenance_status->status =
-		master_maintenance_status(c->shell->core, arena);
+	response->get_maintenance_status->status = master_maintenance_status(c->shell->core, arena);
 	api_respond(c, response);
 }
 

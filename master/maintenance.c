@@ -256,8 +256,7 @@ static void push_machine(struct master *m, Mesita__StoredMaintenance *record,
 			 const Mesos__MachineID *id, Mesos__MachineInfo__Mode mode,
 			 const Mesos__Unavailability *window)
 {
-	Mesos__MachineInfo *info =
-		STEP_NEW(m, Mesos__MachineInfo, mesos__machine_info__descriptor);
+	Mesos__MachineInfo *info = STEP_NEW(m, Mesos__MachineInfo, mesos__machine_info__descriptor);
 
 	info->id = (Mesos__MachineID *)id;
 	info->has_mode = true;

@@ -105,9 +105,8 @@ void rest_machine_down(void *context, struct http_request *request)
 	Mesos__Master__Call *call =
 		rest_call(request, MESOS__MASTER__CALL__TYPE__START_MAINTENANCE);
 
-	call->start_maintenance =
-		PROTO_NEW(&request->arena, Mesos__Master__Call__StartMaintenance,
-			  mesos__master__call__start_maintenance__descriptor);
+	call->start_maintenance = PROTO_NEW(&request->arena, Mesos__Master__Call__StartMaintenance,
+					    mesos__master__call__start_maintenance__descriptor);
 	if (parse_machines(request, &call->start_maintenance->n_machines,
 			   &call->start_maintenance->machines))
 		shell_change(context, request, call);

@@ -157,8 +157,9 @@ Test(master_drain, drains_when_durable)
 {
 	run();
 	d->hold_store = true;
-	cr_expect_eq(order("DRAIN_AGENT", "M-S0", ",\"max_grace_period\":{\"seconds\":5,"
-						  "\"nanos\":7}"),
+	cr_expect_eq(order("DRAIN_AGENT", "M-S0",
+			   ",\"max_grace_period\":{\"seconds\":5,"
+			   "\"nanos\":7}"),
 		     0);
 	refute(d, "answer");
 	refute(d, "DrainSlaveMessage");

@@ -22,11 +22,12 @@ TestSuite(master_maintenance, .init = set_up, .fini = tear_down);
 #define FID "\"framework_id\":{\"value\":\"M-0000\"}"
 #define MACHINE "{\"hostname\":\"host\",\"ip\":\"127.0.0.1\"}"
 #define WINDOW_OF(machines, start)                                                                 \
-	"{\"machine_ids\":[" machines "],\"unavailability\":{\"start\":{\"nanoseconds\":" start     \
+	"{\"machine_ids\":[" machines "],\"unavailability\":{\"start\":{\"nanoseconds\":" start    \
 	"},\"duration\":{\"nanoseconds\":3600}}}"
 #define WINDOW(machines) WINDOW_OF(machines, "5000")
 #define UNAVAILABILITY                                                                             \
-	"\"unavailability\":{\"start\":{\"nanoseconds\":5000},\"duration\":{\"nanoseconds\":3600}}"
+	"\"unavailability\":{\"start\":{\"nanoseconds\":5000},\"duration\":{\"nanoseconds\":3600}" \
+	"}"
 
 /* The status of a call that is answered at once or when it is durable, and its text. */
 static int change(const char *text, const char **body)
@@ -173,8 +174,8 @@ Test(master_maintenance, schedules_are_checked)
 
 		driver_forget(d);
 		status = post(schedules[i].windows, &text);
-		cr_expect_eq(status, schedules[i].error ? 400 : 200, "%s: %d",
-			     schedules[i].windows, status);
+		cr_expect_eq(status, schedules[i].error ? 400 : 200, "%s: %d", schedules[i].windows,
+			     status);
 		cr_expect_str_eq(text, schedules[i].error ? schedules[i].error : "");
 	}
 }
@@ -303,21 +304,26 @@ Test(master_maintenance, host_names_are_compared_without_case)
 Test(master_maintenance, windows_survive_a_restart)
 {
 	run("\"checkpoint\":true,\"failover_timeout\":1000");
-	cr_expect_eq(post(WINDOW(MACHINE "," "{\"hostname\":\"down\"}"), NULL), 200);
+	cr_expect_eq(post(WINDOW(MACHINE ","
+					 "{\"hostname\":\"down\"}"),
+			  NULL),
+		     200);
 	cr_expect_eq(start("{\"hostname\":\"down\"}", NULL), 200);
 	answer_inverse("ACCEPT_INVERSE_OFFERS", "M-O3", "");
 	driver_forget(d);
 	driver_restart(d, "M2");
-	expect_schedule("{\"windows\":[" WINDOW(MACHINE "," "{\"hostname\":\"down\"}") "]}");
+	expect_schedule("{\"windows\":[" WINDOW(MACHINE ","
+							"{\"hostname\":\"down\"}") "]}");
 	/* Answers are not kept. */
 	expect_status("{\"draining_machines\":[{\"id\":" MACHINE "}],"
 		      "\"down_machines\":[{\"hostname\":\"down\"}]}");
 	driver_subscribe(d, "M-0000", "\"checkpoint\":true,\"failover_timeout\":1000");
-	driver_reregister(d, AGENT1, "M-S0",
-			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":"
-			  "\"M-0000\"}}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},"
-			  FID ",\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_RUNNING\","
-			  "\"resources\":" RESOURCES(1, 32) "}]");
+	driver_reregister(
+		d, AGENT1, "M-S0",
+		"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":"
+		"\"M-0000\"}}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"}," FID
+		",\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_RUNNING\","
+		"\"resources\":" RESOURCES(1, 32) "}]");
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", UNAVAILABILITY);
 	expect(d, "INVERSE_OFFERS", "M-S0");
@@ -429,10 +435,13 @@ Test(master_maintenance, case_77_maintenance_inverse_offers)
 		       "{\"type\":\"HIERARCHICAL_ROLE\"}]}",
 		       RESOURCES(4, 4096));
 	driver_call(d, 1,
-		    "{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":\"M-O2\"}],"
+		    "{\"type\":\"DECLINE\"," FID
+		    ",\"decline\":{\"offer_ids\":[{\"value\":\"M-O2\"}],"
 		    "\"filters\":{\"refuse_seconds\":86400}}}");
 	driver_forget(d);
-	post(WINDOW(MACHINE "," "{\"hostname\":\"other\",\"ip\":\"127.0.0.2\"}"), NULL);
+	post(WINDOW(MACHINE ","
+			    "{\"hostname\":\"other\",\"ip\":\"127.0.0.2\"}"),
+	     NULL);
 	driver_pass(d, 2 * SECOND);
 	cr_expect_eq(driver_count(d, " INVERSE_OFFERS"), 1);
 	expect(d, "INVERSE_OFFERS", "M-S0");
@@ -444,12 +453,12 @@ Test(master_maintenance, case_77_maintenance_inverse_offers)
 Test(master_maintenance, case_78_agent_with_unknown_framework_and_maintenance)
 {
 	post(WINDOW(MACHINE), NULL);
-	driver_reregister(d, AGENT1, "X-S7",
-			  "\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":"
-			  "\"X-0000\"}}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},"
-			  "\"framework_id\":{\"value\":\"X-0000\"},\"agent_id\":{\"value\":"
-			  "\"X-S7\"},\"state\":\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32)
-			  "}]");
+	driver_reregister(
+		d, AGENT1, "X-S7",
+		"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":"
+		"\"X-0000\"}}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"},"
+		"\"framework_id\":{\"value\":\"X-0000\"},\"agent_id\":{\"value\":"
+		"\"X-S7\"},\"state\":\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]");
 	driver_subscribe(d, NULL, NULL);
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "X-S7", UNAVAILABILITY);
@@ -498,16 +507,16 @@ Test(master_maintenance, up_leaves_other_windows)
 	start("{\"hostname\":\"A\"},{\"hostname\":\"c\"}", NULL);
 	driver_forget(d);
 	/* A new schedule keeps what is down. */
-	cr_expect_eq(post(WINDOW_OF("{\"hostname\":\"a\"},{\"hostname\":\"b\"}", "9") ","
-				  WINDOW("{\"hostname\":\"c\"},{\"hostname\":\"e\"}"),
+	cr_expect_eq(post(WINDOW_OF("{\"hostname\":\"a\"},{\"hostname\":\"b\"}",
+				    "9") "," WINDOW("{\"hostname\":\"c\"},{\"hostname\":\"e\"}"),
 			  NULL),
 		     200);
 	expect_status("{\"draining_machines\":[{\"id\":{\"hostname\":\"b\"}},{\"id\":{\"hostname\":"
 		      "\"e\"}}],\"down_machines\":[{\"hostname\":\"a\"},{\"hostname\":\"c\"}]}");
 	driver_forget(d);
 	cr_expect_eq(stop("{\"hostname\":\"c\"},{\"hostname\":\"a\"}", NULL), 200);
-	expect_schedule("{\"windows\":[" WINDOW_OF("{\"hostname\":\"b\"}", "9") ","
-				WINDOW("{\"hostname\":\"e\"}") "]}");
+	expect_schedule("{\"windows\":[" WINDOW_OF("{\"hostname\":\"b\"}",
+						   "9") "," WINDOW("{\"hostname\":\"e\"}") "]}");
 	driver_restart(d, "M2");
 	expect_status("{\"draining_machines\":[{\"id\":{\"hostname\":\"b\"}},"
 		      "{\"id\":{\"hostname\":\"e\"}}]}");
@@ -517,8 +526,9 @@ Test(master_maintenance, an_agent_that_comes_while_its_machine_goes_down)
 {
 	post(WINDOW(MACHINE), NULL);
 	d->hold_store = true;
-	driver_operate(d, "{\"type\":\"START_MAINTENANCE\",\"start_maintenance\":{\"machines\":["
-			  MACHINE "]}}");
+	driver_operate(
+		d, "{\"type\":\"START_MAINTENANCE\",\"start_maintenance\":{\"machines\":[" MACHINE
+		   "]}}");
 	driver_agent(d, AGENT1);
 	driver_forget(d);
 	d->hold_store = false;
