@@ -281,6 +281,36 @@ static void append_path(const struct role *role, struct buf *out)
 	buf_puts(out, role->component);
 }
 
+/* The names stay in the text; the caller frees the items. */
+static struct allocator_amounts parse_amounts(char *text)
+{
+	struct allocator_amount *items = xcalloc(strlen(text) + 1, sizeof(*items));
+	size_t count = 0;
+	char *item;
+
+	while (text && *text && (item = strsep(&text, ";"))) {
+		char *colon = strchr(item, ':');
+
+		cr_assert_not_null(colon, "%s", item);
+		*colon = '\0';
+		items[count].name = item;
+		items[count++].milli = (int64_t)(strtod(colon + 1, NULL) * 1000 + 0.5);
+	}
+	return (struct allocator_amounts){items, count};
+}
+
+void lab_quota(struct lab *lab, const char *role, const char *guarantees, const char *limits)
+{
+	char *copies[] = {xstrdup(guarantees), xstrdup(limits)};
+	struct allocator_quota quota = {parse_amounts(copies[0]), parse_amounts(copies[1])};
+
+	allocator_set_quota(lab->a, role, &quota);
+	for (int i = 0; i < 2; i++)
+		free(copies[i]);
+	free((void *)quota.guarantees.items);
+	free((void *)quota.limits.items);
+}
+
 char *lab_role_order(struct lab *lab)
 {
 	struct buf out = BUF_INIT;

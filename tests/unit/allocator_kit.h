@@ -44,6 +44,8 @@ void lab_recover(struct lab *lab, const char *framework, const char *role, const
 		 const char *resources, double refuse_seconds);
 /* Gives back the i-th of the last grants. */
 void lab_decline(struct lab *lab, size_t i, double refuse_seconds);
+/* "cpus:2;mem:0.5"; "" is none. */
+void lab_quota(struct lab *lab, const char *role, const char *guarantees, const char *limits);
 /* Names of the roles with active leaves, in the order of a walk; heap. */
 char *lab_role_order(struct lab *lab);
 
