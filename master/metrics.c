@@ -302,11 +302,11 @@ struct figures {
 static void take_figure(void *context, const struct allocator_figure *figure)
 {
 	struct figures *f = context;
+	double *of_all = figure->kind == ALLOCATOR_FIGURE_TOTAL ? f->total : f->held;
 
 	for (int i = 0; figure->resource && i < 3; i++) {
 		if (!strcmp(figure->resource, allocated[i]))
-			*(figure->kind == ALLOCATOR_FIGURE_TOTAL ? &f->total : &f->held)[i] =
-				figure->value;
+			of_all[i] = figure->value;
 	}
 	if (!figure->role)
 		return;
