@@ -386,6 +386,47 @@ Test(master_quota, survives_a_restart)
 	cr_expect_str_eq(quota_of("a"), "");
 }
 
+#define RESERVED(value, role)                                                                      \
+	"{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" value                      \
+	"},\"reservations\":[{\"type\":\"STATIC\",\"role\":\"" role "\"}]}"
+
+/* Reservations count whether they are used or not, those of roles below too; offers do not. */
+Test(master_quota, reservations_are_consumed)
+{
+	driver_message(
+		d, AGENT1, &mesos__internal__register_slave_message__descriptor,
+		"{\"agent\":{\"hostname\":\"host\",\"resources\":[%s]},\"version\":\"1.12.0\","
+		"\"agent_capabilities\":[{\"type\":\"MULTI_ROLE\"},{\"type\":"
+		"\"HIERARCHICAL_ROLE\"}]}",
+		SCALAR("cpus", "4") "," SCALAR("mem", "1024") "," RESERVED("1.5", "q") "," RESERVED(
+			"0.5", "q/r"));
+	driver_subscribe(d, NULL, ROLES("\"q\""));
+	expect(d, "event 1 OFFERS");
+	cr_expect_eq(ask(UPDATE(CONFIG("q", "", AMOUNT("cpus", "1.9")))), 400);
+	cr_expect_str_eq(text,
+			 "Invalid QuotaConfig: Role 'q' is already consuming 'cpus:2'; this is "
+			 "more than the requested limits 'cpus:1.9' (use 'force' flag to bypass "
+			 "this check)");
+	cr_expect_eq(ask(UPDATE(CONFIG("q", "", AMOUNT("cpus", "2")))), 200);
+	expect(d, "event 1 RESCIND");
+	driver_forget(d);
+	/* The limit is used up by reservations: they alone are offered. */
+	driver_pass(d, SECOND);
+	expect(d, "event 1 OFFERS", "1.5", "mem");
+	refute(d, "event 1 OFFERS", "\"value\":4.0");
+}
+
+Test(master_quota, limits_cut_offers)
+{
+	driver_agent(d, AGENT1);
+	ask(UPDATE(CONFIG("q", "", AMOUNT("cpus", "1") "," AMOUNT("mem", "512"))));
+	driver_subscribe(d, NULL, ROLES("\"q\""));
+	expect(d, "event 1 OFFERS", "\"value\":1.0", "\"value\":512.0");
+	refute(d, "event 1 OFFERS", "\"value\":4.0");
+	driver_subscribe(d, NULL, ROLES("\"z\""));
+	expect(d, "event 2 OFFERS", "\"value\":3.0", "\"value\":3584.0");
+}
+
 Test(master_quota, unknown_agents_have_no_capacity)
 {
 	driver_agent(d, AGENT1);
