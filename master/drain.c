@@ -172,8 +172,7 @@ static struct pending *write_orders(struct master *m, const struct operator_requ
 	return p;
 }
 
-/* ---- DRAIN_AGENT ------------------------------------------------------------------------------
- */
+/* ---- DRAIN_AGENT -------------------------------------------------------------------- */
 
 static void set_drain_info(Mesos__DrainInfo **at, struct pending *p)
 {
