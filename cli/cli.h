@@ -19,6 +19,7 @@ int cmd_execute(int argc, char **argv); /* mesos-execute */
 int cmd_ps(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_kill(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
 int executor_main(int argc, char **argv);
 
 /* Parses flags for a subcommand: prints warnings and errors to standard error and

@@ -32,6 +32,7 @@ static const struct {
 	{"ps", NULL, cmd_ps, "list tasks"},
 	{"logs", NULL, cmd_logs, "show the output of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
+	{"demo", NULL, cmd_demo, "show dominant resource fairness, step by step"},
 	{"master", "mesos-master", cmd_master, "be a master"},
 	{"agent", "mesos-agent", cmd_agent, "be an agent"},
 	{"slave", "mesos-slave", cmd_agent, NULL},
