@@ -107,7 +107,8 @@ bool alloc_cut(struct allocator *a, const struct leaf *leaf, bool first_stage,
 		a->guaranteed_cap = view->count * 2;
 		a->guaranteed = xrealloc(a->guaranteed, a->guaranteed_cap * sizeof(*a->guaranteed));
 	}
-	memset(a->guaranteed, 0, view->count * sizeof(*a->guaranteed));
+	if (view->count > 0)
+		memset(a->guaranteed, 0, view->count * sizeof(*a->guaranteed));
 	a->cuts++;
 	if (first_stage && !take_guaranteed(a, quota, view))
 		return false;

@@ -8,15 +8,6 @@
 #include "allocator_kit.h"
 #include "base/arena.h"
 
-#pragma weak allocator_set_quota
-#pragma weak allocator_quota_consumed
-#pragma weak allocator_set_weight
-#pragma weak allocator_set_agent_hostname
-#pragma weak allocator_set_whitelist
-#pragma weak allocator_hold
-#pragma weak allocator_set_unavailability
-#pragma weak allocator_end_inverse
-
 #define NAME(table, place) script_##table.texts[(place)]
 
 /* Whom the framework shuns depends on the attributes, too. */
@@ -154,7 +145,8 @@ static void run_cycle(struct world *world, bool all)
 		differ(world, "%s", text.data);
 		buf_free(&text);
 	}
-	world->cycles++;
+	if (++world->cycles % 4 == 0)
+		resource_shapes_collect(world->shapes);
 	world->grants += want.count;
 	world->inverse += want.inverse_count;
 	allocator_grants_free(&got);
@@ -182,7 +174,7 @@ void world_compare(struct world *world)
 				differ(world, "the share of %s in %s is %.17g, not %.17g",
 				       NAME(frameworks, i), role, share, right);
 		}
-		for (unsigned i = 0; allocator_quota_consumed && i < script_names.count; i++) {
+		for (unsigned i = 0; i < script_names.count; i++) {
 			int64_t used = allocator_quota_consumed(world->a, role, NAME(names, i)),
 				due = oracle_consumed(world->o, role, NAME(names, i));
 
@@ -273,7 +265,8 @@ static void set_framework(struct world *world, const unsigned value[EVENT_VALUES
 			roles[i], minimum_sets[minimum], minimum_counts[minimum]};
 	world->begun = true;
 	world->shuns[value[0]] = value[5];
-	allocator_add_framework(world->a, &framework);
+	/* Of one that is known both mean the same. */
+	(value[1] & 1 ? allocator_update_framework : allocator_add_framework)(world->a, &framework);
 	oracle_set_framework(world->o, &framework);
 }
 
@@ -697,21 +690,6 @@ static void apply_to_all(struct world *world, const struct event *event)
 
 void world_apply(struct world *world, const struct event *event)
 {
-	const void *missing[EVENT_KINDS] = {
-		[EVENT_QUOTA] = allocator_set_quota,
-		[EVENT_WEIGHT] = allocator_set_weight,
-		[EVENT_HOST] = allocator_set_agent_hostname,
-		[EVENT_WHITELIST] = allocator_set_whitelist,
-		[EVENT_HOLD] = allocator_hold,
-		[EVENT_WINDOW] = allocator_set_unavailability,
-		[EVENT_ANSWER] = allocator_end_inverse,
-	};
-	if ((event->kind == EVENT_QUOTA || event->kind == EVENT_WEIGHT ||
-	     event->kind == EVENT_HOST || event->kind == EVENT_WHITELIST ||
-	     event->kind == EVENT_HOLD || event->kind == EVENT_WINDOW ||
-	     event->kind == EVENT_ANSWER) &&
-	    !missing[event->kind])
-		return;
 	switch (event->kind) {
 	case EVENT_AGENT ... EVENT_ATTRIBUTES:
 	case EVENT_WINDOW:
