@@ -203,7 +203,6 @@ Test(proto_resources, prints_as_mesos)
 
 #define CPU "\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
 #define DISK "\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
-#define SET_OF_ONE "\"name\":\"zones\",\"type\":\"SET\",\"set\":{\"item\":[\"a\"]}"
 #define PORTS "\"name\":\"ports\",\"type\":\"RANGES\",\"ranges\":{\"range\":"
 
 static const struct {
@@ -346,66 +345,6 @@ Test(proto_resources, names_the_resource_that_breaks_a_rule)
 	cr_assert_neq(resources_validate(list, 2, &err), 0);
 	cr_assert_str_eq(err.text,
 			 "Resource 'mem:-3' is invalid: Invalid scalar resource: value <= 0");
-}
-
-Test(proto_resources, refuses_lists_that_no_machine_has)
-{
-	Mesos__Resource *cpus = message_of(CPU), *set = message_of(SET_OF_ONE);
-	Mesos__Resource **list = xcalloc(RESOURCES_MAX + 1, sizeof(*list));
-	char **items = xcalloc(RESOURCE_PARTS_MAX + 1, sizeof(*items));
-	struct err err = {""};
-
-	for (size_t i = 0; i <= RESOURCES_MAX; i++)
-		list[i] = cpus;
-	cr_assert_eq(resources_validate(list, RESOURCES_MAX, &err), 0);
-	cr_assert_neq(resources_validate(list, RESOURCES_MAX + 1, &err), 0);
-	cr_assert_str_eq(err.text, "There are 2001 resources, more than 2000");
-	for (size_t i = 0; i <= RESOURCE_PARTS_MAX; i++)
-		items[i] = arena_printf(&arena, "i%zu", i);
-	set->set->item = items;
-	set->set->n_item = RESOURCE_PARTS_MAX;
-	list[0] = set;
-	cr_assert_eq(resources_validate(list, 1, &err), 0);
-	set->set->n_item++;
-	cr_assert_neq(resources_validate(list, 1, &err), 0);
-	cr_assert_str_eq(err.text, "The resources have 100001 ranges and items, more than 100000");
-	free(items);
-	free(list);
-}
-
-/* Quadratic work on values of this size would outlast the time of a test. */
-Test(proto_resources, calculates_with_many_parts, .timeout = 60)
-{
-	struct buf text = BUF_INIT;
-	struct resources all, odd;
-
-	for (int i = 0; i < 50000; i++)
-		buf_printf(&text, "%s%d-%d", i ? "," : "ports:[", 4 * i, 4 * i + 2);
-	buf_puts(&text, "];zones:{");
-	for (int i = 0; i < 50000; i++)
-		buf_printf(&text, "%sz%d", i ? "," : "", i);
-	buf_puts(&text, "}");
-	all = make(text.data);
-	buf_clear(&text);
-	for (int i = 1; i < 50000; i += 2)
-		buf_printf(&text, "%s%d-%d", i > 1 ? "," : "ports:[", 4 * i + 1, 4 * i + 1);
-	buf_puts(&text, "];zones:{");
-	for (int i = 1; i < 50000; i += 2)
-		buf_printf(&text, "%sz%d", i > 1 ? "," : "", i);
-	buf_puts(&text, "}");
-	odd = make(text.data);
-	cr_assert(resources_contain(&all, &odd));
-	resources_subtract(&all, &odd);
-	cr_assert_not(resources_contain(&all, &odd));
-	cr_assert_eq(resources_quantity(&all, "ports"), (150000 - 25000) * 1000);
-	cr_assert_eq(resources_quantity(&all, "zones"), 25000 * 1000);
-	resources_add(&all, &odd);
-	cr_assert(resources_contain(&all, &odd));
-	cr_assert_eq(resources_quantity(&all, "ports"), 150000 * 1000);
-	cr_assert_eq(resources_quantity(&all, "zones"), 50000 * 1000);
-	resources_free(&all);
-	resources_free(&odd);
-	buf_free(&text);
 }
 
 #define ROLE_OF_15 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
@@ -651,54 +590,6 @@ Test(proto_resources, calculates)
 		resources_free(&left);
 		resources_free(&right);
 	}
-}
-
-/* A million ranges in a text: merged they may be few, or too many for any machine. */
-Test(proto_resources, reads_a_million_ranges, .timeout = 60)
-{
-	struct buf few = BUF_INIT, many = BUF_INIT;
-	struct err err = {""};
-	struct resources r;
-
-	for (int i = 0; i < 1000000; i++) {
-		int mixed = (int)((long long)i * 7919 % 1000000);
-
-		buf_printf(&few, "%s%d-%d", i ? "," : "ports:[", mixed, mixed + 1);
-		buf_printf(&many, "%s%d-%d", i ? "," : "ports:[", 2 * mixed, 2 * mixed);
-	}
-	buf_puts(&few, "]");
-	buf_puts(&many, "]");
-	cr_assert_eq(resources_parse(shapes, few.data, "*", &r, &err), 0, "%s", err.text);
-	cr_assert_str_eq(text_of(&r), "ports:[0-1000000]");
-	resources_free(&r);
-	cr_assert_eq(resources_parse(shapes, many.data, "*", &r, &err), ERR_INVALID);
-	cr_assert_str_eq(err.text, "The resources have 1000000 ranges and items, more than 100000");
-	buf_free(&few);
-	buf_free(&many);
-}
-
-/* As many as a list may have: each in time for itself, not for all others. */
-Test(proto_resources, calculates_with_many_volumes, .timeout = 60)
-{
-	struct resources all = RESOURCES_INIT, copy;
-
-	for (int i = 0; i < RESOURCES_MAX; i++)
-		resources_add_message(
-			shapes, &all,
-			message_of(arena_printf(&arena,
-						DISK ",\"role\":\"r\",\"disk\":{\"persistence\":{"
-						     "\"id\":\"v%d\"}}",
-						i)));
-	resources_copy(&copy, &all);
-	for (int i = 0; i < 100; i++) {
-		resources_subtract(&all, &copy);
-		cr_assert(resources_empty(&all));
-		resources_add(&all, &copy);
-		cr_assert_eq(all.count, RESOURCES_MAX);
-	}
-	cr_assert(resources_contain(&all, &copy));
-	resources_free(&all);
-	resources_free(&copy);
 }
 
 Test(proto_resources, stays_exact_over_many_operations)

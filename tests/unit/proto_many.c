@@ -1,0 +1,157 @@
+/* Resources in amounts that only somebody hostile has: bounded, or in time for each part and
+ * not for each pair. Quadratic work on values of this size would outlast the time of a test. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "proto/resources.h"
+
+static struct arena arena;
+static struct resource_shapes *shapes;
+
+static void set_up(void)
+{
+	arena_init(&arena);
+	shapes = resource_shapes_create();
+}
+
+static void tear_down(void)
+{
+	arena_free(&arena);
+	resource_shapes_destroy(shapes);
+}
+
+TestSuite(proto_many, .init = set_up, .fini = tear_down);
+
+static struct resources make(const char *text)
+{
+	struct err err = {""};
+	struct resources r;
+
+	cr_assert_eq(resources_parse(shapes, text, "*", &r, &err), 0, "%s", err.text);
+	return r;
+}
+
+#define CPU "\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
+#define DISK "\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
+#define SET_OF_ONE "\"name\":\"zones\",\"type\":\"SET\",\"set\":{\"item\":[\"a\"]}"
+
+static Mesos__Resource *message_of(const char *fields)
+{
+	const char *text = arena_printf(&arena, "{%s}", fields);
+	struct err err = {""};
+	struct json *json;
+	Mesos__Resource *resource;
+
+	cr_assert_eq(json_parse(&arena, text, strlen(text), &json, &err), 0, "%s", err.text);
+	resource = json_to_proto(&mesos__resource__descriptor, json, SPELL_V1, &arena, &err);
+	cr_assert(resource, "%s: %s", text, err.text);
+	return resource;
+}
+
+Test(proto_many, refuses_lists_that_no_machine_has)
+{
+	Mesos__Resource *cpus = message_of(CPU), *set = message_of(SET_OF_ONE);
+	Mesos__Resource **list = xcalloc(RESOURCES_MAX + 1, sizeof(*list));
+	char **items = xcalloc(RESOURCE_PARTS_MAX + 1, sizeof(*items));
+	struct err err = {""};
+
+	for (size_t i = 0; i <= RESOURCES_MAX; i++)
+		list[i] = cpus;
+	cr_assert_eq(resources_validate(list, RESOURCES_MAX, &err), 0);
+	cr_assert_neq(resources_validate(list, RESOURCES_MAX + 1, &err), 0);
+	cr_assert_str_eq(err.text, "There are 2001 resources, more than 2000");
+	for (size_t i = 0; i <= RESOURCE_PARTS_MAX; i++)
+		items[i] = arena_printf(&arena, "i%zu", i);
+	set->set->item = items;
+	set->set->n_item = RESOURCE_PARTS_MAX;
+	list[0] = set;
+	cr_assert_eq(resources_validate(list, 1, &err), 0);
+	set->set->n_item++;
+	cr_assert_neq(resources_validate(list, 1, &err), 0);
+	cr_assert_str_eq(err.text, "The resources have 100001 ranges and items, more than 100000");
+	free(items);
+	free(list);
+}
+
+Test(proto_many, calculates_with_many_parts, .timeout = 60)
+{
+	struct buf text = BUF_INIT;
+	struct resources all, odd;
+
+	for (int i = 0; i < 50000; i++)
+		buf_printf(&text, "%s%d-%d", i ? "," : "ports:[", 4 * i, 4 * i + 2);
+	buf_puts(&text, "];zones:{");
+	for (int i = 0; i < 50000; i++)
+		buf_printf(&text, "%sz%d", i ? "," : "", i);
+	buf_puts(&text, "}");
+	all = make(text.data);
+	buf_clear(&text);
+	for (int i = 1; i < 50000; i += 2)
+		buf_printf(&text, "%s%d-%d", i > 1 ? "," : "ports:[", 4 * i + 1, 4 * i + 1);
+	buf_puts(&text, "];zones:{");
+	for (int i = 1; i < 50000; i += 2)
+		buf_printf(&text, "%sz%d", i > 1 ? "," : "", i);
+	buf_puts(&text, "}");
+	odd = make(text.data);
+	cr_assert(resources_contain(&all, &odd));
+	resources_subtract(&all, &odd);
+	cr_assert_not(resources_contain(&all, &odd));
+	cr_assert_eq(resources_quantity(&all, "ports"), (150000 - 25000) * 1000);
+	cr_assert_eq(resources_quantity(&all, "zones"), 25000 * 1000);
+	resources_add(&all, &odd);
+	cr_assert(resources_contain(&all, &odd));
+	cr_assert_eq(resources_quantity(&all, "ports"), 150000 * 1000);
+	cr_assert_eq(resources_quantity(&all, "zones"), 50000 * 1000);
+	resources_free(&all);
+	resources_free(&odd);
+	buf_free(&text);
+}
+
+/* A million ranges in a text: merged they may be few, or too many for any machine. */
+Test(proto_many, reads_a_million_ranges, .timeout = 60)
+{
+	struct buf few = BUF_INIT, many = BUF_INIT;
+	struct err err = {""};
+	struct resources r;
+
+	for (int i = 0; i < 1000000; i++) {
+		int mixed = (int)((long long)i * 7919 % 1000000);
+
+		buf_printf(&few, "%s%d-%d", i ? "," : "ports:[", mixed, mixed + 1);
+		buf_printf(&many, "%s%d-%d", i ? "," : "ports:[", 2 * mixed, 2 * mixed);
+	}
+	buf_puts(&few, "]");
+	buf_puts(&many, "]");
+	cr_assert_eq(resources_parse(shapes, few.data, "*", &r, &err), 0, "%s", err.text);
+	cr_assert_eq(r.pieces[0].count, 1);
+	cr_assert_eq(r.pieces[0].ranges[0].end, 1000000);
+	resources_free(&r);
+	cr_assert_eq(resources_parse(shapes, many.data, "*", &r, &err), ERR_INVALID);
+	cr_assert_str_eq(err.text, "The resources have 1000000 ranges and items, more than 100000");
+	buf_free(&few);
+	buf_free(&many);
+}
+
+/* As many as a list may have: each in time for itself, not for all others. */
+Test(proto_many, calculates_with_many_volumes, .timeout = 60)
+{
+	struct resources all = RESOURCES_INIT, copy;
+
+	for (int i = 0; i < RESOURCES_MAX; i++)
+		resources_add_message(
+			shapes, &all,
+			message_of(arena_printf(&arena,
+						DISK ",\"role\":\"r\",\"disk\":{\"persistence\":{"
+						     "\"id\":\"v%d\"}}",
+						i)));
+	resources_copy(&copy, &all);
+	for (int i = 0; i < 100; i++) {
+		resources_subtract(&all, &copy);
+		cr_assert(resources_empty(&all));
+		resources_add(&all, &copy);
+		cr_assert_eq(all.count, RESOURCES_MAX);
+	}
+	cr_assert(resources_contain(&all, &copy));
+	resources_free(&all);
+	resources_free(&copy);
+}
