@@ -115,7 +115,7 @@ static const struct {
 	{UPDATE(CONFIG("*", "", AMOUNT("cpus", "1"))), 200, ""},
 	{UPDATE(CONFIG("a", "", AMOUNT("cpus", "0"))), 200, ""},
 	{UPDATE(CONFIG("a", "", "")), 200, ""},
-	/* Case 76: nested roles. */
+	/* Nested roles. */
 	{UPDATE(CONFIG("a/b", AMOUNT("cpus", "1"), "")), 400,
 	 "Updating quota on nested role 'a/b' is not supported yet"},
 	{FORCE(CONFIG("a/b", AMOUNT("cpus", "1"), "")), 400,
@@ -150,7 +150,7 @@ static const struct {
 	{UPDATE(CONFIG("a", "", AMOUNT("cpus", "-1e300"))), 400,
 	 "Invalid QuotaConfig: Invalid limit configuration {'cpus': -1e+300}: Negative values not "
 	 "supported"},
-	/* Case 75: more than the cluster has. */
+	/* More than the cluster has. */
 	{UPDATE(CONFIG("a", AMOUNT("cpus", "10"), "")), 400,
 	 "Invalid QuotaConfig: total quota guarantees 'cpus:10' exceed cluster capacity 'cpus:4; "
 	 "mem:4096' (use 'force' flag to bypass this check)"},
@@ -163,7 +163,7 @@ static const struct {
 	{UPDATE(CONFIG("a", AMOUNT("zebras", "1"), "")), 400,
 	 "Invalid QuotaConfig: total quota guarantees 'zebras:1' exceed cluster capacity 'cpus:4; "
 	 "mem:4096' (use 'force' flag to bypass this check)"},
-	/* Case 76: less than the role has. */
+	/* Less than the role has. */
 	{UPDATE(CONFIG("busy", "", AMOUNT("cpus", "1"))), 400,
 	 "Invalid QuotaConfig: Role 'busy' is already consuming 'cpus:2; mem:64'; this is more "
 	 "than the requested limits 'cpus:1' (use 'force' flag to bypass this check)"},
@@ -247,6 +247,35 @@ Test(master_quota, obeys_the_rules)
 		driver_destroy(d);
 		d = driver_create();
 	}
+}
+
+Test(master_quota, case_75_more_than_the_cluster_has)
+{
+	static const char guarantee[] = "\"role\":\"b\",\"guarantee\":[" SCALAR("cpus", "10") "]";
+	struct buf forced = BUF_INIT;
+
+	driver_agent(d, AGENT1);
+	cr_expect_eq(ask(UPDATE(CONFIG("a", AMOUNT("cpus", "10"), ""))), 400);
+	cr_expect_eq(ask(FORCE(CONFIG("a", AMOUNT("cpus", "10"), ""))), 200);
+	buf_printf(&forced, REQUEST("%s"), guarantee);
+	cr_expect_eq(ask(forced.data), 409);
+	buf_clear(&forced);
+	buf_printf(&forced, REQUEST("\"force\":true,%s"), guarantee);
+	cr_expect_eq(ask(forced.data), 200);
+	cr_expect_str_eq(quota_of("a"), "cpus:10 | {}");
+	cr_expect_str_eq(quota_of("b"), "cpus:10 | cpus:10");
+	buf_free(&forced);
+}
+
+Test(master_quota, case_76_limits_below_what_is_used)
+{
+	make_busy();
+	cr_expect_eq(ask(UPDATE(CONFIG("busy", "", AMOUNT("cpus", "1")))), 400);
+	cr_expect_eq(ask(FORCE(CONFIG("busy", "", AMOUNT("cpus", "1")))), 200);
+	cr_expect_eq(ask(UPDATE(CONFIG("a/b", "", AMOUNT("cpus", "1")))), 400);
+	cr_expect_str_eq(quota_of("busy"), "{} | cpus:1");
+	/* Nothing that runs is touched. */
+	refute(d, "KillTaskMessage");
 }
 
 static const struct {
