@@ -1,4 +1,4 @@
-/* Cases 16 and 27 to 46 of the index (tests/cases): who is offered what. Those
+/* Cases 14, 16 and 27 to 46 of the index (tests/cases): who is offered what. Those
  * with weights are in allocator_cases_weights.c. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -232,6 +232,26 @@ Test(allocator_cases, case_40_ancestor_reservations)
 			       "[(STATIC,a/b)]):4; mem(reservations: [(STATIC,a/b)]):2048");
 	lab_agent(&lab, "s3", "cpus(a/b/c/d):1;cpus(ab):1;cpus(a/bc):1;cpus(x):1");
 	lab_expect_event(&lab, "");
+	lab_close(&lab);
+}
+
+/* By limits what they do not name stays, by quantities (here: the headroom) it goes. */
+Test(allocator_cases, case_14_shrinking)
+{
+	struct allocator_options anything = {.allocation_interval = SECOND,
+					     .min_allocatable_resources = ""};
+	struct lab lab = lab_open(&anything);
+
+	lab_quota(&lab, "r", "", "cpus:1");
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:2;mem:20");
+	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:20");
+	lab_close(&lab);
+	lab = lab_open(&anything);
+	lab_quota(&lab, "q", "cpus:1;mem:20", "");
+	lab_framework(&lab, "fw", "r");
+	lab_agent(&lab, "s1", "cpus:2;mem:20");
+	lab_expect_event(&lab, "fw(r)@s1 cpus:1");
 	lab_close(&lab);
 }
 
