@@ -2,6 +2,7 @@
  * scenario runs with and without a crash at its end; those who come back do so in the other
  * order. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,6 +361,98 @@ Test(master_memory, nobody_waits_for_those_who_had_left)
 	subscribe(0, true, INFO("\"a\""));
 	driver_reregister(d, AGENT1, "M-S0", NULL);
 	cr_expect(d->m->offers);
+}
+
+#define IN(role) "\"failover_timeout\":3600,\"role\":\"" role "\""
+
+/* By weight a may have two agents of three. */
+static char *weighted(bool crashes)
+{
+	static const char *const pids[] = {AGENT1, AGENT2, "slave(1)@127.0.0.1:5003"};
+	static const char *const names[] = {"M-S0", "M-S1", "M-S2"};
+
+	driver_operate(d, "{\"type\":\"UPDATE_WEIGHTS\",\"update_weights\":{\"weight_infos\":["
+			  "{\"role\":\"a\",\"weight\":2.5}]}}");
+	subscribe(0, false, IN("b"));
+	subscribe(1, false, IN("a"));
+	for (int i = 0; i < 3; i++)
+		driver_agent(d, pids[i]);
+	decline_all(0);
+	if (!crashes) {
+		driver_pass(d, SECOND);
+		return offers();
+	}
+	driver_restart(d, "M2");
+	for (int i = 3; i-- > 0;)
+		driver_reregister(d, pids[i], names[i], NULL);
+	subscribe(1, true, IN("a"));
+	subscribe(0, true, IN("b"));
+	return offers();
+}
+
+Test(master_memory, weights_hold)
+{
+	compare(weighted, NULL);
+	cr_expect(d->m->weights);
+}
+
+/* ---- the hold --------------------------------------------------------------------------- */
+
+/* With quota and that many agents, of which so many come back. */
+static void hold(int had, int back, bool quota)
+{
+	char pid[48], id[16];
+
+	driver_destroy(d);
+	d = driver_create();
+	for (int i = 0; i < had; i++) {
+		snprintf(pid, sizeof(pid), "slave(1)@127.0.0.1:%d", 5100 + i);
+		driver_agent(d, pid);
+	}
+	if (quota)
+		driver_operate(d, "{\"type\":\"UPDATE_QUOTA\",\"update_quota\":{"
+				  "\"quota_configs\":[{\"role\":\"q\",\"guarantees\":{\"cpus\":{"
+				  "\"value\":1}}}]}}");
+	driver_restart(d, "M2");
+	driver_subscribe(d, NULL, NULL);
+	for (int i = 0; i < back; i++) {
+		snprintf(pid, sizeof(pid), "slave(1)@127.0.0.1:%d", 5100 + i);
+		snprintf(id, sizeof(id), "M-S%d", i);
+		driver_reregister(d, pid, id, NULL);
+	}
+}
+
+/* Spec case 79. */
+Test(master_memory, case_79_with_quota_offers_wait_for_agents)
+{
+	hold(10, 7, true);
+	driver_pass(d, MINUTE);
+	cr_expect_null(d->m->offers);
+	driver_reregister(d, "slave(1)@127.0.0.1:5107", "M-S7", NULL);
+	cr_expect_eq(HASH_COUNT(d->m->offers), 1);
+	driver_pass(d, SECOND);
+	cr_expect_eq(HASH_COUNT(d->m->offers), 8);
+}
+
+Test(master_memory, case_79_or_for_ten_minutes)
+{
+	hold(10, 7, true);
+	driver_pass(d, 10 * MINUTE - SECOND);
+	cr_expect_null(d->m->offers);
+	driver_pass(d, 2 * SECOND);
+	cr_expect_eq(HASH_COUNT(d->m->offers), 7);
+}
+
+Test(master_memory, case_79_one_agent_is_not_waited_for)
+{
+	hold(1, 1, true);
+	cr_expect_eq(HASH_COUNT(d->m->offers), 1);
+}
+
+Test(master_memory, case_79_without_quota_nothing_waits)
+{
+	hold(10, 1, false);
+	cr_expect_eq(HASH_COUNT(d->m->offers), 1);
 }
 
 /* ---- what it costs ------------------------------------------------------------------ */
