@@ -219,6 +219,7 @@ struct operation {
 	struct framework *framework; /* NULL: an operator's, or its framework is not here */
 	bool named;		     /* in framework.named_operations */
 	uint64_t seen;		     /* mark of an update that reported it */
+	bool assumed;		     /* of the agent's total we have but our own word */
 	struct list by_framework;    /* framework.operations, or master.stray_operations */
 	UT_hash_handle hh;	     /* agent.operations, by uuid */
 	UT_hash_handle hh_id;	     /* framework.named_operations, by operation id */

@@ -152,6 +152,13 @@ int master_validate_operation(struct master *m, const struct framework *f, const
 int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 			const Mesos__Offer__Operation *operation, const struct resources *consumed,
 			const struct resources *converted, struct err *err);
+/* What is neither used nor offered. Shared volumes always are there. */
+void agent_free_resources(struct master *m, const struct agent *a, struct resources *out);
+/* Takes what an offer has out of what is needed; false if it has nothing of it. Both
+ * without allocation roles. */
+bool operation_helps(const struct resources *offered, struct resources *needed);
+/* The agent did not carry it out: as far as nobody uses what came of it, all is as before. */
+void master_undo_operation(struct master *m, struct operation *o);
 /* Offers of the agent with one of the volumes. */
 void master_rescind_volumes(struct master *m, struct agent *a,
 			    const Mesos__Offer__Operation__Destroy *destroy);
@@ -170,6 +177,8 @@ struct operation *master_add_operation(struct master *m, struct agent *a,
 struct operation *master_order_operation(struct master *m, struct agent *a, struct framework *f,
 					 const Mesos__Offer__Operation *operation);
 void master_remove_operation(struct master *m, struct operation *o);
+/* The agent told what it has: no operation of before is to be undone. */
+void master_confirm_operations(struct agent *a);
 void master_remove_operations(struct master *m, struct agent *a); /* all of the agent */
 /* `latest` NULL: the same. Terminal states stay. */
 void master_update_operation(struct master *m, struct operation *o,

@@ -134,6 +134,7 @@ struct operation *master_order_operation(struct master *m, struct agent *a, stru
 	Mesos__OperationStatus *status =
 		STEP_NEW(m, Mesos__OperationStatus, mesos__operation_status__descriptor);
 	uint8_t uuid[UUID_BYTES];
+	struct operation *o;
 
 	uuid_make(m->options.rng, uuid);
 	status->state = STATE(PENDING);
@@ -144,7 +145,17 @@ struct operation *master_order_operation(struct master *m, struct agent *a, stru
 	record->latest_status = status;
 	record->agent_id = status->agent_id;
 	record->framework_id = f ? master_framework_id(m, f->id) : NULL;
-	return master_add_operation(m, a, record);
+	o = master_add_operation(m, a, record);
+	o->assumed = true;
+	return o;
+}
+
+void master_confirm_operations(struct agent *a)
+{
+	struct operation *o, *next;
+
+	HASH_ITER (hh, a->operations, o, next)
+		o->assumed = false;
 }
 
 void master_remove_operation(struct master *m, struct operation *o)
@@ -203,6 +214,11 @@ void master_update_operation(struct master *m, struct operation *o,
 		o->info->latest_status = proto_copy(latest);
 	}
 	append_status(o->info, status);
+	if (operation_state_terminal(latest->state)) {
+		if (o->assumed && latest->state != STATE(FINISHED))
+			master_undo_operation(m, o);
+		o->assumed = false;
+	}
 	log_info("operation '%s' on agent %s is %s", operation_id(o) ? operation_id(o) : "",
 		 o->agent->id,
 		 proto_enum_name(&mesos__operation_state__descriptor, o->info->latest_status->state,

@@ -115,6 +115,89 @@ int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 	return 0;
 }
 
+bool operation_helps(const struct resources *offered, struct resources *needed)
+{
+	struct resources left;
+	bool same;
+
+	resources_copy(&left, needed);
+	resources_subtract(&left, offered);
+	same = resources_equal(&left, needed);
+	resources_free(needed);
+	*needed = left;
+	return !same;
+}
+
+void agent_free_resources(struct master *m, const struct agent *a, struct resources *out)
+{
+	struct resources taken = RESOURCES_INIT, plain;
+
+	resources_copy(&taken, &a->used);
+	resources_add(&taken, &a->offered);
+	resources_allocate(m->shapes, &taken, NULL, &plain);
+	resources_copy(out, &a->total);
+	for (uint32_t i = 0; i < plain.count; i++) {
+		if (!resource_shape_shared(plain.pieces[i].shape))
+			resources_subtract_piece(out, &plain.pieces[i]);
+	}
+	resources_free(&taken);
+	resources_free(&plain);
+}
+
+/* Offers that hold some of it. */
+static void rescind_holders(struct master *m, struct agent *a, const struct resources *r)
+{
+	struct resources needed, offered;
+	struct offer *o, *next;
+
+	resources_copy(&needed, r);
+	list_for_each (o, next, &a->offers, by_agent) {
+		resources_allocate(m->shapes, &o->resources, NULL, &offered);
+		if (operation_helps(&offered, &needed))
+			master_rescind_offer(m, o);
+		resources_free(&offered);
+	}
+	resources_free(&needed);
+}
+
+static bool undo(struct master *m, struct agent *a, const struct resources *consumed,
+		 const struct resources *converted)
+{
+	struct resources available = RESOURCES_INIT;
+	bool done;
+
+	rescind_holders(m, a, converted);
+	agent_free_resources(m, a, &available);
+	done = resources_contain(&available, converted) &&
+	       !resources_apply_conversion(&a->total, converted, consumed, NULL);
+	resources_free(&available);
+	if (!done)
+		return false;
+	list_checkpointed(m, a);
+	warm_agent(m, a);
+	allocator_update_agent(m->allocator, a->id, &a->total);
+	return true;
+}
+
+void master_undo_operation(struct master *m, struct operation *o)
+{
+	struct resources consumed, converted;
+	struct agent *a = o->agent;
+
+	if (operation_conversion(m->shapes, o->info->info, &consumed, &converted, NULL))
+		return;
+	resources_allocate(m->shapes, &consumed, NULL, &consumed);
+	resources_allocate(m->shapes, &converted, NULL, &converted);
+	if (undo(m, a, &consumed, &converted))
+		log_warning("agent %s did not carry out a %s: undone here, too", a->id,
+			    operation_name(o->info->info));
+	else
+		log_warning("agent %s did not carry out a %s, whose result is in use", a->id,
+			    operation_name(o->info->info));
+	resources_free(&consumed);
+	resources_free(&converted);
+}
+
 /* ---- the offers' side --------------------------------------------------------------------- */
 
 static bool resizes(const Mesos__Offer__Operation *operation)

@@ -15,20 +15,6 @@
 
 /* ---- making room ---------------------------------------------------------------------- */
 
-/* Takes what the offer has out of what is needed; false if it has nothing of it. */
-static bool helps(const struct resources *offered, struct resources *needed)
-{
-	struct resources left;
-	bool same;
-
-	resources_copy(&left, needed);
-	resources_subtract(&left, offered);
-	same = resources_equal(&left, needed);
-	resources_free(needed);
-	*needed = left;
-	return !same;
-}
-
 static bool suffices(const struct resources *r, const struct resources *consumed,
 		     const struct resources *converted)
 {
@@ -52,7 +38,7 @@ static void make_room(struct master *m, struct agent *a, const struct resources 
 	resources_copy(&needed, consumed);
 	list_for_each (o, next, &a->offers, by_agent) {
 		resources_allocate(m->shapes, &o->resources, NULL, &offered);
-		if (helps(&offered, &needed)) {
+		if (operation_helps(&offered, &needed)) {
 			resources_add(&recovered, &offered);
 			master_rescind_filtered(m, o, &filter);
 		}
@@ -62,23 +48,6 @@ static void make_room(struct master *m, struct agent *a, const struct resources 
 	}
 	resources_free(&needed);
 	resources_free(&recovered);
-}
-
-/* What is neither used nor offered. Shared volumes always are there. */
-static void sum_free(struct master *m, const struct agent *a, struct resources *out)
-{
-	struct resources taken = RESOURCES_INIT, plain;
-
-	resources_copy(&taken, &a->used);
-	resources_add(&taken, &a->offered);
-	resources_allocate(m->shapes, &taken, NULL, &plain);
-	resources_copy(out, &a->total);
-	for (uint32_t i = 0; i < plain.count; i++) {
-		if (!resource_shape_shared(plain.pieces[i].shape))
-			resources_subtract_piece(out, &plain.pieces[i]);
-	}
-	resources_free(&taken);
-	resources_free(&plain);
 }
 
 /* ---- carrying it out --------------------------------------------------------------------- */
@@ -91,7 +60,7 @@ static void apply(struct master *m, struct agent *a, Mesos__Offer__Operation *op
 	int rv;
 
 	make_room(m, a, consumed, converted);
-	sum_free(m, a, &available);
+	agent_free_resources(m, a, &available);
 	rv = resources_apply_conversion(&available, consumed, converted, &err);
 	if (!rv)
 		rv = master_change_agent(m, a, NULL, operation, consumed, converted, &err);

@@ -195,6 +195,66 @@ Test(master_operations_feedback, of_removed_frameworks_too)
 	free(uuid);
 }
 
+/* ---- what the agent could not do --------------------------------------------------------- */
+
+static int64_t reserved_cpus(void)
+{
+	const struct resources *r = &d->m->agents->total;
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_dynamic(r->pieces[i].shape))
+			sum += r->pieces[i].milli;
+	}
+	return sum;
+}
+
+Test(master_operations_feedback, what_failed_is_undone)
+{
+	char *offer;
+
+	reserve(RESERVE(OPERATION_ID("op"), CPU));
+	driver_pass(d, 2 * SECOND);
+	offer = xstrdup(driver_offer(d));
+	cr_expect_eq(reserved_cpus(), 1000);
+	update(uuid_of(only()), "OPERATION_FAILED", STATUS1, "");
+	expect(d, "UPDATE_OPERATION_STATUS", "OPERATION_FAILED");
+	expect(d, "RESCIND", offer);
+	cr_expect_eq(reserved_cpus(), 0);
+	cr_expect_eq(d->m->agents->checkpointed_count, 0);
+	driver_pass(d, 2 * SECOND);
+	expect(d, "OFFERS", "\"value\":4.0");
+	/* Once. */
+	update(uuid_of(only()), "OPERATION_FAILED", STATUS1, "");
+	cr_expect_eq(d->m->agents->total.count, 3);
+	free(offer);
+}
+
+Test(master_operations_feedback, what_is_in_use_is_not_undone)
+{
+	reserve(RESERVE(OPERATION_ID("op"),
+			CPU) "," LAUNCH(LAUNCH_TASK("t", CPU "," SCALAR("mem", 32, ""))));
+	update(uuid_of(only()), "OPERATION_FAILED", STATUS1, "");
+	cr_expect_eq(reserved_cpus(), 1000);
+}
+
+/* What the agent says of itself counts more. */
+Test(master_operations_feedback, what_the_agent_told_since_is_not_undone)
+{
+	reserve(RESERVE(OPERATION_ID("op"), CPU));
+	driver_exited(d, AGENT1);
+	driver_message(d, AGENT1, &mesos__internal__reregister_slave_message__descriptor,
+		       "{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,"
+		       "\"id\":{\"value\":\"M-S0\"},\"resources\":%s},\"version\":\"1.12.0\","
+		       "\"checkpointed_resources\":[" CPU "]," VERSION ","
+		       "\"agent_capabilities\":[{\"type\":\"MULTI_ROLE\"},"
+		       "{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"},"
+		       "{\"type\":\"AGENT_OPERATION_FEEDBACK\"}]}",
+		       ROOMY);
+	update(uuid_of(only()), "OPERATION_DROPPED", NULL, "");
+	cr_expect_eq(reserved_cpus(), 1000);
+}
+
 /* ---- who may speak ----------------------------------------------------------------------- */
 
 Test(master_operations_feedback, strangers_are_not_heard)
