@@ -3,6 +3,7 @@
  * printed as a script, as short as can be.
  *
  *	ALLOCATOR_SEEDS=n        so many histories
+ *	ALLOCATOR_EVENTS=n       of so many events
  *	ALLOCATOR_FIRST=n        from this seed on
  *	ALLOCATOR_SCRIPT=file    this script instead
  */
@@ -38,7 +39,8 @@ static void random_start(struct world *world, struct rng *rng, struct script *sc
 }
 
 /* False: the history is one in which they differ. */
-static bool run_seed(uint64_t seed, bool deaf, struct script *script, struct tally *tally)
+static bool run_seed(uint64_t seed, size_t events, bool deaf, struct script *script,
+		     struct tally *tally)
 {
 	struct world world;
 	struct event event;
@@ -52,7 +54,7 @@ static bool run_seed(uint64_t seed, bool deaf, struct script *script, struct tal
 	world.deaf = deaf;
 	if (seed % 2)
 		random_start(&world, &rng, script);
-	while (script->count < EVENTS && !world.difference[0]) {
+	while (script->count < events && !world.difference[0]) {
 		event = world_random_event(&world, &rng);
 		script_add(script, &event);
 		world_apply(&world, &event);
@@ -109,14 +111,16 @@ Test(allocator_property, agrees_with_the_full_scan, .timeout = 3600)
 {
 	uint64_t first = number_from("ALLOCATOR_FIRST", 1);
 	uint64_t count = number_from("ALLOCATOR_SEEDS", SEEDS);
+	size_t events = number_from("ALLOCATOR_EVENTS", EVENTS);
 	const char *path = getenv("ALLOCATOR_SCRIPT");
 	struct script *script = xcalloc(1, sizeof(*script));
 	struct tally tally = {0};
 
+	cr_assert_leq(events, SCRIPT_EVENTS);
 	if (path && !replay(path, script))
 		report(script, path, 0);
 	for (uint64_t seed = first; !path && seed < first + count; seed++) {
-		if (!run_seed(seed, false, script, &tally)) {
+		if (!run_seed(seed, events, false, script, &tally)) {
 			report(script, "seed", seed);
 			break;
 		}
@@ -140,7 +144,7 @@ Test(allocator_property, shrinks_what_differs, .timeout = 60)
 	struct tally tally = {0};
 	uint64_t seed = 1;
 
-	while (seed < 2000 && run_seed(seed, true, script, &tally))
+	while (seed < 2000 && run_seed(seed, EVENTS, true, script, &tally))
 		seed++;
 	cr_assert(differs(script, script), "nobody minds weights");
 	script_shrink(script, differs, script);
