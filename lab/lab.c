@@ -16,9 +16,11 @@
 #include "lab/parts.h"
 
 #define AGENT_CPUS 4.0
-#define AGENT_RESOURCES "cpus:4;mem:4096;ports:[31000-31999]"
+#define AGENT_DISK 1000.0
+#define AGENT_RESOURCES "cpus:4;mem:4096;disk:1000;ports:[31000-31999]"
 /* Longest way to an end: an agent that is away for its restart, registers with a backoff of a
  * minute, and retries updates at ten minutes. */
+#define TIDYING (10 * MINUTE)
 #define PEACE (45 * MINUTE)
 #define TEARDOWN (20 * MINUTE) /* executors give a lost agent up after 15 */
 #define AUDIT (5 * MINUTE)
@@ -181,9 +183,10 @@ static bool all_idle(const struct lab *lab)
 static bool all_offered(const struct lab *lab)
 {
 	const struct scheduler_part *auditor = lab->schedulers[lab->options->schedulers];
+	double agents = lab->options->agents;
 
-	return fabs(scheduler_part_offered_cpus(auditor) - AGENT_CPUS * lab->options->agents) <
-	       1e-6;
+	return fabs(scheduler_part_offered(auditor, "cpus") - AGENT_CPUS * agents) < 1e-6 &&
+	       fabs(scheduler_part_offered(auditor, "disk") - AGENT_DISK * agents) < 1e-6;
 }
 
 static void describe_open(struct lab *lab, struct buf *out)
@@ -205,6 +208,8 @@ static void make_peace(struct lab *lab)
 	world_log(&lab->world, "peace");
 	for (int i = 0; i < lab->options->schedulers; i++)
 		scheduler_part_finish(lab->schedulers[i]);
+	/* Time to take volumes down. */
+	run_until(lab, TIDYING, NULL);
 	if (!run_until(lab, PEACE, all_done) && !lab->world.failure) {
 		describe_open(lab, &open);
 		world_fail(&lab->world, "tasks without an end:\n%s", open.data);
@@ -242,13 +247,17 @@ static void audit(struct lab *lab)
 	struct scheduler_options options = {
 		.number = lab->options->schedulers, .role = "audit", .slowness = 0, .greed = 0};
 
+	struct scheduler_part *auditor;
+
 	/* It declines nothing: `slowness` of on_use is beyond the audit. */
 	options.slowness = 1e9;
-	lab->schedulers[lab->options->schedulers] = scheduler_part_create(&lab->world, &options);
+	auditor = scheduler_part_create(&lab->world, &options);
+	lab->schedulers[lab->options->schedulers] = auditor;
 	if (!run_until(lab, AUDIT, all_offered))
-		world_fail(&lab->world, "%g of %g cpus are offered in the end",
-			   scheduler_part_offered_cpus(lab->schedulers[lab->options->schedulers]),
-			   AGENT_CPUS * lab->options->agents);
+		world_fail(&lab->world,
+			   "%g cpus and %g MB of disk of %d agents are offered in the end",
+			   scheduler_part_offered(auditor, "cpus"),
+			   scheduler_part_offered(auditor, "disk"), lab->options->agents);
 }
 
 /* ---- a run ------------------------------------------------------------------------------- */
@@ -263,6 +272,7 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 		.partition_aware = world_chance(w, 0.5),
 		.checkpoint = world_chance(w, 0.7),
 		.own_executor = world_chance(w, 0.3),
+		.keeper = world_chance(w, 0.3),
 		.slowness = world_chance(w, 0.3) ? 20 : 0.1,
 		.forgetting = world_chance(w, 0.3) ? 0.3 : 0,
 		.greed = world_chance(w, 0.3) ? 0.5 : 0,

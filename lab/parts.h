@@ -64,6 +64,7 @@ struct scheduler_options {
 	int number;
 	const char *role;
 	bool partition_aware, checkpoint, own_executor;
+	bool keeper;	   /* runs its tasks on volumes that it makes */
 	double slowness;   /* seconds before it looks at offers */
 	double forgetting; /* chance that an update is not acknowledged at first */
 	double greed;	   /* chance that an offer is kept for long */
@@ -86,8 +87,8 @@ bool scheduler_part_done(const struct scheduler_part *part);
 /* Tears its framework down. */
 void scheduler_part_teardown(struct scheduler_part *part);
 bool scheduler_part_gone(const struct scheduler_part *part);
-/* Of what is offered to it now. */
-double scheduler_part_offered_cpus(const struct scheduler_part *part);
+/* The sum of a name over what is offered to it now. */
+double scheduler_part_offered(const struct scheduler_part *part, const char *name);
 struct scheduler_counts {
 	uint64_t launched, finished, failed, killed, lost, reconciled;
 };

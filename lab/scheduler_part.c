@@ -20,6 +20,7 @@
 #define FAILOVER_TIMEOUT 100000.0 /* s: frameworks are not to be given up */
 #define TASK_CPUS 0.5
 #define TASK_MEM 64
+#define VOLUME_SIZE 100
 
 #define STATE(name) MESOS__TASK_STATE__TASK_##name
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
@@ -58,7 +59,7 @@ struct scheduler_part {
 	struct happening start, connect, reconcile;
 	struct list offers; /* struct held_offer.link */
 	struct book *books;
-	int next_task;
+	int next_task, next_volume;
 	struct scheduler_counts counts;
 	struct rng rng;
 };
@@ -80,14 +81,25 @@ static void call(struct scheduler_part *part, struct conn *conn, Mesos__Schedule
 	conn_send(conn, &part->process, &letter);
 }
 
+static void lose_stream(struct scheduler_part *part)
+{
+	part->stream = NULL;
+	part->subscribed = false;
+	world_after(part->world, &part->connect,
+		    world_between(part->world, MILLISECOND, RETRY_HIGH));
+}
+
 static bool tell(struct scheduler_part *part, Mesos__Scheduler__Call *message)
 {
 	if (!part->subscribed)
 		return false;
 	if (!part->calls)
 		part->calls = conn_open(&part->process, MASTER_ADDRESS);
-	if (!part->calls)
+	if (!part->calls) {
+		conn_close(part->stream, &part->process);
+		lose_stream(part);
 		return false;
+	}
 	call(part, part->calls, message);
 	return true;
 }
@@ -97,18 +109,19 @@ static void subscribe(struct scheduler_part *part)
 	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
-	Mesos__FrameworkInfo__Capability capabilities[2], *list[2];
+	Mesos__FrameworkInfo__Capability capabilities[3], *list[3];
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		mesos__framework_info__capability__init(&capabilities[i]);
 		capabilities[i].has_type = true;
 		list[i] = &capabilities[i];
 	}
 	capabilities[0].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE;
-	capabilities[1].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE;
+	capabilities[1].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT;
+	capabilities[2].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE;
 	info.capabilities = list;
-	info.n_capabilities = part->options.partition_aware ? 2 : 1;
+	info.n_capabilities = part->options.partition_aware ? 3 : 2;
 	info.user = "user";
 	info.name = part->name;
 	info.n_roles = 1;
@@ -222,6 +235,13 @@ static void on_reconcile(struct happening *h)
 
 /* ---- offers ---------------------------------------------------------------------------- */
 
+/* One ACCEPT under construction. */
+struct answer {
+	struct arena arena;
+	Mesos__Scheduler__Call__Accept accept;
+	bool launches;
+};
+
 static void offer_free(struct held_offer *held)
 {
 	world_cancel(held->part->world, &held->use);
@@ -312,36 +332,169 @@ static Mesos__Filters *make_filters(struct arena *arena, double seconds)
 	return filters;
 }
 
+static Mesos__Offer__Operation *add_operation(struct answer *answer,
+					      Mesos__Offer__Operation__Type type)
+{
+	Mesos__Offer__Operation *operation = PROTO_NEW(&answer->arena, Mesos__Offer__Operation,
+						       mesos__offer__operation__descriptor);
+
+	operation->has_type = true;
+	operation->type = type;
+	proto_push(&answer->arena, answer->accept.n_operations, answer->accept.operations,
+		   operation);
+	return operation;
+}
+
+/* Tasks for what is free in the offer, the first on the volume if there is one. */
+static void add_launch(struct scheduler_part *part, struct answer *answer,
+		       const Mesos__Offer *offer, Mesos__Resource *volume)
+{
+	Mesos__Offer__Operation__Launch *launch;
+	/* Room for the executor, too. */
+	double cpus = scalar_of(offer, "cpus") - 0.1, mem = scalar_of(offer, "mem") - 32;
+	int wanted = 1 + (int)(4 * rng_unit(&part->rng));
+
+	if (cpus < TASK_CPUS || mem < TASK_MEM || part->finishing ||
+	    part->next_task >= part->options.tasks)
+		return;
+	launch = PROTO_NEW(&answer->arena, Mesos__Offer__Operation__Launch,
+			   mesos__offer__operation__launch__descriptor);
+	add_operation(answer, MESOS__OFFER__OPERATION__TYPE__LAUNCH)->launch = launch;
+	for (; wanted > 0 && cpus >= TASK_CPUS && mem >= TASK_MEM &&
+	       part->next_task < part->options.tasks;
+	     wanted--, cpus -= TASK_CPUS, mem -= TASK_MEM) {
+		Mesos__TaskInfo *task = make_task(part, &answer->arena, offer);
+
+		if (volume && !launch->n_task_infos)
+			proto_push(&answer->arena, task->n_resources, task->resources, volume);
+		proto_push(&answer->arena, launch->n_task_infos, launch->task_infos, task);
+	}
+	answer->launches = true;
+}
+
+/* ---- reservations and volumes --------------------------------------------------------- */
+
+static Mesos__Resource *make_reserved_disk(struct scheduler_part *part, struct arena *arena)
+{
+	Mesos__Resource *r = make_scalar(arena, "disk", VOLUME_SIZE);
+	Mesos__Resource__ReservationInfo *reservation =
+		PROTO_NEW(arena, Mesos__Resource__ReservationInfo,
+			  mesos__resource__reservation_info__descriptor);
+
+	reservation->has_type = true;
+	reservation->type = MESOS__RESOURCE__RESERVATION_INFO__TYPE__DYNAMIC;
+	reservation->role = (char *)part->options.role;
+	proto_push(arena, r->n_reservations, r->reservations, reservation);
+	return r;
+}
+
+static Mesos__Resource *make_volume(struct scheduler_part *part, struct arena *arena)
+{
+	Mesos__Resource *r = make_reserved_disk(part, arena);
+
+	r->disk =
+		PROTO_NEW(arena, Mesos__Resource__DiskInfo, mesos__resource__disk_info__descriptor);
+	r->disk->persistence = PROTO_NEW(arena, Mesos__Resource__DiskInfo__Persistence,
+					 mesos__resource__disk_info__persistence__descriptor);
+	r->disk->persistence->id =
+		arena_printf(arena, "s%d-v%d", part->options.number, part->next_volume++);
+	r->disk->volume = PROTO_NEW(arena, Mesos__Volume, mesos__volume__descriptor);
+	r->disk->volume->mode = MESOS__VOLUME__MODE__RW;
+	r->disk->volume->container_path = arena_strdup(arena, "data");
+	return r;
+}
+
+static void add_resources(struct answer *answer, Mesos__Offer__Operation__Type type,
+			  Mesos__Resource *resource)
+{
+	struct arena *arena = &answer->arena;
+	Mesos__Offer__Operation *o = add_operation(answer, type);
+
+	switch (type) {
+	case MESOS__OFFER__OPERATION__TYPE__RESERVE:
+		o->reserve = PROTO_NEW(arena, Mesos__Offer__Operation__Reserve,
+				       mesos__offer__operation__reserve__descriptor);
+		proto_push(arena, o->reserve->n_resources, o->reserve->resources, resource);
+		break;
+	case MESOS__OFFER__OPERATION__TYPE__UNRESERVE:
+		o->unreserve = PROTO_NEW(arena, Mesos__Offer__Operation__Unreserve,
+					 mesos__offer__operation__unreserve__descriptor);
+		proto_push(arena, o->unreserve->n_resources, o->unreserve->resources, resource);
+		break;
+	case MESOS__OFFER__OPERATION__TYPE__CREATE:
+		o->create = PROTO_NEW(arena, Mesos__Offer__Operation__Create,
+				      mesos__offer__operation__create__descriptor);
+		proto_push(arena, o->create->n_volumes, o->create->volumes, resource);
+		break;
+	default:
+		o->destroy = PROTO_NEW(arena, Mesos__Offer__Operation__Destroy,
+				       mesos__offer__operation__destroy__descriptor);
+		proto_push(arena, o->destroy->n_volumes, o->destroy->volumes, resource);
+		break;
+	}
+}
+
+static bool is_reserved(const Mesos__Resource *r)
+{
+	return r->n_reservations > 0;
+}
+
+/* Reserves disk and makes a volume of it in one go, runs tasks on it, and now and then or in
+ * the end takes it down again. */
+static void keep_volumes(struct scheduler_part *part, struct answer *answer,
+			 const Mesos__Offer *offer)
+{
+	Mesos__Resource *volume = NULL, *plain = NULL;
+	bool tidy = part->finishing || rng_unit(&part->rng) < 0.2;
+
+	for (size_t i = 0; i < offer->n_resources; i++) {
+		Mesos__Resource *r = offer->resources[i];
+
+		if (is_reserved(r) && r->disk && r->disk->persistence)
+			volume = r;
+		else if (is_reserved(r))
+			plain = r;
+	}
+	if (plain)
+		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__UNRESERVE, plain);
+	if (volume && tidy) {
+		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__DESTROY, volume);
+		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__UNRESERVE,
+			      make_reserved_disk(part, &answer->arena));
+	} else if (!volume && !part->finishing && scalar_of(offer, "disk") >= VOLUME_SIZE) {
+		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__RESERVE,
+			      make_reserved_disk(part, &answer->arena));
+		volume = make_volume(part, &answer->arena);
+		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__CREATE, volume);
+	}
+	add_launch(part, answer, offer, tidy ? NULL : volume);
+}
+
 static void use_offer(struct scheduler_part *part, const Mesos__Offer *offer)
 {
 	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
-	Mesos__Scheduler__Call__Accept accept = MESOS__SCHEDULER__CALL__ACCEPT__INIT;
-	Mesos__Offer__Operation operation = MESOS__OFFER__OPERATION__INIT, *operations = &operation;
-	Mesos__Offer__Operation__Launch launch = MESOS__OFFER__OPERATION__LAUNCH__INIT;
-	double cpus = scalar_of(offer, "cpus"), mem = scalar_of(offer, "mem");
-	int wanted = 1 + (int)(4 * rng_unit(&part->rng));
+	struct answer answer = {.accept = MESOS__SCHEDULER__CALL__ACCEPT__INIT};
 	Mesos__OfferID *id = offer->id;
-	struct arena arena;
 
-	arena_init(&arena);
-	/* Room for the executor, too. */
-	for (cpus -= 0.1, mem -= 32; wanted >= 1 && cpus >= TASK_CPUS && mem >= TASK_MEM &&
-				     part->next_task < part->options.tasks && !part->finishing;
-	     wanted--, cpus -= TASK_CPUS, mem -= TASK_MEM)
-		proto_push(&arena, launch.n_task_infos, launch.task_infos,
-			   make_task(part, &arena, offer));
-	operation.has_type = true;
-	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
-	operation.launch = &launch;
-	accept.n_offer_ids = 1;
-	accept.offer_ids = &id;
-	accept.operations = &operations;
-	accept.n_operations = launch.n_task_infos ? 1 : 0;
-	accept.filters = make_filters(&arena, launch.n_task_infos ? 1 : 20);
+	arena_init(&answer.arena);
+	answer.accept.n_offer_ids = 1;
+	answer.accept.offer_ids = &id;
+	if (part->options.keeper)
+		keep_volumes(part, &answer, offer);
+	else
+		add_launch(part, &answer, offer, NULL);
+	/* In the end those with nothing to tidy up let the others have the offers. */
+	if (part->finishing)
+		answer.accept.filters =
+			make_filters(&answer.arena, part->options.keeper ? 5 : 3600);
+	else
+		answer.accept.filters = make_filters(&answer.arena, answer.launches ? 1 : 20);
 	message.type = CALL(ACCEPT);
-	message.accept = &accept;
+	message.accept = &answer.accept;
+	world_log(part->world, "%s answers %s with %zu operations", part->name, id->value,
+		  answer.accept.n_operations);
 	tell(part, &message);
-	arena_free(&arena);
+	arena_free(&answer.arena);
 }
 
 static void on_use(struct happening *h)
@@ -362,6 +515,11 @@ static void take_offer(struct scheduler_part *part, const Mesos__Offer *offer)
 
 	if (rng_unit(&part->rng) < o->greed)
 		delay += 120;
+	if (part->finishing)
+		delay = 0;
+	world_log(part->world, "%s is offered %s: cpus %g, mem %g, disk %g of %s", part->name,
+		  offer->id->value, scalar_of(offer, "cpus"), scalar_of(offer, "mem"),
+		  scalar_of(offer, "disk"), offer->agent_id->value);
 	held->part = part;
 	held->offer = proto_copy(offer);
 	held->use.run = on_use;
@@ -493,14 +651,6 @@ static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *e
 	}
 }
 
-static void lose_stream(struct scheduler_part *part)
-{
-	part->stream = NULL;
-	part->subscribed = false;
-	world_after(part->world, &part->connect,
-		    world_between(part->world, MILLISECOND, RETRY_HIGH));
-}
-
 static void receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
@@ -531,10 +681,16 @@ static void closed(struct process *p, struct conn *conn)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 
-	if (conn == part->calls)
+	if (conn == part->calls) {
 		part->calls = NULL;
-	else if (conn == part->stream)
+		/* Nobody knows which calls arrived: all begins anew. */
+		if (!part->stream)
+			return;
+		conn_close(part->stream, p);
 		lose_stream(part);
+	} else if (conn == part->stream) {
+		lose_stream(part);
+	}
 }
 
 static const struct process_ops ops = {receive, closed};
@@ -653,13 +809,13 @@ bool scheduler_part_gone(const struct scheduler_part *part)
 	return part->gone;
 }
 
-double scheduler_part_offered_cpus(const struct scheduler_part *part)
+double scheduler_part_offered(const struct scheduler_part *part, const char *name)
 {
 	struct held_offer *held, *next;
 	double sum = 0;
 
 	list_for_each (held, next, &part->offers, link)
-		sum += scalar_of(held->offer, "cpus");
+		sum += scalar_of(held->offer, name);
 	return sum;
 }
 
