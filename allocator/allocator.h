@@ -147,14 +147,14 @@ struct allocator_quota {
 	struct allocator_amounts guarantees, limits;
 };
 /* Replaces the role's quota; NULL or both empty removes it. Known or not, the role keeps it.
- * Takes effect at the next cycle; nothing is taken back. */
+ * Takes effect at the next cycle; nothing is taken back. A nested role has none: ignored. */
 void allocator_set_quota(struct allocator *a, const char *role,
 			 const struct allocator_quota *quota);
 /* `weight` is positive and finite; 1 is that of roles never named. */
 void allocator_set_weight(struct allocator *a, const char *role, double weight);
 /* What of the name the role and those below it are charged for, in thousandths:
  * reservations to them, used or not, and what is allocated to them unreserved and not
- * revocable. */
+ * revocable (to frameworks that are known). */
 int64_t allocator_quota_consumed(const struct allocator *a, const char *role, const char *name);
 
 /* -- which agents take part -- */
@@ -185,7 +185,9 @@ void allocator_revive(struct allocator *a, const char *framework, const char *co
 
 /* Runs an allocation over the agents that something changed for since the last
  * cycle, or over all (`all`, the periodic batch). Expired filters are dropped
- * first. Grants are appended; the resources count as allocated from now on. */
+ * first. Grants are appended; the resources count as allocated from now on. Agents are
+ * served in order of arrival and their resources as they are listed (Mesos shuffles both),
+ * so the same events make the same grants. */
 void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocator_grants *out);
 /* True when something happened that should be followed by a cycle at once. */
 bool allocator_pending(const struct allocator *a);
@@ -240,7 +242,7 @@ void allocator_figures(const struct allocator *a,
 		       void *context);
 
 /* -- looking in, for tests -- */
-double allocator_role_share(const struct allocator *a, const char *role); /* dominant share */
+double allocator_role_share(const struct allocator *a, const char *role); /* dominant share by weight */
 double allocator_framework_share(const struct allocator *a, const char *framework,
 				 const char *role);
 size_t allocator_filter_count(const struct allocator *a);

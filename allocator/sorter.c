@@ -1,36 +1,9 @@
-/* Dominant shares: quantities, the pool they are shares of, and the nodes that have them. */
+/* Dominant shares: the pool they are shares of, and the nodes that have them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocator/internal.h"
 #include "base/arena.h"
-
-void alloc_quantities_free(struct quantities *q)
-{
-	free(q->milli);
-	*q = (struct quantities){0};
-}
-
-/* Absurd amounts wrap around, so that taking one away restores what was before. */
-void alloc_quantities_add(struct quantities *q, uint32_t name, int64_t milli)
-{
-	if (name >= q->count) {
-		q->milli = xrealloc(q->milli, (name + 1) * sizeof(*q->milli));
-		memset(q->milli + q->count, 0, (name + 1 - q->count) * sizeof(*q->milli));
-		q->count = name + 1;
-	}
-	q->milli[name] = (int64_t)((uint64_t)q->milli[name] + (uint64_t)milli);
-}
-
-void alloc_quantities_copy(struct quantities *to, const struct quantities *from)
-{
-	if (to->count != from->count) {
-		to->milli = xrealloc(to->milli, (from->count + 1) * sizeof(*to->milli));
-		to->count = from->count;
-	}
-	if (from->count > 0)
-		memcpy(to->milli, from->milli, from->count * sizeof(*to->milli));
-}
 
 static struct pool_name *pool_name_get(struct pool *pool, const char *text)
 {

@@ -31,6 +31,7 @@ static void judge(struct allocator *a, struct agent *agent)
 	if (unlisted) {
 		list_remove(&agent->dirty);
 		list_remove(&agent->spare);
+		list_remove(&agent->blocked);
 	} else {
 		alloc_agent_change(a, agent);
 	}
