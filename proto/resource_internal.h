@@ -16,30 +16,31 @@ enum shape_mode {
 /* What makes two shapes the same for the algebra: all metadata but the volume of a disk and
  * the principal of a persistence. */
 struct resource_identity {
-	struct buf key;
-	uint32_t refs; /* shapes that have it */
+	struct buf key; /* of one that is allocated: the role */
+	uint32_t refs;	/* shapes that have it */
 	UT_hash_handle hh;
+	struct resource_identity *bare;	     /* the same without its allocation role, or NULL */
+	struct resource_identity *allocated; /* those whose `bare` this is, by role */
 };
 
 struct resource_shape {
 	struct resource_shapes *shapes;
 	struct resource_identity *identity;
-	Mesos__Resource *message; /* heap; no value */
-	struct buf key;		  /* the packed message */
+	Mesos__Resource *message; /* heap; no value. An allocated one has that of `bare` in it */
+	struct buf key;		  /* the packed message; empty if allocated */
 	enum shape_mode mode;
 	uint32_t refs; /* pieces that have it, and shapes whose `bare` it is */
 	uint32_t tag;
-	UT_hash_handle hh;
-	/* The same without its allocation role, or NULL: not looked for yet, or it has none. */
-	struct resource_shape *bare;
-	struct resource_shape *allocated; /* those whose `bare` this is, by allocation role */
-	UT_hash_handle by_role;
+	UT_hash_handle hh; /* by key, or in `allocated` of another */
+	/* An allocated shape is kept as another one and a role. */
+	struct resource_shape *bare;	  /* the same without its allocation role, or NULL */
+	struct resource_shape *allocated; /* those whose `bare` this is, by role */
 };
 
 struct resource_shapes {
-	struct resource_shape *shapes;
-	struct resource_identity *identities;
-	size_t unused; /* shapes without refs */
+	struct resource_shape *shapes;	      /* that are not allocated */
+	struct resource_identity *identities; /* likewise */
+	size_t unused;			      /* shapes without refs */
 };
 
 static inline bool same_identity(const struct resource_piece *a, const struct resource_piece *b)

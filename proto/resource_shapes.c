@@ -2,7 +2,8 @@
  *
  * A shape is kept per exact metadata (what is printed and sent), an identity per metadata
  * that counts for the algebra. Shapes without pieces stay until the owner collects them, so
- * that a shape in use for a moment is not made anew each time.
+ * that a shape in use for a moment is not made anew each time. There are as many allocated
+ * shapes as roles with frameworks times shapes of agents, so they share what they can.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +15,36 @@ struct resource_shapes *resource_shapes_create(void)
 	return xcalloc(1, sizeof(struct resource_shapes));
 }
 
+static void identity_unref(struct resource_shapes *shapes, struct resource_identity *identity)
+{
+	if (--identity->refs)
+		return;
+	if (identity->bare)
+		HASH_DEL(identity->bare->allocated, identity);
+	else
+		HASH_DEL(shapes->identities, identity);
+	buf_free(&identity->key);
+	free(identity);
+}
+
 static void shape_destroy(struct resource_shapes *shapes, struct resource_shape *shape)
 {
-	struct resource_identity *identity = shape->identity;
-
-	HASH_DEL(shapes->shapes, shape);
 	if (shape->bare) {
-		HASH_DELETE(by_role, shape->bare->allocated, shape);
+		HASH_DEL(shape->bare->allocated, shape);
+		free(shape->message->allocation_info->role);
+		free(shape->message->allocation_info);
+		free(shape->message);
+	} else {
+		HASH_DEL(shapes->shapes, shape);
+		proto_free(shape->message);
+	}
+	identity_unref(shapes, shape->identity);
+	/* Its identity may be the one that this one's was in. */
+	if (shape->bare)
 		shape_unref(shape->bare);
-	}
-	if (!--identity->refs) {
-		HASH_DEL(shapes->identities, identity);
-		buf_free(&identity->key);
-		free(identity);
-	}
-	proto_free(shape->message);
 	buf_free(&shape->key);
 	free(shape);
+	shapes->unused--;
 }
 
 size_t resource_shapes_unused(const struct resource_shapes *shapes)
@@ -40,16 +54,16 @@ size_t resource_shapes_unused(const struct resource_shapes *shapes)
 
 void resource_shapes_collect(struct resource_shapes *shapes)
 {
-	struct resource_shape *shape, *next;
+	struct resource_shape *shape, *next, *allocated, *after;
 
-	/* With a shape the one that it was allocated from may go, in the next round. */
-	while (shapes->unused) {
-		HASH_ITER (hh, shapes->shapes, shape, next) {
-			if (shape->refs)
-				continue;
-			shapes->unused--;
+	if (!shapes->unused)
+		return;
+	HASH_ITER (hh, shapes->shapes, shape, next) {
+		HASH_ITER (hh, shape->allocated, allocated, after)
+			if (!allocated->refs)
+				shape_destroy(shapes, allocated);
+		if (!shape->refs)
 			shape_destroy(shapes, shape);
-		}
 	}
 }
 
@@ -208,17 +222,13 @@ static struct resource_identity *identity_intern(struct resource_shapes *shapes,
 	return identity;
 }
 
-const struct resource_shape *shape_intern(struct resource_shapes *shapes,
-					  const Mesos__Resource *resource)
+/* Of exactly this message. */
+static struct resource_shape *shape_of(struct resource_shapes *shapes, const Mesos__Resource *bare)
 {
 	struct resource_shape *shape;
-	Mesos__Resource bare = *resource;
 	struct buf key = BUF_INIT;
 
-	bare.scalar = NULL;
-	bare.ranges = NULL;
-	bare.set = NULL;
-	proto_pack(&bare, &key);
+	proto_pack(bare, &key);
 	HASH_FIND(hh, shapes->shapes, key.data, key.len, shape);
 	if (shape) {
 		buf_free(&key);
@@ -226,55 +236,88 @@ const struct resource_shape *shape_intern(struct resource_shapes *shapes,
 	}
 	shape = xcalloc(1, sizeof(*shape));
 	shape->shapes = shapes;
-	shape->message = proto_copy(&bare);
+	shape->message = proto_copy(bare);
 	shape->key = key;
-	shape->mode = mode_of(resource);
-	shape->identity = identity_intern(shapes, resource);
+	shape->mode = mode_of(bare);
+	shape->identity = identity_intern(shapes, bare);
 	HASH_ADD_KEYPTR(hh, shapes->shapes, shape->key.data, shape->key.len, shape);
 	shapes->unused++;
 	return shape;
 }
 
-static void link_bare(struct resource_shape *shape, struct resource_shape *bare)
+const struct resource_shape *shape_intern(struct resource_shapes *shapes,
+					  const Mesos__Resource *resource)
 {
-	const char *role = shape->message->allocation_info->role;
+	const Mesos__Resource__AllocationInfo *allocation = resource->allocation_info;
+	Mesos__Resource bare = *resource;
 
-	shape->bare = bare;
-	shape_ref(bare);
-	HASH_ADD_KEYPTR(by_role, bare->allocated, role, strlen(role), shape);
+	bare.scalar = NULL;
+	bare.ranges = NULL;
+	bare.set = NULL;
+	/* An allocation that says nothing, or more than its role, is kept as it is. */
+	if (!allocation || !allocation->role || allocation->base.n_unknown_fields > 0)
+		return shape_of(shapes, &bare);
+	bare.allocation_info = NULL;
+	return shape_allocate(shapes, shape_of(shapes, &bare), allocation->role);
 }
 
-static struct resource_shape *shape_bare(struct resource_shapes *shapes,
-					 struct resource_shape *shape)
-{
-	Mesos__Resource message = *shape->message;
+/* ---- allocated shapes ------------------------------------------------------------------- */
 
-	if (!message.allocation_info)
-		return shape;
-	if (!shape->bare) {
-		message.allocation_info = NULL;
-		link_bare(shape, (struct resource_shape *)shape_intern(shapes, &message));
+static struct resource_identity *identity_allocate(struct resource_identity *bare, const char *role,
+						   size_t len)
+{
+	struct resource_identity *identity;
+
+	HASH_FIND(hh, bare->allocated, role, len, identity);
+	if (!identity) {
+		identity = xcalloc(1, sizeof(*identity));
+		identity->bare = bare;
+		buf_append(&identity->key, role, len);
+		HASH_ADD_KEYPTR(hh, bare->allocated, identity->key.data, len, identity);
 	}
-	return shape->bare;
+	identity->refs++;
+	return identity;
+}
+
+static struct resource_shape *allocated_create(struct resource_shapes *shapes,
+					       struct resource_shape *bare, const char *role,
+					       size_t len)
+{
+	struct resource_shape *shape = xcalloc(1, sizeof(*shape));
+	Mesos__Resource__AllocationInfo *allocation = xmalloc(sizeof(*allocation));
+
+	mesos__resource__allocation_info__init(allocation);
+	allocation->role = xstrdup(role);
+	shape->shapes = shapes;
+	shape->bare = bare;
+	shape->message = xmemdup(bare->message, sizeof(*bare->message));
+	shape->message->allocation_info = allocation;
+	shape->mode = bare->mode;
+	shape->identity = identity_allocate(bare->identity, role, len);
+	HASH_ADD_KEYPTR(hh, bare->allocated, allocation->role, len, shape);
+	shape_ref(bare);
+	shapes->unused++;
+	return shape;
 }
 
 const struct resource_shape *shape_allocate(struct resource_shapes *shapes,
 					    const struct resource_shape *shape, const char *role)
 {
-	Mesos__Resource__AllocationInfo allocation = MESOS__RESOURCE__ALLOCATION_INFO__INIT;
-	struct resource_shape *bare = shape_bare(shapes, (struct resource_shape *)shape), *found;
+	struct resource_shape *bare = (struct resource_shape *)shape, *found;
+	size_t len = role ? strlen(role) : 0;
 
+	if (shape->bare) {
+		bare = shape->bare;
+	} else if (shape->message->allocation_info) {
+		Mesos__Resource message = *shape->message;
+
+		message.allocation_info = NULL;
+		bare = shape_of(shapes, &message);
+	}
 	if (!role)
 		return bare;
-	HASH_FIND(by_role, bare->allocated, role, strlen(role), found);
-	if (found)
-		return found;
-	Mesos__Resource message = *bare->message;
-	allocation.role = (char *)role;
-	message.allocation_info = &allocation;
-	found = (struct resource_shape *)shape_intern(shapes, &message);
-	link_bare(found, bare);
-	return found;
+	HASH_FIND(hh, bare->allocated, role, len, found);
+	return found ? found : allocated_create(shapes, bare, role, len);
 }
 
 void shape_ref(const struct resource_shape *shape)
