@@ -49,6 +49,7 @@ static const struct {
 	{TYPE(GET_VERSION), 0, NULL, api_get_version},
 	{TYPE(GET_METRICS), FIELD(get_metrics), "get_metrics", api_get_metrics},
 	{TYPE(GET_MASTER), 0, NULL, api_get_master},
+	{TYPE(GET_AGENTS), 0, NULL, api_get_agents},
 	{TYPE(TEARDOWN), FIELD(teardown), "teardown", change},
 	{TYPE(MARK_AGENT_GONE), FIELD(mark_agent_gone), "mark_agent_gone", change},
 	{TYPE(GET_ROLES), 0, NULL, api_get_roles},

@@ -30,6 +30,9 @@ void api_get_quota(const struct operator_call *c);
 void api_get_weights(const struct operator_call *c);
 void api_get_roles(const struct operator_call *c);
 
+/* -- api_agents.c -- */
+void api_get_agents(const struct operator_call *c);
+
 /* -- api_maintenance.c -- */
 void api_get_maintenance_status(const struct operator_call *c);
 void api_get_maintenance_schedule(const struct operator_call *c);
