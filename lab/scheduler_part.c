@@ -601,8 +601,11 @@ static void take_update(struct scheduler_part *part, const Mesos__TaskStatus *st
 	}
 	if (is_end(status->state))
 		note_end(part, book, status);
-	else if (!book->by_executor)
+	else if (!book->by_executor) {
+		/* Lost ones may come back with their agent. */
+		book->over = false;
 		book->last = status->state;
+	}
 	if (status->has_uuid && rng_unit(&part->rng) >= part->options.forgetting)
 		acknowledge(part, status);
 }
