@@ -242,7 +242,8 @@ void allocator_figures(const struct allocator *a,
 		       void *context);
 
 /* -- looking in, for tests -- */
-double allocator_role_share(const struct allocator *a, const char *role); /* dominant share by weight */
+/* The dominant share, divided by the weight. */
+double allocator_role_share(const struct allocator *a, const char *role);
 double allocator_framework_share(const struct allocator *a, const char *framework,
 				 const char *role);
 size_t allocator_filter_count(const struct allocator *a);

@@ -18,7 +18,7 @@ static size_t add_visit(struct allocator *a, struct agent *agent, size_t count)
 		a->visit_cap = a->visit_cap ? a->visit_cap * 2 : 64;
 		a->visit = xrealloc(a->visit, a->visit_cap * sizeof(*a->visit));
 	}
-	a->visit[count] = (struct visit){.agent = agent};
+	a->visit[count] = (struct visit){.agent = agent, .number = agent->number};
 	return count + 1;
 }
 
@@ -55,15 +55,20 @@ static size_t collect_visits(struct allocator *a, bool everyone)
 
 static int visit_order(const void *left, const void *right)
 {
-	uint64_t a = ((const struct visit *)left)->agent->number;
-	uint64_t b = ((const struct visit *)right)->agent->number;
+	uint64_t a = ((const struct visit *)left)->number;
+	uint64_t b = ((const struct visit *)right)->number;
 
 	return (a > b) - (a < b);
 }
 
+/* Most often they are in order. */
 static void sort_visits(struct allocator *a, size_t count)
 {
-	if (count > 1)
+	size_t ordered = 1;
+
+	while (ordered < count && visit_order(&a->visit[ordered - 1], &a->visit[ordered]) < 0)
+		ordered++;
+	if (ordered < count)
 		qsort(a->visit, count, sizeof(*a->visit), visit_order);
 }
 

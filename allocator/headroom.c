@@ -17,8 +17,10 @@
 
 void alloc_headroom_touch(struct allocator *a, struct agent *agent)
 {
-	if ((agent->revocable || agent->revocable_free.count > 0) &&
-	    list_empty(&agent->revocable_stale))
+	if (!agent->revocable && agent->revocable_free.count == 0)
+		return;
+	a->quota_version++;
+	if (list_empty(&agent->revocable_stale))
 		list_append(&a->revocable_stale, &agent->revocable_stale);
 }
 

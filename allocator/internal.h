@@ -286,6 +286,7 @@ struct share_use {
 /* An agent in a cycle. */
 struct visit {
 	struct agent *agent;
+	uint64_t number; /* of the agent */
 	struct resources shared; /* shared volumes offered in this cycle */
 	size_t first_grant;	 /* those of the first stage */
 	size_t grants;

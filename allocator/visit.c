@@ -301,11 +301,23 @@ static void evaluate(struct evaluation *e)
 		walk_wakers(e);
 }
 
+/* It is here for what others used up by now. */
+static bool nothing_new(const struct allocator *a, const struct visit *visit)
+{
+	const struct agent *agent = visit->agent;
+
+	return !agent->changed && list_empty(&agent->woken) && visit->grants == 0 &&
+	       agent->settled == a->willing_clock &&
+	       (list_empty(&agent->blocked) || (list_empty(&a->loose) && !alloc_headroom_loose(a)));
+}
+
 void alloc_visit_first(struct allocator *a, struct visit *visit, struct allocator_grants *out)
 {
 	struct evaluation e = {
 		.a = a, .agent = visit->agent, .visit = visit, .out = out, .first_stage = true};
 
+	if (nothing_new(a, visit))
+		return;
 	alloc_agent_compute_free(visit->agent);
 	if (!worth_a_walk(a, visit->agent) || !alloc_quota_wants(a, visit->agent))
 		return;
@@ -367,6 +379,8 @@ void alloc_visit_second(struct allocator *a, struct visit *visit, struct allocat
 {
 	struct evaluation e = {.a = a, .agent = visit->agent, .visit = visit, .out = out};
 
+	if (nothing_new(a, visit))
+		return;
 	alloc_agent_compute_free(visit->agent);
 	bool walk = worth_a_walk(a, visit->agent);
 	if (walk)
