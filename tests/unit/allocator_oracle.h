@@ -44,6 +44,12 @@ void oracle_set_unavailability(struct oracle *o, const char *agent, bool schedul
 void oracle_end_inverse(struct oracle *o, int64_t now, const char *framework, const char *agent,
 			const struct allocator_filter *filter);
 
+/* As if the allocator's process had ended and `a` were that of the next: tells it all that
+ * is known, calls `remember` before there are agents, and goes on. Inverse offers are
+ * forgotten, and so are filters that are over. False, and nothing is done: there is a hold. */
+bool oracle_crash(struct oracle *o, int64_t now, struct allocator *a,
+		  void (*remember)(void *context), void *context);
+
 bool oracle_pending(const struct oracle *o);
 void oracle_cycle(struct oracle *o, int64_t now, bool all, struct allocator_grants *out);
 

@@ -71,6 +71,7 @@ void oracle_filter_create(struct oracle *o, int64_t now, int framework, int agen
 	filter->framework = framework;
 	filter->agent = agent;
 	filter->role = role;
+	filter->since = now;
 	filter->deadline = now + duration;
 	resources_allocate(o->options.shapes, allocated, NULL, &filter->refused);
 }

@@ -6,6 +6,7 @@
  *	allocator_oracle_quota.c    quota, weights, headroom, shrinking
  *	allocator_oracle_cycle.c    who is offered what
  *	allocator_oracle_sorter.c   in which order
+ *	allocator_oracle_crash.c    the end of a process
  */
 #ifndef TESTS_UNIT_ALLOCATOR_ORACLE_INTERNAL_H
 #define TESTS_UNIT_ALLOCATOR_ORACLE_INTERNAL_H
@@ -51,8 +52,8 @@ struct ofilter {
 	bool used, inverse;
 	int framework, agent, role;
 	struct resources refused;
-	int64_t deadline;
-	uint64_t born;
+	int64_t since, deadline;
+	uint64_t born; /* after so many batches */
 };
 
 struct oquota {

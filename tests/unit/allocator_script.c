@@ -73,7 +73,8 @@ static const struct {
 			   {{"anything=", &script_switches, false},
 			    {"gpus=", &script_switches, false},
 			    {"excluded=", &script_excluded, false},
-			    {"region=", &script_regions, false}}},
+			    {"region=", &script_regions, false},
+			    {"remembers=", &script_switches, false}}},
 	[EVENT_AGENT] = {"agent", {AGENT, {"", &script_totals, false}}},
 	[EVENT_REMOVE_AGENT] = {"remove-agent", {AGENT}},
 	[EVENT_ACTIVATE_AGENT] = {"activate-agent", {AGENT, SWITCH}},
@@ -116,6 +117,7 @@ static const struct {
 	[EVENT_HOLD] = {"hold", {{"agents=", NULL, false}, MS}},
 	[EVENT_WINDOW] = {"window", {AGENT, SWITCH}},
 	[EVENT_ANSWER] = {"answer", {FRAMEWORK, AGENT, {"refuse=", &script_refusals, false}}},
+	[EVENT_CRASH] = {"crash", {{NULL, NULL, false}}},
 	[EVENT_CYCLE] = {"cycle", {MS}},
 	[EVENT_TICK] = {"tick", {MS}},
 };

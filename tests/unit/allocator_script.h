@@ -25,7 +25,7 @@
 #define EVENT_VALUES 7
 
 enum event_kind {
-	EVENT_OPTIONS, /* anything allowed, gpus filtered, excluded name, region */
+	EVENT_OPTIONS, /* anything allowed, gpus filtered, excluded name, region, remembers */
 	EVENT_AGENT,   /* agent, total */
 	EVENT_REMOVE_AGENT,
 	EVENT_ACTIVATE_AGENT, /* agent, on */
@@ -51,6 +51,7 @@ enum event_kind {
 	EVENT_HOLD,	 /* agents, milliseconds; if nobody came before */
 	EVENT_WINDOW,	 /* agent, on */
 	EVENT_ANSWER,	 /* framework, agent, refuse: of an outstanding inverse offer */
+	EVENT_CRASH,	 /* and what is remembered comes back */
 	EVENT_CYCLE,	 /* milliseconds pass, then what events asked for */
 	EVENT_TICK,	 /* milliseconds pass, then the batch */
 	EVENT_KINDS

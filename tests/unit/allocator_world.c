@@ -38,7 +38,9 @@ void world_open(struct world *world, const struct event *first)
 		options.filter_gpu_resources = first->value[1];
 		options.fair_sharing_excluded = excluded[first->value[2]];
 		options.region = first->value[3] ? NAME(regions, first->value[3]) : NULL;
+		options.remembers = first->value[4];
 	}
+	world->options = options;
 	if (allocator_create(&options, &world->a, NULL) != 0)
 		abort();
 	world->o = oracle_create(&options);
@@ -49,6 +51,7 @@ void world_close(struct world *world)
 {
 	allocator_destroy(world->a);
 	oracle_destroy(world->o);
+	world_forget(world);
 	for (unsigned i = 0; i < script_totals.count; i++)
 		resources_free(&world->totals[i]);
 	free(world->totals);
@@ -678,6 +681,10 @@ static void apply_to_all(struct world *world, const struct event *event)
 	case EVENT_ANSWER:
 		answer(world, value);
 		break;
+	case EVENT_CRASH:
+		world_crash(world);
+		run_cycle(world, false); /* that everybody came back asks for one */
+		break;
 	case EVENT_CYCLE:
 	case EVENT_TICK:
 		world->now += value[0] * MILLISECOND;
@@ -705,6 +712,7 @@ void world_apply(struct world *world, const struct event *event)
 		apply_to_all(world, event);
 		break;
 	}
+	world_remember(world);
 }
 
 bool world_run(const struct script *script, bool deaf, struct buf *difference)

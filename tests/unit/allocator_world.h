@@ -7,10 +7,15 @@
 #include "allocator_script.h"
 #include "base/random.h"
 
+struct memory_entry;
+
 struct world {
 	struct resource_shapes *shapes;
 	struct allocator *a;
 	struct oracle *o;
+	struct allocator_options options;
+	struct memory_entry *memory; /* what the allocator told of itself, by key */
+	struct allocator *next;	     /* after a crash */
 	int64_t now;
 	bool begun;			    /* there was an agent or a framework */
 	unsigned shuns[SCRIPT_FRAMEWORKS];  /* agents that the constraints exclude */
@@ -25,6 +30,11 @@ struct world {
 void world_open(struct world *world, const struct event *first);
 void world_close(struct world *world);
 void world_apply(struct world *world, const struct event *event);
+/* The allocator's process ends and a new one is told what is known, if it remembers. */
+void world_crash(struct world *world);
+/* Stores what is new to remember. */
+void world_remember(struct world *world);
+void world_forget(struct world *world);
 /* Shares, consumption, filters. */
 void world_compare(struct world *world);
 

@@ -24,6 +24,7 @@ struct event world_random_options(struct rng *rng)
 	event.value[1] = roll(rng, 4) > 0;
 	event.value[2] = roll(rng, 3) == 0 ? roll(rng, 3) : 0;
 	event.value[3] = roll(rng, 2);
+	event.value[4] = roll(rng, 2);
 	return event;
 }
 
@@ -111,6 +112,7 @@ static const unsigned char often[EVENT_KINDS] = {
 	[EVENT_ANSWER] = 4,
 	[EVENT_CYCLE] = 16,
 	[EVENT_TICK] = 18,
+	[EVENT_CRASH] = 2,
 };
 
 static enum event_kind random_kind(struct rng *rng)
