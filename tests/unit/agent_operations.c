@@ -559,6 +559,68 @@ Test(agent_operations, older_masters_send_the_whole_list)
 	rig_expect(&rig, "remove /w/volumes/roles/r/v1\n");
 }
 
+/* Which of the operations 1 to 4 the text says are in a state. */
+static unsigned in_state(const char *text, const char *message, const char *state)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 1; i <= 4; i++) {
+		const char *line = strstr(text, message);
+		const char *end = line ? strchr(line, '\n') : NULL;
+		char *part = arena_printf(&rig.arena, "op%u %s", i, state);
+
+		for (; line && end;
+		     line = strstr(end, message), end = line ? strchr(line, '\n') : end)
+			if (memmem(line, (size_t)(end - line) + 1, part, strlen(part)))
+				found |= 1u << i;
+	}
+	return found;
+}
+
+/* After any write: what was told finished is so, and is told again. */
+Test(agent_operations, a_crash_at_any_write_takes_nothing_back)
+{
+	static const char *const results[] = {
+		"{}",
+		"disk(reservations: [(DYNAMIC,r)]):64",
+		"disk(reservations: [(DYNAMIC,r)])[v1:data]:64",
+		"disk(reservations: [(DYNAMIC,r)]):64",
+		"{}",
+	};
+	unsigned seen = 0;
+
+	for (uint64_t cut = 0; cut <= 8; cut++) {
+		const char *told;
+		unsigned finished, last = 0;
+
+		stop();
+		start();
+		rig.manual_store = true;
+		apply(1, json(RESERVE(64, "r")));
+		apply(2, json(CREATE(64, "r", "v1", "data")));
+		apply(3, json(DESTROY(64, "r", "v1", "data")));
+		apply(4, json("{'type':'UNRESERVE','unreserve':{'resources':[" DISK(
+				 64, RESERVED("r") "," ALLOCATED("r")) "]}}"));
+		rig_stored(&rig, 1 + cut); /* the first is the registration's */
+		rig_stored(&rig, 1 + cut);
+		finished = in_state(rig_take(&rig), "UpdateOperationStatusMessage", "FINISHED");
+		restart();
+		rig_stored(&rig, UINT64_MAX);
+		rig_reregister(&rig);
+		rig_stored(&rig, UINT64_MAX);
+		told = rig_take(&rig);
+		cr_assert_eq(finished & ~in_state(told, "UpdateOperationStatusMessage", "FINISHED"),
+			     0, "%d: %x: %s", (int)cut, finished, told);
+		for (unsigned i = 1; i <= 4; i++) {
+			if (in_state(told, "UpdateSlaveMessage", "") & 1u << i)
+				last = i;
+		}
+		cr_assert_str_eq(checkpointed(), results[last], "%d: %u: %s", (int)cut, last, told);
+		seen |= 1u << last;
+	}
+	cr_assert_eq(seen, 0x1f, "%x", seen);
+}
+
 /* ---- volumes in sandboxes ---------------------------------------------------- */
 
 static Mesos__TaskInfo *task_with(const char *id, const char *executor, const char *volume)
