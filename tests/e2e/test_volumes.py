@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -210,6 +211,20 @@ class Volumes(VolumeCase):
         self.assertNotEqual(os.stat(self.directory()).st_uid, 0)
 
 
+    def test_shared(self):
+        scheduler = self.store(capabilities=("MULTI_ROLE", "RESERVATION_REFINEMENT",
+                                             "SHARED_RESOURCES"))
+        offer = self.make(scheduler, shared=True)
+        first = self.run_on(scheduler, offer, "touch data/a; while [ ! -e data/b ]; do "
+                                              "sleep 0.02; done; echo x > data/c")
+        scheduler.wait_state(first, "TASK_RUNNING")
+        offer = self.offer_of(scheduler, "v1")
+        second = self.run_on(scheduler, offer, "touch data/b; while [ ! -e data/c ]; do "
+                                               "sleep 0.02; done")
+        self.assertEqual(scheduler.wait_terminal(first)["state"], "TASK_FINISHED")
+        self.assertEqual(scheduler.wait_terminal(second)["state"], "TASK_FINISHED")
+
+
 class Crashes(VolumeCase):
     def test_agent(self):
         scheduler = self.store()
@@ -295,6 +310,26 @@ class Disks(VolumeCase):
         offer = self.offer_of(scheduler, "v1")
         self.accept(scheduler, offer, operation("DESTROY", [volumes_of(offer)["v1"]]))
         wait_for(lambda: not os.path.exists(path), "end of the data")
+
+    def test_mount(self):
+        root = self.temporary()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", root],
+                          check=False, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("only who may mount can test this")
+        self.addCleanup(subprocess.run, ["umount", "-l", root], check=True)
+        source = {"type": "MOUNT", "mount": {"root": root}}
+        self.start([{"name": "cpus", "type": "SCALAR", "scalar": {"value": 4}},
+                    {"name": "mem", "type": "SCALAR", "scalar": {"value": 4096}},
+                    {"name": "disk", "type": "SCALAR", "scalar": {"value": 512},
+                     "disk": {"source": source}}])
+        scheduler = self.store()
+        offer = self.make(scheduler, size=512, source=source)
+        self.finish_on(scheduler, offer, "mkdir data/a && echo there > data/a/file")
+        self.assertEqual(os.listdir(root), ["a"])
+        offer = self.offer_of(scheduler, "v1")
+        self.accept(scheduler, offer, operation("DESTROY", [volumes_of(offer)["v1"]]))
+        wait_for(lambda: os.listdir(root) == [], "end of the data")
+        self.assertTrue(os.path.ismount(root))
 
     def test_mount_that_is_none(self):
         root = self.temporary()
