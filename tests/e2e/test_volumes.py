@@ -211,6 +211,29 @@ class Volumes(VolumeCase):
         self.assertNotEqual(os.stat(self.directory()).st_uid, 0)
 
 
+    def test_a_directory_that_cannot_be_made(self):
+        scheduler = self.store()
+        blocked = os.path.join(self.agent.work_dir, "volumes", "roles", ROLE)
+        os.makedirs(os.path.dirname(blocked))
+        with open(blocked, "w", encoding="ascii"):
+            pass
+        self.accept(scheduler, scheduler.offer(), operation("RESERVE", [disk(64)]),
+                    {**operation("CREATE", [disk(64, "v1")]), "id": {"value": "op"}})
+        status = scheduler.expect("UPDATE_OPERATION_STATUS")["update_operation_status"]["status"]
+        self.assertEqual((status["operation_id"]["value"], status["state"]),
+                         ("op", "OPERATION_FAILED"), status)
+        scheduler.call("ACKNOWLEDGE_OPERATION_STATUS", acknowledge_operation_status={
+            "agent_id": status["agent_id"], "operation_id": status["operation_id"],
+            "uuid": status["uuid"]["value"]})
+        os.unlink(blocked)
+        # The reservation is there, the volume is not, and can be made now.
+        offer = self.offer_with(scheduler, lambda o: any(
+            r.get("reservations") for r in o["resources"]))
+        self.assertEqual(volumes_of(offer), {})
+        self.accept(scheduler, offer, operation("CREATE", [disk(64, "v1")]))
+        offer = self.offer_of(scheduler, "v1")
+        self.finish_on(scheduler, offer, "echo x > data/file")
+
     def test_shared(self):
         scheduler = self.store(capabilities=("MULTI_ROLE", "RESERVATION_REFINEMENT",
                                              "SHARED_RESOURCES"))
