@@ -218,6 +218,17 @@ static int check_operation(const Mesos__Offer__Operation *operation, struct err 
 	return rv;
 }
 
+/* Each of them is a good deal of work, and holds up everyone else. */
+#define CONVERSIONS_MAX 1000
+
+static int check_number(struct accepting *accepting, const Mesos__Offer__Operation *operation,
+			struct err *err)
+{
+	if (operation_launches(operation) || ++accepting->conversions <= CONVERSIONS_MAX)
+		return 0;
+	return err_set(err, ERR_LIMIT, "More than %d operations in one call", CONVERSIONS_MAX);
+}
+
 /* True if the operation goes on. */
 static bool admit_operation(struct master *m, struct accepting *accepting,
 			    const Mesos__Offer__Operation *operation)
@@ -229,7 +240,8 @@ static bool admit_operation(struct master *m, struct accepting *accepting,
 			    accepting->f->id);
 		return false;
 	}
-	if (!check_operation(operation, &err) && !check_feedback(accepting, operation, &err))
+	if (!check_number(accepting, operation, &err) && !check_operation(operation, &err) &&
+	    !check_feedback(accepting, operation, &err))
 		return true;
 	refuse_operation(m, accepting, operation, err.text);
 	return false;

@@ -12,6 +12,7 @@ struct accepting {
 	struct resources remaining; /* of it, after the operations so far */
 	struct resources shared;    /* shared volumes of `remaining`; launches take none away */
 	struct resources resized;   /* by GROW and SHRINK: for nobody in this ACCEPT */
+	size_t conversions;	    /* how many operations other than launches there are */
 };
 
 /* ---- operation_shape.c: operations as messages ------------------------------- */

@@ -34,6 +34,7 @@
 #define MASTER_EVENT_TYPES 16
 #define MASTER_OPERATION_TYPES 20
 #define MASTER_OPERATION_STATES 10 /* OPERATION_UNSUPPORTED 0 .. OPERATION_UNKNOWN 9 */
+#define MASTER_AGENT_OPERATIONS 10000 /* of one agent, not over and acknowledged */
 #define MASTER_EMPTY_PID "@0.0.0.0:0" /* how Mesos prints a UPID that is not set */
 
 /* ---- counters -------------------------------------------------------------- */

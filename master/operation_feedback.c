@@ -209,7 +209,8 @@ void master_compare_operations(struct master *m, struct agent *a,
 		const Mesos__Operation *record = reported->operations[i];
 		struct operation *o = find_operation(a, record->uuid);
 
-		if (record->uuid->value.len != UUID_BYTES)
+		if (record->uuid->value.len != UUID_BYTES ||
+		    (!o && HASH_COUNT(a->operations) >= MASTER_AGENT_OPERATIONS))
 			continue;
 		if (!o) {
 			log_info("agent %s reports an operation of %s%s", a->id,

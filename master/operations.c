@@ -27,8 +27,21 @@ static void forget_checkpointed(struct agent *a)
 	a->checkpointed_count = 0;
 }
 
-/* Dynamic reservations and volumes of the total: agents do not find these again by
- * themselves. */
+/* Dynamic reservations and volumes: agents do not find these again by themselves. */
+static bool is_checkpointed(const struct resource_piece *piece)
+{
+	return resource_shape_dynamic(piece->shape) || resource_shape_persistence(piece->shape);
+}
+
+static size_t count_checkpointed(const struct resources *total)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < total->count; i++)
+		count += is_checkpointed(&total->pieces[i]);
+	return count;
+}
+
 static void list_checkpointed(struct master *m, struct agent *a)
 {
 	forget_checkpointed(a);
@@ -36,8 +49,7 @@ static void list_checkpointed(struct master *m, struct agent *a)
 	for (uint32_t i = 0; i < a->total.count; i++) {
 		const struct resource_piece *piece = &a->total.pieces[i];
 
-		if (resource_shape_dynamic(piece->shape) ||
-		    resource_shape_persistence(piece->shape))
+		if (is_checkpointed(piece))
 			a->checkpointed[a->checkpointed_count++] =
 				proto_copy(resource_piece_to_message(&m->out->arena, piece));
 	}
@@ -87,20 +99,48 @@ static void log_operation(const struct agent *a, const struct framework *f,
 		 f ? "framework " : "an operator", f ? f->id : "", a->id);
 }
 
+/* What an agent must keep, it must also be able to report again. */
+#define CHECKPOINTED_MAX 1000
+
+static int change_total(struct master *m, struct agent *a, const struct resources *consumed,
+			const struct resources *converted, struct err *err)
+{
+	struct resources less = RESOURCES_INIT, more = RESOURCES_INIT, total;
+	size_t count;
+	int rv;
+
+	resources_allocate(m->shapes, consumed, NULL, &less);
+	resources_allocate(m->shapes, converted, NULL, &more);
+	resources_copy(&total, &a->total);
+	rv = resources_apply_conversion(&total, &less, &more, err);
+	count = count_checkpointed(&total);
+	if (!rv && count > CHECKPOINTED_MAX && count > a->checkpointed_count)
+		rv = err_set(err, ERR_LIMIT,
+			     "Agent %s has %d reservations and volumes already, which is the most",
+			     a->id, CHECKPOINTED_MAX);
+	if (!rv) {
+		resources_free(&a->total);
+		a->total = total;
+		total = RESOURCES_INIT;
+	}
+	resources_free(&less);
+	resources_free(&more);
+	resources_free(&total);
+	return rv;
+}
+
 int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 			const Mesos__Offer__Operation *operation, const struct resources *consumed,
 			const struct resources *converted, struct err *err)
 {
-	struct resources less = RESOURCES_INIT, more = RESOURCES_INIT;
 	int rv;
 
 	if (a->resource_provider && !a->resource_version)
 		return err_set(err, ERR_STATE, "Agent %s has not told its resource version", a->id);
-	resources_allocate(m->shapes, consumed, NULL, &less);
-	resources_allocate(m->shapes, converted, NULL, &more);
-	rv = resources_apply_conversion(&a->total, &less, &more, err);
-	resources_free(&less);
-	resources_free(&more);
+	if (HASH_COUNT(a->operations) >= MASTER_AGENT_OPERATIONS)
+		return err_set(err, ERR_LIMIT, "Agent %s has %d operations that are not over",
+			       a->id, MASTER_AGENT_OPERATIONS);
+	rv = change_total(m, a, consumed, converted, err);
 	if (rv)
 		return rv;
 	log_operation(a, f, operation);

@@ -386,3 +386,39 @@ Test(master_operations, a_restarted_master_finds_the_reservations)
 		       ROOMY);
 	expect_total(JSON(REST "," SCALAR("disk", 968, "") "," SCALAR("disk", 32, DYNAMIC("r"))));
 }
+
+/* ---- too much ------------------------------------------------------------------------------- */
+
+/* Reservations that nothing makes one: `count` of them, from the number `from` on. */
+static char *many_reservations(int from, int count)
+{
+	struct buf list = BUF_INIT;
+
+	for (int i = 0; i < count; i++)
+		buf_printf(
+			&list,
+			"%s{\"id\":{\"value\":\"op%d\"},\"type\":\"RESERVE\",\"reserve\":{"
+			"\"resources\":[{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{"
+			"\"value\":0.001},\"reservations\":[{\"type\":\"DYNAMIC\",\"role\":\"r\","
+			"\"labels\":{\"labels\":[{\"key\":\"k%d\"}]}}]}]}}",
+			i ? "," : "", i, from + i);
+	return buf_take(&list);
+}
+
+Test(master_operations, many_reservations_are_refused)
+{
+	char *list = many_reservations(0, 1100);
+
+	begin(ROLE_R, NULL);
+	operations(list);
+	expect(d, "UPDATE_OPERATION_STATUS", "\"op1000\"", "More than 1000 operations in one call");
+	cr_expect_eq(driver_count(d, "UPDATE_OPERATION_STATUS"), 100);
+	cr_expect_eq(d->m->agents->checkpointed_count, 1000);
+	free(list);
+	driver_pass(d, 2 * SECOND);
+	list = many_reservations(2000, 2);
+	operations(list);
+	cr_expect_eq(driver_count(d, "reservations and volumes already"), 2);
+	cr_expect_eq(d->m->agents->checkpointed_count, 1000);
+	free(list);
+}
