@@ -540,6 +540,7 @@ void alloc_inverse_drop_agent(struct allocator *a, struct agent *agent);
 void alloc_memory_init(struct allocator *a, bool on);
 void alloc_memory_end(struct allocator *a); /* nothing is marked from now on */
 /* Changes. */
+void alloc_memory_role(struct allocator *a, struct role *role); /* its counts and those above */
 void alloc_memory_gift(struct allocator *a, struct leaf *leaf); /* its counts and those above */
 void alloc_memory_agent(struct allocator *a, struct agent *agent);
 void alloc_memory_filter(struct allocator *a, struct filter *filter);

@@ -32,17 +32,20 @@ static void mark(struct list *changed, struct memory_record *record)
 		list_append(changed, &record->changed);
 }
 
+void alloc_memory_role(struct allocator *a, struct role *role)
+{
+	/* Those above a marked role are marked. */
+	for (; a->memory.on && role != &a->root && list_empty(&role->memory.changed);
+	     role = role->parent)
+		mark(&a->memory.roles, &role->memory);
+}
+
 void alloc_memory_gift(struct allocator *a, struct leaf *leaf)
 {
-	struct role *role;
-
 	if (!a->memory.on)
 		return;
 	mark(&a->memory.leaves, &leaf->memory);
-	/* Those above a marked role are marked. */
-	for (role = leaf->role; role != &a->root && list_empty(&role->memory.changed);
-	     role = role->parent)
-		mark(&a->memory.roles, &role->memory);
+	alloc_memory_role(a, leaf->role);
 }
 
 void alloc_memory_agent(struct allocator *a, struct agent *agent)

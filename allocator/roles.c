@@ -72,6 +72,14 @@ struct role *alloc_role_find(struct allocator *a, const char *name)
 	return role;
 }
 
+static void set_own_count(struct allocator *a, struct role *role, uint64_t count)
+{
+	if (role->self.count == count)
+		return;
+	role->self.count = count;
+	alloc_memory_role(a, role);
+}
+
 static struct role *add_child(struct allocator *a, struct role *parent, const char *component,
 			      size_t len)
 {
@@ -80,7 +88,7 @@ static struct role *add_child(struct allocator *a, struct role *parent, const ch
 	role_init(child, parent, xstrndup(component, len),
 		  alloc_account_child(parent->account, component, len));
 	if (!parent->children && parent != &a->root) {
-		parent->self.count = parent->leaves > 0 ? parent->node.count : 0;
+		set_own_count(a, parent, parent->leaves > 0 ? parent->node.count : 0);
 		if (parent->frameworks.count > 0)
 			alloc_group_join(&a->pool, &parent->group, &parent->self);
 	}
@@ -121,7 +129,7 @@ void alloc_role_attach(struct allocator *a, struct leaf *leaf)
 		name += len + 1;
 	}
 	if (role->leaves++ == 0)
-		role->self.count = 0;
+		set_own_count(a, role, 0);
 	leaf->role = role;
 }
 

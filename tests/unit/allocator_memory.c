@@ -227,6 +227,36 @@ Test(allocator_memory, counts_go_on_breaking_ties)
 	}
 }
 
+/* A role that gets children and loses them hands its count on, given nothing. */
+static void hands_on(bool crashes)
+{
+	struct store store;
+	struct lab lab = open_lab(&store, &lab);
+
+	lab_framework(&lab, "f1", "a/b/d");
+	lab_agent(&lab, "s1", "cpus:1;mem:64");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, LAB_NO_FILTER);
+	written(&store);
+	lab_framework(&lab, "f1", "a/b");
+	written(&store);
+	lab_framework(&lab, "f1", "a/b,a/b/d");
+	written(&store);
+	if (crashes) {
+		crash(&store, (const char *const[]){"f1", NULL}, "a/b,a/b/d");
+		allocator_activate_framework(lab.a, "f1", true);
+		lab_agent(&lab, "s1", "cpus:1;mem:64");
+	}
+	lab_expect_tick(&lab, "f1(a/b/d)@s1 cpus:1; mem:64");
+	close_lab(&store);
+}
+
+Test(allocator_memory, counts_that_are_handed_on_are_remembered)
+{
+	hands_on(false);
+	hands_on(true);
+}
+
 static void order(bool crashes)
 {
 	struct store store;
