@@ -1,6 +1,9 @@
 /* What the allocator must remember over a restart, so that the next offers are those that
  * would have come without it: in the store, written behind, and back (allocator.h).
  *
+ * It costs little: a decline one record of about a hundred bytes and its deletion, the offers
+ * of a step one count for each framework and role among them, and idle cycles nothing.
+ *
  * At a restart frameworks come back one by one, and the first would be offered everything.
  * So nothing is offered until all that were connected are back, or MASTER_SETTLE has passed:
  * a framework that died with the master delays the others by no more. Agents are not waited
