@@ -19,6 +19,7 @@ struct evaluation {
 	struct allocator_grants *out;
 	bool first_stage;
 	bool plain; /* all that could make an offer is what quota counts */
+	bool over;  /* nothing that could make one is left */
 };
 
 /* Unreserved, or reserved to the role or one above it. */
@@ -109,6 +110,32 @@ static void take_from_free(struct evaluation *e, const struct resources *taken)
 	}
 }
 
+static bool worth_a_walk(const struct allocator *a, const struct agent *agent)
+{
+	return !resources_empty(&agent->free) &&
+	       (a->own_minima > 0 || alloc_minima_met(&a->minima, &agent->free));
+}
+
+/* Shared volumes stay free whoever has them, but are offered once in a cycle. */
+static bool all_shared_out(const struct evaluation *e)
+{
+	const struct resources *rest = &e->agent->free;
+
+	for (uint32_t i = 0; i < rest->count; i++) {
+		struct resources one = {&rest->pieces[i], 1, 1};
+
+		if (!resource_shape_shared(one.pieces->shape) ||
+		    !resources_contain(&e->visit->shared, &one))
+			return false;
+	}
+	return true;
+}
+
+static void note_end(struct evaluation *e)
+{
+	e->over = !worth_a_walk(e->a, e->agent) || all_shared_out(e);
+}
+
 /* Adds to what the first stage gave the leaf here: it makes one offer. */
 static bool merge_grant(struct evaluation *e, const struct allocator_grant *grant)
 {
@@ -138,6 +165,7 @@ static void give(struct evaluation *e, struct leaf *leaf, const struct resources
 	resources_allocate(a->shapes, &taken, leaf->role_name, &grant.resources);
 	alloc_stake_hold(a, alloc_stake_get(a, e->agent, leaf), &grant.resources, &taken, true);
 	take_from_free(e, &taken);
+	note_end(e);
 	resources_free(&taken);
 	if (e->first_stage || !merge_grant(e, &grant))
 		append_grant(e->out, &grant);
@@ -173,8 +201,7 @@ static void walk_frameworks(struct evaluation *e, struct role *role)
 	struct leaf *leaf;
 
 	alloc_walk_enter(e->a, role);
-	while (!resources_empty(&e->agent->free) && role_asks(e, role) &&
-	       (leaf = alloc_walk_leaf(e->a, role)))
+	while (!e->over && role_asks(e, role) && (leaf = alloc_walk_leaf(e->a, role)))
 		try_leaf(e, leaf);
 }
 
@@ -184,7 +211,7 @@ static void walk_roles(struct evaluation *e)
 	struct role *role;
 
 	alloc_walk_start(a, e->first_stage ? WALK_UNMET : e->plain ? WALK_OPEN : WALK_ALL);
-	while (!resources_empty(&e->agent->free) && (role = alloc_walk_role(a)))
+	while (!e->over && (role = alloc_walk_role(a)))
 		walk_frameworks(e, role);
 	e->visit->cut = e->visit->cut || alloc_walk_left_out(a);
 }
@@ -247,7 +274,7 @@ static void walk_wakers(struct evaluation *e)
 	}
 	count = add_loose(e, count);
 	alloc_walk_sort(a, a->wakers, count);
-	for (size_t i = 0; i < count && !resources_empty(&e->agent->free); i++) {
+	for (size_t i = 0; i < count && !e->over; i++) {
 		if (role_asks(e, a->wakers[i]->role))
 			try_leaf(e, a->wakers[i]);
 	}
@@ -278,12 +305,6 @@ static bool held_back(struct evaluation *e)
 	return e->visit->cut = e->visit->held = true;
 }
 
-static bool worth_a_walk(const struct allocator *a, const struct agent *agent)
-{
-	return !resources_empty(&agent->free) &&
-	       (a->own_minima > 0 || alloc_minima_met(&a->minima, &agent->free));
-}
-
 static void evaluate(struct evaluation *e)
 {
 	struct allocator *a = e->a;
@@ -293,6 +314,7 @@ static void evaluate(struct evaluation *e)
 		e->plain = agent_plain(a, agent);
 	if (agent->changed || (!list_empty(&agent->blocked) && alloc_headroom_loose(a)))
 		e->visit->full = true;
+	note_end(e);
 	if (held_back(e))
 		return;
 	if (e->visit->full)
