@@ -12,7 +12,7 @@ struct limit {
 	double bytes;
 };
 struct limit limit_records(struct meter *meter, int count);
-/* Of measuring nothing. */
+/* Of asking what time it is. */
 struct cost limit_nothing(struct meter *meter);
 
 #endif

@@ -71,7 +71,7 @@ void meter_begin(struct meter *meter)
 		CALLGRIND_ZERO_STATS;
 	}
 	meter->counted = read_counter(meter);
-	clock_gettime(CLOCK_MONOTONIC, &meter->begin);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &meter->begin);
 }
 
 struct cost meter_end(struct meter *meter)
@@ -79,7 +79,7 @@ struct cost meter_end(struct meter *meter)
 	struct timespec end;
 	struct cost cost;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
 	cost.instructions = read_counter(meter) - meter->counted;
 	cost.ms = (double)(end.tv_sec - meter->begin.tv_sec) * 1e3 +
 		  (double)(end.tv_nsec - meter->begin.tv_nsec) / 1e6;

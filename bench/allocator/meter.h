@@ -8,7 +8,7 @@
 
 /* NAN is "cannot be counted here". */
 struct cost {
-	double ms;
+	double ms;	     /* of the thread: what else the machine does counts little */
 	double instructions; /* of user space */
 };
 

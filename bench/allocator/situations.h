@@ -24,7 +24,7 @@ struct figures {
 struct figures situations_run(const struct report *report, struct meter *meter,
 			      const struct workload *workload, int agents, int frameworks,
 			      int pairs);
-/* The least of many cycles that give nothing. */
+/* One of many cycles that give nothing. */
 struct cost situations_idle(struct meter *meter, struct cluster *c);
 
 #endif
