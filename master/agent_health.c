@@ -134,6 +134,11 @@ void master_reregister_expired(struct master *m, struct agent *a)
 {
 	char timeout[DURATION_TEXT];
 
+	/* An operator's word on it is being written. */
+	if (registry_pending(m, a->id)) {
+		timers_start(&m->timers, &a->reregister, m->now + SECOND);
+		return;
+	}
 	duration_format(m->options.agent_reregister_timeout, timeout);
 	master_schedule_removal(
 		m, a,
@@ -164,6 +169,7 @@ void master_recovery_expired(struct master *m)
 	char timeout[DURATION_TEXT];
 	struct agent *a, *next;
 	const char *cause;
+	bool again = false;
 
 	duration_format(m->options.agent_reregister_timeout, timeout);
 	if (too_many_missing(m, timeout))
@@ -171,9 +177,15 @@ void master_recovery_expired(struct master *m)
 	cause = arena_printf(&m->out->arena, "did not reregister within %s after master failover",
 			     timeout);
 	HASH_ITER (hh, m->agents, a, next) {
-		if (a->state != AGENT_RECOVERED || registry_pending(m, a->id))
+		const struct pending *p = registry_pending(m, a->id);
+
+		if (a->state != AGENT_RECOVERED || p || !list_empty(&a->removal)) {
+			again = again || (p && p->kind == PENDING_CHANGE);
 			continue;
+		}
 		m->counters.recovery_slave_removals++;
 		master_schedule_removal(m, a, cause);
 	}
+	if (again)
+		timers_start(&m->timers, &m->recovery, m->now + SECOND);
 }

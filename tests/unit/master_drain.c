@@ -364,6 +364,34 @@ Test(master_drain, orders_to_agents_that_are_not_here)
 	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
 }
 
+Test(master_drain, an_order_in_progress_keeps_nobody_from_being_lost)
+{
+	come(NULL, NULL);
+	driver_restart(d, "M2");
+	driver_pass(d, 599 * SECOND);
+	d->hold_store = true;
+	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
+	driver_pass(d, 5 * SECOND);
+	d->hold_store = false;
+	driver_store(d);
+	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
+	driver_pass(d, 2 * SECOND);
+	cr_assert(master_find_departed(d->m->unreachable, "M-S0"));
+	cr_expect(master_find_departed(d->m->unreachable, "M-S0")->deactivated);
+	/* Likewise one that lost its link. */
+	come("M-S0", NULL);
+	driver_exited(d, AGENT1);
+	driver_pass(d, 599 * SECOND);
+	d->hold_store = true;
+	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
+	driver_pass(d, 5 * SECOND);
+	d->hold_store = false;
+	driver_store(d);
+	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
+	driver_pass(d, 2 * SECOND);
+	cr_expect(master_find_departed(d->m->unreachable, "M-S0"));
+}
+
 /* ---- deactivating ------------------------------------------------------------------------ */
 
 Test(master_drain, deactivated_agents_keep_their_tasks)
