@@ -238,6 +238,6 @@ static bool check_counts(const struct master *m, struct err *why)
 
 bool master_check(const struct master *m, struct err *why)
 {
-	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) && check_tasks(m, why) &&
-	       check_operations(m, why) && check_counts(m, why);
+	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) &&
+	       check_tasks(m, why) && check_operations(m, why) && check_counts(m, why);
 }

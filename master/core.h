@@ -33,7 +33,7 @@
 #define MASTER_CALL_TYPES 32	     /* scheduler call types fit in */
 #define MASTER_EVENT_TYPES 16
 #define MASTER_OPERATION_TYPES 20
-#define MASTER_OPERATION_STATES 10 /* OPERATION_UNSUPPORTED 0 .. OPERATION_UNKNOWN 9 */
+#define MASTER_OPERATION_STATES 10    /* OPERATION_UNSUPPORTED 0 .. OPERATION_UNKNOWN 9 */
 #define MASTER_AGENT_OPERATIONS 10000 /* of one agent, not over and acknowledged */
 #define MASTER_EMPTY_PID "@0.0.0.0:0" /* how Mesos prints a UPID that is not set */
 
@@ -204,10 +204,10 @@ struct inverse_answer {
 
 /* A machine in the maintenance schedule; those that are not are UP. */
 struct machine {
-	char *key;		 /* machine_key() of its id */
+	char *key;		  /* machine_key() of its id */
 	Mesos__MachineInfo *info; /* id, mode (DRAINING or DOWN), unavailability */
 	Mesos__Maintenance__ClusterStatus__DrainingMachine *report; /* while one is made */
-	UT_hash_handle hh;	 /* master.machines, by key */
+	UT_hash_handle hh;					    /* master.machines, by key */
 };
 
 /* An operation on resources that an agent with RESOURCE_PROVIDER was told to carry out, or
@@ -262,9 +262,9 @@ struct framework {
 	struct list completed_tasks; /* struct completed_task.link, oldest first */
 	size_t completed_task_count;
 	uint64_t next_completed;
-	struct list executors; /* struct executor.by_framework */
-	struct list offers;    /* struct offer.by_framework */
-	struct list operations; /* struct operation.by_framework */
+	struct list executors;		    /* struct executor.by_framework */
+	struct list offers;		    /* struct offer.by_framework */
+	struct list operations;		    /* struct operation.by_framework */
 	struct operation *named_operations; /* those with an id, by it; the latest of equals */
 	struct list inverse_offers;
 	struct list inverse_answers;
@@ -289,8 +289,8 @@ struct agent {
 	enum agent_state state;
 	char *pid; /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
 	bool connected;
-	bool active;	  /* connected and not deactivated */
-	bool deactivated; /* by an operator */
+	bool active;		      /* connected and not deactivated */
+	bool deactivated;	      /* by an operator */
 	Mesos__DrainInfo *drain_info; /* NULL = does not drain */
 	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
 	bool drain_blind;	      /* its operations are not known yet */
@@ -308,12 +308,12 @@ struct agent {
 	struct resources used;	  /* with allocation roles */
 	struct resources offered; /* with allocation roles */
 	int64_t registered_time;
-	int64_t reregistered_time;  /* 0 = never */
-	struct list tasks;	    /* struct task.by_agent */
-	struct executor *executors; /* table by key */
-	struct operation *operations; /* table by uuid */
+	int64_t reregistered_time;		/* 0 = never */
+	struct list tasks;			/* struct task.by_agent */
+	struct executor *executors;		/* table by key */
+	struct operation *operations;		/* table by uuid */
 	bool operation_feedback, resize_volume; /* capabilities */
-	struct list offers;	    /* struct offer.by_agent */
+	struct list offers;			/* struct offer.by_agent */
 	struct list inverse_offers;
 	struct list inverse_answers;
 	/* health (agent_health.c) */
@@ -333,8 +333,8 @@ struct agent {
 /* An agent that is not here any more: unreachable, gone or removed. */
 struct departed {
 	char *id;
-	int64_t time;	   /* ns: when */
-	bool deactivated;  /* of unreachable ones, as in struct agent */
+	int64_t time;	  /* ns: when */
+	bool deactivated; /* of unreachable ones, as in struct agent */
 	Mesos__DrainInfo *drain_info;
 	struct list tasks; /* struct task.by_agent: in frameworks' unreachable tasks */
 	UT_hash_handle hh;
@@ -393,7 +393,7 @@ struct master {
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
 	size_t loaded_agents;	      /* how many the store had at the start */
 	size_t awaited_frameworks;
-	bool settling;		      /* no offers yet: see offer_memory.c */
+	bool settling; /* no offers yet: see offer_memory.c */
 	struct timer settle;
 	struct offer *offers;	      /* by id */
 	struct departed *unreachable; /* by agent id, oldest first */
@@ -410,12 +410,12 @@ struct master {
 	uint64_t mark; /* source of the `seen` marks */
 
 	/* maintenance and draining */
-	struct inverse_offer *inverse_offers;  /* by id */
+	struct inverse_offer *inverse_offers;	/* by id */
 	Mesos__Maintenance__Schedule *schedule; /* NULL = none */
-	struct machine *machines;	       /* in the schedule, by key */
-	bool maintenance_writing;	       /* a change of both is on its way to the disk */
-	struct list drain_checks;	       /* agents of which something ended in this step */
-	struct list deferred;		       /* struct deferred.link, oldest first */
+	struct machine *machines;		/* in the schedule, by key */
+	bool maintenance_writing;		/* a change of both is on its way to the disk */
+	struct list drain_checks;		/* agents of which something ended in this step */
+	struct list deferred;			/* struct deferred.link, oldest first */
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes;       /* NUL-ended keys, one after the other */

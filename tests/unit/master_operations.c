@@ -285,6 +285,26 @@ Test(master_operations, frameworks_without_refinement_speak_the_old_format)
 	refute(d, "OFFERS", "allocation_info");
 }
 
+/* Static and dynamic reservations of one role differ by `reservation` alone. */
+Test(master_operations, static_and_dynamic_in_the_old_format)
+{
+	stream = driver_subscribe(d, NULL,
+				  "\"roles\":[\"r\"],\"capabilities\":[{\"type\":\"MULTI_ROLE\"}]");
+	driver_agent_like(d, AGENT1,
+			  "[" SCALAR("cpus", 3, "") "," SCALAR("mem", 1024, "") "," SCALAR(
+				  "cpus", 1, ",\"role\":\"r\"") "]",
+			  NULL);
+	operations("{\"type\":\"RESERVE\",\"reserve\":{\"resources\":[{\"name\":\"cpus\",\"type\":"
+		   "\"SCALAR\",\"scalar\":{\"value\":1},\"role\":\"r\",\"reservation\":{}}]}}");
+	driver_forget(d);
+	driver_pass(d, 2 * SECOND);
+	expect(d, "OFFERS", "\"scalar\":{\"value\":1.0},\"role\":\"r\",\"allocation_info\"",
+	       "\"scalar\":{\"value\":1.0},\"role\":\"r\",\"reservation\":{}",
+	       "\"scalar\":{\"value\":2.0},\"role\":\"*\"");
+	expect_total(JSON(SCALAR("cpus", 2, "") "," SCALAR("mem", 1024, "") "," SCALAR(
+		"cpus", 1, STATIC("r")) "," SCALAR("cpus", 1, DYNAMIC("r"))));
+}
+
 /* ---- shared volumes ----------------------------------------------------------------------- */
 
 #define VOLUME_SHARED SCALAR("disk", 64, DYNAMIC("r") VOLUME("v") SHARED)

@@ -11,7 +11,7 @@
 #define DYNAMIC(role) ",\"reservations\":[{\"type\":\"DYNAMIC\",\"role\":\"" role "\"}]"
 #define DYNAMIC_BY(role, who)                                                                      \
 	",\"reservations\":[{\"type\":\"DYNAMIC\",\"role\":\"" role "\",\"principal\":\"" who "\"" \
-											      "}]"
+	"}]"
 #define REFINED(role, sub)                                                                         \
 	",\"reservations\":[{\"type\":\"DYNAMIC\",\"role\":\"" role                                \
 	"\"},{\"type\":\"DYNAMIC\",\"role\":\"" sub "\"}]"
