@@ -42,8 +42,9 @@ struct agent_part {
 	struct resource_shapes *shapes;
 	struct resources total;
 	struct happening tick, start, detect;
-	struct list containers; /* struct container.link */
-	struct list answers;	/* struct answer.link: of what is done at once */
+	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
+	struct list containers;	 /* struct container.link */
+	struct list answers;	 /* struct answer.link: of what is done at once */
 	int64_t last_pid;
 	uint64_t last_stream;
 };
@@ -68,13 +69,13 @@ static void arm(struct agent_part *part)
 	if (when == TIME_NEVER)
 		world_cancel(part->world, &part->tick);
 	else
-		world_at(part->world, &part->tick, when);
+		world_at(part->world, &part->tick, when - part->skew);
 }
 
 static void step(struct agent_part *part, const struct agent_event *event)
 {
 	agent_actions_clear(&part->out);
-	agent_step(part->core, part->world->now, event, &part->out);
+	agent_step(part->core, part->world->now + part->skew, event, &part->out);
 }
 
 static void give_answers(struct agent_part *part)
@@ -358,7 +359,12 @@ static void closed(struct process *p, struct conn *conn)
 	}
 }
 
-static const struct process_ops ops = {receive, closed};
+static void kill_it(struct process *p)
+{
+	agent_part_kill(container_of(p, struct agent_part, process), false);
+}
+
+static const struct process_ops ops = {receive, closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------------- */
 
@@ -480,6 +486,7 @@ static void on_start(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, start);
 	struct world *w = part->world;
+	int64_t now = w->now + part->next_skew;
 	struct agent_options options = {
 		.ip = "10.0.1.1",
 		.port = 6000 + part->number,
@@ -490,7 +497,7 @@ static void on_start(struct happening *h)
 		.shapes = part->shapes,
 		.resources = &part->total,
 		.rng = &part->rng,
-		.start_time = w->now,
+		.start_time = now,
 		.reconfiguration_policy = "equal",
 		.registration_backoff_factor = SECOND,
 		.executor_registration_timeout = MINUTE,
@@ -502,6 +509,12 @@ static void on_start(struct happening *h)
 	};
 	struct err err;
 
+	if (!disk_open(&part->disk, on_stored)) {
+		world_log(w, "%s cannot open its disk", part->name);
+		restart_later(part);
+		return;
+	}
+	part->skew = part->next_skew;
 	world_log(w, "%s starts", part->name);
 	process_start(&part->process, w, &ops, part->name, part->address);
 	part->alive = true;
@@ -509,16 +522,20 @@ static void on_start(struct happening *h)
 		world_fail(w, "no agent: %s", err.text);
 		return;
 	}
-	disk_open(&part->disk, on_stored, part);
 	disk_load(&part->disk, load, part);
 	agent_actions_clear(&part->out);
-	if (agent_start(part->core, w->now, part->crashed, &part->out, &err)) {
+	if (agent_start(part->core, now, part->crashed, &part->out, &err)) {
 		world_fail(w, "%s does not start: %s", part->name, err.text);
 		return;
 	}
 	part->crashed = false;
 	finish_step(part);
 	world_after(w, &part->detect, 0);
+}
+
+static void on_disk_failed(void *context, bool crash)
+{
+	agent_part_kill(context, crash);
 }
 
 struct agent_part *agent_part_create(struct world *w, int number, const char *resources)
@@ -540,7 +557,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	list_init(&part->answers);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
 	agent_actions_init(&part->out);
-	disk_init(&part->disk, w);
+	disk_init(&part->disk, w, part->name, on_disk_failed, part);
 	world_after(w, &part->start, world_between(w, 0, 2 * SECOND));
 	return part;
 }
@@ -552,6 +569,7 @@ static void stop(struct agent_part *part, bool crash)
 	part->alive = false;
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
+	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
 	agent_destroy(part->core);
@@ -627,4 +645,17 @@ bool agent_part_idle(const struct agent_part *part)
 const char *agent_part_address(const struct agent_part *part)
 {
 	return part->address;
+}
+
+struct disk *agent_part_disk(struct agent_part *part)
+{
+	return &part->disk;
+}
+
+void agent_part_set_clock(struct agent_part *part, int64_t skew)
+{
+	world_log(part->world, "the clock of %s is set to %+.3f s", part->name,
+		  (double)skew / SECOND);
+	part->next_skew = skew;
+	agent_part_kill(part, false);
 }

@@ -12,6 +12,9 @@
 #define DELAY_HIGH (5 * MILLISECOND)
 /* How long the transport goes on sending to somebody who does not answer. */
 #define PATIENCE (30 * SECOND)
+/* How long nobody hears of the crash of a machine who does not send there. */
+#define VANISHED_HIGH (2 * MINUTE)
+#define ECHO_HIGH (3 * SECOND)
 
 /* A letter, or the end of the connection, on its way. */
 struct parcel {
@@ -78,6 +81,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static struct conn *conn_make(struct world *w, struct process *client, struct process *server);
 static void arrive(struct happening *h);
 
 static void post(struct conn *conn, enum conn_side to, struct parcel *parcel)
@@ -98,6 +102,8 @@ static void tell_end(struct conn *conn, enum conn_side side)
 	struct process *p = conn->of[side].process;
 
 	if (p) {
+		if (conn->world->observer)
+			conn->world->observer->closed(conn->world->observer, p, conn);
 		p->ops->closed(p, conn);
 		leave(conn, side);
 	}
@@ -115,6 +121,75 @@ static int64_t held_until(const struct parcel *parcel)
 	if (from)
 		until = later(until, from->mute_until);
 	return until > parcel->conn->world->now ? until : 0;
+}
+
+/* ---- letters that arrive twice -------------------------------------------------- */
+
+/* The second copy, on a connection of its own: the sender had no answer to the first. */
+struct echo {
+	struct happening happening;
+	struct list link;
+	struct world *world;
+	char *address;
+	struct letter letter;
+};
+
+/* Subscriptions are not among them: their sender holds on to the answer. */
+static bool echoes(const struct letter *letter)
+{
+	return letter->kind == LETTER_MESSAGE || (letter->kind == LETTER_CALL && letter->name);
+}
+
+static void echo_free(struct echo *echo)
+{
+	world_cancel(echo->world, &echo->happening);
+	list_remove(&echo->link);
+	letter_free(&echo->letter);
+	free(echo->address);
+	free(echo);
+}
+
+void world_drop_echoes(struct world *w)
+{
+	while (!list_empty(&w->echoes))
+		echo_free(list_first(&w->echoes, struct echo, link));
+}
+
+static void on_echo(struct happening *h)
+{
+	struct echo *echo = container_of(h, struct echo, happening);
+	struct world *w = echo->world;
+	struct process *to = process_at(w, echo->address);
+
+	if (to && to->deaf_until <= w->now) {
+		struct conn *conn = conn_make(w, NULL, to);
+
+		world_log(w, "%s gets a letter once more", to->name);
+		to->ops->receive(to, conn, &echo->letter);
+		if (conn->of[CONN_SERVER].process)
+			leave(conn, CONN_SERVER);
+	}
+	echo_free(echo);
+}
+
+static void make_echo(const struct conn *conn, const struct process *to,
+		      const struct letter *letter)
+{
+	struct world *w = conn->world;
+	struct echo *echo;
+
+	if (!to->address)
+		return;
+	echo = xcalloc(1, sizeof(*echo));
+	echo->world = w;
+	echo->address = xstrdup(to->address);
+	echo->letter = (struct letter){.kind = letter->kind, .number = letter->number};
+	echo->letter.name = letter->name ? xstrdup(letter->name) : NULL;
+	echo->letter.from = letter->from ? xstrdup(letter->from) : NULL;
+	buf_append(&echo->letter.bytes, letter->bytes.data, letter->bytes.len);
+	echo->happening.run = on_echo;
+	list_append(&w->echoes, &echo->link);
+	world_after(w, &echo->happening, world_between(w, MILLISECOND, ECHO_HIGH));
 }
 
 static void arrive(struct happening *h)
@@ -147,17 +222,29 @@ static void arrive(struct happening *h)
 		tell_end(conn, to);
 		return;
 	}
+	if (p->doom == DOOM_BEFORE && p->ops->kill) {
+		p->ops->kill(p); /* and the parcel with it */
+		return;
+	}
 	list_remove(&parcel->link);
+	if (w->repeats && echoes(&parcel->letter)) {
+		w->repeats--;
+		make_echo(conn, p, &parcel->letter);
+	}
+	if (w->observer)
+		w->observer->delivered(w->observer, p, conn, &parcel->letter);
 	p->ops->receive(p, conn, &parcel->letter);
 	letter_free(&parcel->letter);
 	free(parcel);
+	if (p->doom == DOOM_AFTER && p->ops->kill)
+		p->ops->kill(p);
 }
 
-static struct conn *conn_make(struct process *client, struct process *server)
+static struct conn *conn_make(struct world *w, struct process *client, struct process *server)
 {
 	struct conn *conn = xcalloc(1, sizeof(*conn));
 
-	conn->world = client->world;
+	conn->world = w;
 	conn->number = ++conn->world->last_number;
 	conn->of[CONN_CLIENT].process = client;
 	conn->of[CONN_SERVER].process = server;
@@ -180,7 +267,7 @@ struct conn *conn_open(struct process *from, const char *address)
 	if (!to || to->deaf_until > w->now || to->mute_until > w->now ||
 	    from->mute_until > w->now || from->deaf_until > w->now)
 		return NULL;
-	return conn_make(from, to);
+	return conn_make(w, from, to);
 }
 
 static enum conn_side side_of(const struct conn *conn, const struct process *p)
@@ -188,13 +275,30 @@ static enum conn_side side_of(const struct conn *conn, const struct process *p)
 	return conn->of[CONN_CLIENT].process == p ? CONN_CLIENT : CONN_SERVER;
 }
 
+/* Somebody sends into a connection that is no more: now it learns of it. */
+static void get_no_answer(struct conn *conn, enum conn_side side)
+{
+	struct world *w = conn->world;
+	struct parcel *end = list_first(&conn->of[side].inbox, struct parcel, link);
+	int64_t when =
+		w->now + (conn->black_hole ? PATIENCE : world_between(w, DELAY_LOW, DELAY_HIGH));
+
+	if (end && conn->of[side].last > when) {
+		conn->of[side].last = when;
+		world_at(w, &end->happening, when);
+	}
+}
+
 void conn_send(struct conn *conn, const struct process *from, struct letter *letter)
 {
 	enum conn_side to = !side_of(conn, from);
 	struct parcel *parcel;
 
+	if (conn->world->observer)
+		conn->world->observer->sent(conn->world->observer, from, conn, letter);
 	if (conn->broken || !conn->of[to].process) {
 		letter_free(letter);
+		get_no_answer(conn, !to);
 		return;
 	}
 	parcel = xcalloc(1, sizeof(*parcel));
@@ -234,6 +338,21 @@ void conn_break(struct conn *conn)
 	}
 }
 
+void conn_half_open(struct conn *conn, enum conn_side unaware, int64_t span, bool black_hole)
+{
+	struct conn_end *end = &conn->of[unaware];
+
+	if (conn->broken)
+		return;
+	conn_break(conn);
+	conn->black_hole = black_hole;
+	if (end->process) {
+		end->last = conn->world->now + span;
+		world_at(conn->world, &list_first(&end->inbox, struct parcel, link)->happening,
+			 end->last);
+	}
+}
+
 /* Of what the dead sent, the first few letters were out already. */
 static void lose_tail(struct conn *conn, enum conn_side to)
 {
@@ -250,13 +369,19 @@ static void lose_tail(struct conn *conn, enum conn_side to)
 
 void process_end(struct process *p)
 {
+	struct world *w = p->world;
 	struct conn_end *end;
 
+	if (p->world->observer)
+		p->world->observer->ended(p->world->observer, p);
 	while ((end = list_first(&p->conns, struct conn_end, link))) {
 		struct conn *conn = end->conn;
 
-		if (!conn->broken)
-			lose_tail(conn, end == &conn->of[CONN_CLIENT] ? CONN_SERVER : CONN_CLIENT);
+		if (p->vanishes)
+			conn_half_open(conn, !side_of(conn, p),
+				       world_between(w, SECOND, VANISHED_HIGH), false);
+		else if (!conn->broken)
+			lose_tail(conn, !side_of(conn, p));
 		conn_close(conn, p);
 	}
 	list_remove(&p->link);
@@ -281,7 +406,7 @@ static struct conn *pid_find(struct process *from, const char *pid)
 	list_for_each (end, next, &from->conns, link) {
 		struct conn *conn = end->conn;
 
-		if (end == &conn->of[CONN_CLIENT] && conn->peer && !conn->broken &&
+		if (end == &conn->of[CONN_CLIENT] && conn->peer &&
 		    !strcmp(conn->peer, pid_address(pid)))
 			return conn;
 	}
@@ -306,11 +431,15 @@ void pid_send(struct process *from, const char *actor, const char *pid, const vo
 	struct conn *conn = pid_conn(from, pid);
 	struct letter letter = {.kind = LETTER_MESSAGE};
 
-	if (!conn)
-		return;
 	letter.name = xstrdup(m->descriptor->name);
 	letter.from = xprintf("%s@%s", actor, from->address);
 	proto_pack(m, &letter.bytes);
+	if (!conn) {
+		if (from->world->observer)
+			from->world->observer->sent(from->world->observer, from, NULL, &letter);
+		letter_free(&letter);
+		return;
+	}
 	conn_send(conn, from, &letter);
 }
 
@@ -319,7 +448,7 @@ void pid_link(struct process *from, const char *pid)
 	struct conn *conn = pid_conn(from, pid);
 
 	if (!conn) {
-		conn = conn_make(from, NULL);
+		conn = conn_make(from->world, from, NULL);
 		conn->peer = xstrdup(pid_address(pid));
 		conn_break(conn);
 	}

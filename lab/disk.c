@@ -92,6 +92,20 @@ static void sync_written(struct disk *disk)
 		apply(&disk->synced, batch);
 		batch_free(batch);
 	}
+	if (disk->world->observer)
+		disk->world->observer->synced(disk->world->observer, disk);
+}
+
+static void tell_written(const struct disk_batch *batch)
+{
+	struct observer *o = batch->disk->world->observer;
+
+	for (size_t i = 0; o && i < batch->count; i++) {
+		const struct disk_op *op = &batch->ops[i];
+
+		o->written(o, batch->disk, (struct slice){op->key, op->key_len},
+			   (struct slice){op->value, op->len});
+	}
 }
 
 static void written(struct happening *h)
@@ -101,17 +115,36 @@ static void written(struct happening *h)
 	uint64_t ticket = batch->ticket;
 	bool sync = batch->class == STORE_REGISTRY;
 
+	if (disk->failing_until > disk->world->now && (sync || disk->full)) {
+		world_log(disk->world, "a write of %s fails", disk->name);
+		disk->fail(disk->context, false);
+		return;
+	}
+	if (disk->doom && --disk->doom == 0) {
+		bool whole = world_chance(disk->world, 0.5);
+
+		world_log(disk->world, "the machine of %s crashes %s a write", disk->name,
+			  whole ? "after" : "in");
+		if (whole) {
+			list_remove(&batch->link);
+			list_append(&disk->written, &batch->link);
+		}
+		disk->fail(disk->context, true);
+		return;
+	}
 	list_remove(&batch->link);
 	list_append(&disk->written, &batch->link);
+	tell_written(batch);
 	if (sync)
 		sync_written(disk);
 	if (disk->done)
 		disk->done(disk->context, ticket);
 }
 
-void disk_init(struct disk *disk, struct world *w)
+void disk_init(struct disk *disk, struct world *w, const char *name,
+	       void (*fail)(void *context, bool crash), void *context)
 {
-	*disk = (struct disk){.world = w};
+	*disk = (struct disk){.world = w, .name = name, .fail = fail, .context = context};
 	list_init(&disk->written);
 	list_init(&disk->queued);
 }
@@ -135,10 +168,18 @@ void disk_free(struct disk *disk)
 	table_free(&disk->synced);
 }
 
-void disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket), void *context)
+bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket))
 {
+	if (disk->failing_until > disk->world->now)
+		return false;
 	disk->done = done;
-	disk->context = context;
+	return true;
+}
+
+void disk_mend(struct disk *disk)
+{
+	disk->failing_until = 0;
+	disk->doom = 0;
 }
 
 void disk_drop(struct disk *disk, bool crash)
@@ -157,6 +198,8 @@ void disk_drop(struct disk *disk, bool crash)
 	}
 	/* The machine's memory is gone: what is left is on the disk itself. */
 	sync_written(disk);
+	if (disk->world->observer)
+		disk->world->observer->crashed(disk->world->observer, disk);
 }
 
 void disk_write(struct disk *disk, enum store_class class, const struct store_op *ops, size_t count,

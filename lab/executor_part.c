@@ -335,7 +335,7 @@ static void closed(struct process *p, struct conn *conn)
 	lose_agent(part);
 }
 
-static const struct process_ops ops = {receive, closed};
+static const struct process_ops ops = {receive, closed, NULL};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -348,6 +348,21 @@ static const char *variable(char *const *environment, const char *name)
 			return *environment + len + 1;
 	}
 	return "";
+}
+
+static void tell_observer(const struct executor_part *part, bool up)
+{
+	struct observer *o = part->world->observer;
+	struct executor_life life = {
+		.process = &part->process,
+		.agent = agent_part_address(part->agent),
+		.framework_id = part->framework_id,
+		.executor_id = part->executor_id,
+		.checkpoint = part->checkpoint,
+	};
+
+	if (o)
+		o->executor(o, &life, up);
 }
 
 struct executor_part *executor_part_create(struct world *w, struct agent_part *agent,
@@ -371,6 +386,7 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 	name = xprintf("executor %s", part->executor_id);
 	process_start(&part->process, w, &ops, name, NULL);
 	free(name);
+	tell_observer(part, true);
 	world_after(w, &part->connect, world_between(w, MILLISECOND, 200 * MILLISECOND));
 	return part;
 }
@@ -379,6 +395,7 @@ void executor_part_destroy(struct executor_part *part)
 {
 	struct lab_task *task;
 
+	tell_observer(part, false);
 	process_end(&part->process);
 	world_cancel(part->world, &part->connect);
 	world_cancel(part->world, &part->exit);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "lab/faults.h"
 #include "lab/parts.h"
 
 #define AGENT_CPUS 4.0
@@ -31,111 +32,9 @@ struct lab {
 	struct master_part *master;
 	struct agent_part **agents;
 	struct scheduler_part **schedulers;
-	struct happening fault;
-	bool faulty;
+	struct cluster cluster;
+	struct faults faults;
 };
-
-/* ---- faults --------------------------------------------------------------------- */
-
-static int64_t mean(struct world *w, int64_t span)
-{
-	return (int64_t)(-log(1 - rng_unit(&w->rng)) * (double)span);
-}
-
-static struct process *any_process(struct lab *lab)
-{
-	struct world *w = &lab->world;
-	int at = (int)world_between(w, 0, lab->options->agents + lab->options->schedulers);
-
-	if (at == 0)
-		return master_part_process(lab->master);
-	if (at <= lab->options->agents)
-		return agent_part_process(lab->agents[at - 1]);
-	return scheduler_part_process(lab->schedulers[at - 1 - lab->options->agents]);
-}
-
-static void cut_something(struct lab *lab)
-{
-	struct world *w = &lab->world;
-	struct conn *conn, *next;
-	size_t count = 0, chosen;
-
-	list_for_each (conn, next, &w->conns, link)
-		count++;
-	if (!count)
-		return;
-	chosen = (size_t)world_between(w, 0, (int64_t)count - 1);
-	list_for_each (conn, next, &w->conns, link) {
-		if (chosen-- == 0) {
-			world_log(w, "connection %llu breaks", (unsigned long long)conn->number);
-			conn_break(conn);
-			return;
-		}
-	}
-}
-
-static void partition(struct lab *lab)
-{
-	struct world *w = &lab->world;
-	struct process *p = any_process(lab);
-	int64_t until = w->now + mean(w, world_chance(w, 0.2) ? 2 * MINUTE : 10 * SECOND);
-	double u = rng_unit(&w->rng);
-
-	if (!p)
-		return;
-	if (u < 0.7)
-		p->deaf_until = until;
-	if (u > 0.3)
-		p->mute_until = until;
-	world_log(w, "%s is cut off until %.3f (%s)", p->name, (double)(until - w->begin) / SECOND,
-		  u >= 0.7   ? "mute"
-		  : u <= 0.3 ? "deaf"
-			     : "both");
-}
-
-static void kill_something(struct lab *lab, bool crash)
-{
-	struct world *w = &lab->world;
-	int at = (int)world_between(w, 0, lab->options->agents + lab->options->schedulers + 1);
-
-	if (at <= 1)
-		master_part_kill(lab->master, crash);
-	else if (at <= lab->options->agents + 1)
-		agent_part_kill(lab->agents[at - 2], crash);
-	else
-		scheduler_part_kill(lab->schedulers[at - 2 - lab->options->agents]);
-}
-
-static void on_fault(struct happening *h)
-{
-	struct lab *lab = container_of(h, struct lab, fault);
-	struct world *w = &lab->world;
-	enum world_fault fault = (enum world_fault)world_between(w, 0, WORLD_FAULTS - 1);
-
-	if (!lab->faulty)
-		return;
-	w->faults[fault]++;
-	switch (fault) {
-	case FAULT_KILL:
-		kill_something(lab, false);
-		break;
-	case FAULT_CRASH:
-		kill_something(lab, true);
-		break;
-	case FAULT_CUT:
-		cut_something(lab);
-		break;
-	case FAULT_PARTITION:
-		partition(lab);
-		break;
-	case FAULT_SLOW_DISK:
-		w->slow_disks_until = w->now + mean(w, 20 * SECOND);
-		break;
-	default:
-		break;
-	}
-	world_after(w, &lab->fault, mean(w, lab->options->fault_every));
-}
 
 /* ---- phases -------------------------------------------------------------------------- */
 
@@ -198,13 +97,8 @@ static void describe_open(struct lab *lab, struct buf *out)
 static void make_peace(struct lab *lab)
 {
 	struct buf open = BUF_INIT;
-	struct process *p, *next;
 
-	lab->faulty = false;
-	world_cancel(&lab->world, &lab->fault);
-	lab->world.slow_disks_until = 0;
-	list_for_each (p, next, &lab->world.processes, link)
-		p->deaf_until = p->mute_until = 0;
+	faults_end(&lab->faults);
 	world_log(&lab->world, "peace");
 	for (int i = 0; i < lab->options->schedulers; i++)
 		scheduler_part_finish(lab->schedulers[i]);
@@ -288,7 +182,6 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 	world_init(w, o->seed);
 	w->show = o->trace;
 	lab->options = o;
-	lab->fault.run = on_fault;
 	lab->master = master_part_create(w);
 	lab->agents = xcalloc((size_t)o->agents + 1, sizeof(struct agent_part *));
 	lab->schedulers = xcalloc((size_t)o->schedulers + 1, sizeof(struct scheduler_part *));
@@ -299,6 +192,8 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 
 		lab->schedulers[i] = scheduler_part_create(w, &options);
 	}
+	lab->cluster = (struct cluster){w,	   lab->master,	 lab->agents, lab->schedulers,
+					o->agents, o->schedulers};
 }
 
 static void close_lab(struct lab *lab)
@@ -348,10 +243,7 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 
 	memset(report, 0, sizeof(*report));
 	open_lab(&lab, options);
-	if (options->fault_every) {
-		lab.faulty = true;
-		world_after(&lab.world, &lab.fault, mean(&lab.world, options->fault_every));
-	}
+	faults_begin(&lab.faults, &lab.cluster, options->fault_every);
 	run_until(&lab, options->span, NULL);
 	if (!lab.world.failure)
 		make_peace(&lab);
@@ -359,8 +251,7 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 		tear_down(&lab);
 	if (!lab.world.failure)
 		audit(&lab);
-	lab.faulty = false;
-	world_cancel(&lab.world, &lab.fault);
+	faults_end(&lab.faults);
 	write_report(&lab, report);
 	close_lab(&lab);
 }

@@ -20,12 +20,18 @@ struct master_part {
 	struct rng rng;
 	struct disk disk;
 	struct happening tick, start;
+	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
 	uint64_t last_stream;
 	char id[UUID_TEXT];
 };
 
 static void take_actions(struct master_part *part);
+
+static int64_t part_now(const struct master_part *part)
+{
+	return part->world->now + part->skew;
+}
 
 static void arm(struct master_part *part)
 {
@@ -37,13 +43,13 @@ static void arm(struct master_part *part)
 	if (when == TIME_NEVER)
 		world_cancel(part->world, &part->tick);
 	else
-		world_at(part->world, &part->tick, when);
+		world_at(part->world, &part->tick, when - part->skew);
 }
 
 static void step(struct master_part *part, const struct master_event *event)
 {
 	master_actions_clear(&part->out);
-	master_step(part->core, part->world->now, event, &part->out);
+	master_step(part->core, part_now(part), event, &part->out);
 }
 
 static void feed(struct master_part *part, const struct master_event *event)
@@ -147,7 +153,12 @@ static void closed(struct process *p, struct conn *conn)
 	}
 }
 
-static const struct process_ops ops = {receive, closed};
+static void kill_it(struct process *p)
+{
+	master_part_kill(container_of(p, struct master_part, process), false);
+}
+
+static const struct process_ops ops = {receive, closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------- */
 
@@ -227,6 +238,12 @@ static int load(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
+static void restart_later(struct master_part *part)
+{
+	world_after(part->world, &part->start,
+		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+}
+
 static void on_start(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, start);
@@ -250,20 +267,30 @@ static void on_start(struct happening *h)
 	};
 	struct err err;
 
+	if (!disk_open(&part->disk, on_stored)) {
+		world_log(part->world, "master cannot open its disk");
+		restart_later(part);
+		return;
+	}
 	snprintf(part->id, sizeof(part->id), "M%llu", (unsigned long long)++part->lives);
 	world_log(part->world, "master starts as %s", part->id);
 	process_start(&part->process, part->world, &ops, "master", MASTER_ADDRESS);
 	part->alive = true;
+	part->skew = part->next_skew;
 	if (master_create(&options, &part->core, &err)) {
 		world_fail(part->world, "no master: %s", err.text);
 		return;
 	}
-	disk_open(&part->disk, on_stored, part);
 	disk_load(&part->disk, load, part);
 	master_actions_clear(&part->out);
-	master_start(part->core, part->world->now, &part->out);
+	master_start(part->core, part_now(part), &part->out);
 	take_actions(part);
 	arm(part);
+}
+
+static void on_disk_failed(void *context, bool crash)
+{
+	master_part_kill(context, crash);
 }
 
 struct master_part *master_part_create(struct world *w)
@@ -275,7 +302,7 @@ struct master_part *master_part_create(struct world *w)
 	part->start.run = on_start;
 	rng_seed(&part->rng, w->seed ^ 0x6d);
 	master_actions_init(&part->out);
-	disk_init(&part->disk, w);
+	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);
 	return part;
 }
@@ -286,6 +313,7 @@ static void stop(struct master_part *part, bool crash)
 		return;
 	part->alive = false;
 	world_cancel(part->world, &part->tick);
+	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
 	master_destroy(part->core);
@@ -298,8 +326,7 @@ void master_part_kill(struct master_part *part, bool crash)
 		return;
 	world_log(part->world, "master is %s", crash ? "crashed" : "killed");
 	stop(part, crash);
-	world_after(part->world, &part->start,
-		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+	restart_later(part);
 }
 
 void master_part_destroy(struct master_part *part)
@@ -319,4 +346,16 @@ bool master_part_alive(const struct master_part *part)
 struct process *master_part_process(struct master_part *part)
 {
 	return part->alive ? &part->process : NULL;
+}
+
+struct disk *master_part_disk(struct master_part *part)
+{
+	return &part->disk;
+}
+
+void master_part_set_clock(struct master_part *part, int64_t skew)
+{
+	world_log(part->world, "the clock of master is set to %+.3f s", (double)skew / SECOND);
+	part->next_skew = skew;
+	master_part_kill(part, false);
 }

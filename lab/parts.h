@@ -24,6 +24,9 @@ bool master_part_alive(const struct master_part *part);
 struct process *master_part_process(struct master_part *part);
 /* It comes back by itself. */
 void master_part_kill(struct master_part *part, bool crash);
+struct disk *master_part_disk(struct master_part *part);
+/* Ends its life: the next one sees the clock wrong by `skew`. */
+void master_part_set_clock(struct master_part *part, int64_t skew);
 
 /* ---- agents -------------------------------------------------------------------- */
 
@@ -34,6 +37,8 @@ bool agent_part_alive(const struct agent_part *part);
 struct process *agent_part_process(struct agent_part *part);
 /* It comes back by itself; executors live on unless the machine crashed. */
 void agent_part_kill(struct agent_part *part, bool crash);
+struct disk *agent_part_disk(struct agent_part *part);
+void agent_part_set_clock(struct agent_part *part, int64_t skew);
 /* What runs there, for a failure's report. */
 void agent_part_describe(const struct agent_part *part, struct buf *out);
 /* Whether nothing runs there. */

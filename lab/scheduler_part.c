@@ -696,7 +696,12 @@ static void closed(struct process *p, struct conn *conn)
 	}
 }
 
-static const struct process_ops ops = {receive, closed};
+static void kill_it(struct process *p)
+{
+	scheduler_part_kill(container_of(p, struct scheduler_part, process));
+}
+
+static const struct process_ops ops = {receive, closed, kill_it};
 
 /* ---- lives ------------------------------------------------------------------------------------
  */

@@ -11,8 +11,18 @@
 #define FNV_BASIS UINT64_C(14695981039346656037)
 #define FNV_PRIME UINT64_C(1099511628211)
 
-const char *const world_fault_names[WORLD_FAULTS] = {"kill", "crash", "cut", "partition",
-						     "slow disk"};
+const char *const world_fault_names[WORLD_FAULTS] = {"kill",
+						     "crash",
+						     "cut",
+						     "partition",
+						     "slow disk",
+						     "half-open connection",
+						     "repeated letter",
+						     "kill at a letter",
+						     "failed sync",
+						     "full disk",
+						     "torn write",
+						     "clock set"};
 
 /* ---- time ------------------------------------------------------------------- */
 
@@ -25,10 +35,12 @@ void world_init(struct world *w, uint64_t seed)
 	w->trace_hash = FNV_BASIS;
 	list_init(&w->processes);
 	list_init(&w->conns);
+	list_init(&w->echoes);
 }
 
 void world_free(struct world *w)
 {
+	world_drop_echoes(w);
 	while (!list_empty(&w->conns))
 		conn_break(list_first(&w->conns, struct conn, link));
 	while (world_step(w, TIME_NEVER - 1))
@@ -53,6 +65,8 @@ bool world_step(struct world *w, int64_t until)
 		struct happening *h = container_of(timer, struct happening, timer);
 
 		h->run(h);
+		if (w->observer)
+			w->observer->stepped(w->observer);
 	}
 	return true;
 }
@@ -136,6 +150,8 @@ void process_start(struct process *p, struct world *w, const struct process_ops 
 			      .address = address ? xstrdup(address) : NULL};
 	list_init(&p->conns);
 	list_append(&w->processes, &p->link);
+	if (w->observer)
+		w->observer->started(w->observer, p);
 }
 
 struct process *process_at(struct world *w, const char *address)

@@ -25,6 +25,9 @@
 
 struct process;
 struct conn;
+struct letter;
+struct disk;
+struct executor_life;
 
 /* Something that will happen. The memory is the owner's; what it is part of is found by
  * container_of. */
@@ -39,9 +42,48 @@ enum world_fault {
 	FAULT_CUT,	 /* a connection breaks */
 	FAULT_PARTITION, /* a host cannot be reached, in one direction or both, for a while */
 	FAULT_SLOW_DISK,
+	FAULT_HALF_OPEN,  /* a connection breaks, and one end does not learn of it for long */
+	FAULT_REPEAT,	  /* a letter arrives twice: what sent it had no answer */
+	FAULT_DOOM,	  /* kill -9 right before or after a letter is read */
+	FAULT_SYNC,	  /* a disk cannot be synced */
+	FAULT_FULL_DISK,  /* nor written */
+	FAULT_TORN_WRITE, /* a machine crashes in the middle of a write */
+	FAULT_CLOCK,	  /* a host's clock is set; seen by the next life of its process */
 	WORLD_FAULTS,
 };
 extern const char *const world_fault_names[WORLD_FAULTS];
+
+/* Somebody who keeps books of what crosses the wires and reaches the disks (books.h). It is
+ * called in the middle of things: it may look, remember and call world_fail(). */
+struct observer {
+	/* Before it is on its way, or lost. */
+	void (*sent)(struct observer *o, const struct process *from, const struct conn *conn,
+		     const struct letter *letter);
+	/* Before the receiver looks at it. */
+	void (*delivered)(struct observer *o, const struct process *to, const struct conn *conn,
+			  const struct letter *letter);
+	/* Before the process hears that the connection is over. */
+	void (*closed)(struct observer *o, const struct process *p, const struct conn *conn);
+	void (*started)(struct observer *o, const struct process *p);
+	void (*ended)(struct observer *o, const struct process *p);
+	/* A value without data: the key is deleted. */
+	void (*written)(struct observer *o, struct disk *disk, struct slice key,
+			struct slice value);
+	void (*synced)(struct observer *o, struct disk *disk);
+	/* It is as a crash of its machine left it. */
+	void (*crashed)(struct observer *o, struct disk *disk);
+	/* An executor's process begins or ends. */
+	void (*executor)(struct observer *o, const struct executor_life *life, bool up);
+	/* What happened has had all its consequences. */
+	void (*stepped)(struct observer *o);
+};
+
+struct executor_life {
+	const struct process *process;
+	const char *agent; /* address */
+	const char *framework_id, *executor_id;
+	bool checkpoint;
+};
 
 struct world {
 	uint64_t seed;
@@ -59,8 +101,11 @@ struct world {
 	uint64_t trace_hash; /* of all lines */
 	uint64_t faults[WORLD_FAULTS];
 	int64_t slow_disks_until;
+	int repeats;	    /* letters that are still to arrive twice */
+	struct list echoes; /* struct echo.link: their second copies */
 
 	char *failure; /* the invariant that does not hold, or NULL */
+	struct observer *observer; /* or NULL */
 };
 
 void world_init(struct world *w, uint64_t seed);
@@ -104,7 +149,11 @@ struct process_ops {
 	void (*receive)(struct process *p, struct conn *conn, const struct letter *letter);
 	/* The other end is gone, or the way to it. The conn is freed after the call. */
 	void (*closed)(struct process *p, struct conn *conn);
+	/* kill -9 of this life. */
+	void (*kill)(struct process *p);
 };
+
+enum doom { DOOM_NONE, DOOM_BEFORE, DOOM_AFTER };
 
 /* One life of a program on a host. */
 struct process {
@@ -117,6 +166,8 @@ struct process {
 	/* Partitions: letters wait while the time is not over. */
 	int64_t deaf_until; /* nothing reaches it */
 	int64_t mute_until; /* nothing leaves it */
+	enum doom doom;	    /* with its next letter */
+	bool vanishes;	    /* its machine goes with it: nobody tells its peers */
 };
 
 void process_start(struct process *p, struct world *w, const struct process_ops *ops,
@@ -144,6 +195,7 @@ struct conn {
 	char *linked; /* libprocess: the pid whose end the client wants to hear of, or NULL */
 	uint64_t tag; /* the owners' use: number of a stream */
 	bool broken;
+	bool black_hole; /* broken, and nobody answers who sends into it */
 };
 
 /* NULL if nobody listens there or it cannot be reached now. */
@@ -154,6 +206,10 @@ void conn_send(struct conn *conn, const struct process *from, struct letter *let
 void conn_close(struct conn *conn, struct process *by);
 /* Both ends hear of it, each in its time; what is on its way is lost. */
 void conn_break(struct conn *conn);
+/* As conn_break(), but the end `unaware` hears of it after `span` only, or when it sends
+ * something and gets no answer; a black hole makes that take longer. */
+void conn_half_open(struct conn *conn, enum conn_side unaware, int64_t span, bool black_hole);
+void world_drop_echoes(struct world *w);
 struct process *conn_other(const struct conn *conn, const struct process *p);
 
 /* ---- libprocess on top ----------------------------------------------------------- */
@@ -169,18 +225,30 @@ void pid_unlink(struct process *from, const char *pid);
 /* Outlives the processes that use it. */
 struct disk {
 	struct world *world;
+	const char *name;	  /* of its owner */
 	struct disk_pair *synced; /* table by key */
 	struct list written;	  /* struct disk_batch.link: written, not synced */
 	struct list queued;	  /* in the memory of the process */
 	int64_t last;		  /* when the last queued one is written */
 	uint64_t bytes;
 	void (*done)(void *context, uint64_t ticket); /* of the process that has it open */
+	/* A write failed, or the machine crashed in it: nothing more is written, and the
+	 * process must end. */
+	void (*fail)(void *context, bool crash);
 	void *context;
+	/* Writes fail so long; if not `full`, only synced ones. Nor can it be opened. */
+	int64_t failing_until;
+	bool full;
+	int doom; /* the machine crashes in this write from now; 0 = not */
 };
 
-void disk_init(struct disk *disk, struct world *w);
+void disk_init(struct disk *disk, struct world *w, const char *name,
+	       void (*fail)(void *context, bool crash), void *context);
 void disk_free(struct disk *disk);
-void disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket), void *context);
+/* False if it is failing. */
+bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket));
+/* It works again. */
+void disk_mend(struct disk *disk);
 /* The process died; with its machine, if `crash`: then a random part of what was not synced
  * is lost, in order. */
 void disk_drop(struct disk *disk, bool crash);
