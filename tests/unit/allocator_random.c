@@ -63,6 +63,33 @@ Test(allocator_random, lottery_gives_each_ticket_once)
 	lottery_free(&lottery);
 }
 
+/* What is discarded comes no more, until the lottery begins anew. */
+Test(allocator_random, lottery_discards)
+{
+	struct lottery lottery = {0};
+	char items[5];
+	struct rng rng;
+
+	rng_seed(&rng, 7);
+	for (int i = 0; i < 5; i++)
+		lottery_add(&lottery, &items[i], i + 1);
+	lottery_begin(&lottery);
+	lottery_draw(&lottery, &rng);
+	void *gone = lottery_draw(&lottery, &rng);
+	lottery_discard(&lottery);
+	for (int round = 0; round < 20; round++) {
+		lottery_again(&lottery);
+		for (int i = 0; i < 4; i++)
+			cr_assert_neq(lottery_draw(&lottery, &rng), gone);
+		cr_assert_null(lottery_draw(&lottery, &rng));
+	}
+	lottery_begin(&lottery);
+	for (int i = 0; i < 5; i++)
+		cr_assert_not_null(lottery_draw(&lottery, &rng));
+	cr_assert_null(lottery_draw(&lottery, &rng));
+	lottery_free(&lottery);
+}
+
 /* The order of draws is that of weights 1, 2 and 5 without putting back. */
 Test(allocator_random, lottery_follows_weights)
 {
@@ -210,4 +237,32 @@ Test(allocator_random, ignores_what_is_held)
 		lab_close(&lab);
 	}
 	expect_part(first, 0.5);
+}
+
+/* What a role lacks of its guarantee comes first whatever is drawn, and who has used its
+ * limit up is passed by. */
+Test(allocator_random, quota_is_kept)
+{
+	const struct allocator_amount one[] = {{"cpus", 1000}, {"mem", 128000}};
+	struct allocator_quota quota = {{one, 2}, {one, 2}};
+	int first = 0;
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct rng rng;
+		struct lab lab = open_random(&rng, seed);
+
+		lab_framework(&lab, "f1", "a");
+		lab_framework(&lab, "f2", "b");
+		lab_framework(&lab, "f3", "c");
+		allocator_set_quota(lab.a, "a", &quota);
+		lab_agent(&lab, "s1", "cpus:1;mem:128");
+		lab_expect_event(&lab, "f1(a)@s1 cpus:1; mem:128");
+		lab_agent(&lab, "s2", "cpus:2;mem:256");
+		char *grants = lab_event(&lab);
+		cr_assert_neq(grants[1], '1');
+		first += grants[1] == '2';
+		free(grants);
+		lab_close(&lab);
+	}
+	cr_assert(first > 50 && first < 150, "%d of 200", first);
 }
