@@ -280,18 +280,24 @@ static bool remember_filter(struct allocator *a, int64_t now, const struct alloc
 	struct framework *framework = alloc_framework_find(a, memory->framework);
 	struct leaf *leaf = framework ? alloc_leaf_find(framework, memory->role) : NULL;
 	struct agent *agent = alloc_agent_find(a, memory->agent);
+	int64_t since = memory->since, until = memory->until;
 	struct filter *filter;
 
 	if (memory->number > a->last_filter)
 		a->last_filter = memory->number;
-	if (!leaf || !leaf->subscribed || !agent || memory->until <= now)
+	/* Made in the future: the clock was set back. It lasts as long as it was asked to. */
+	if (since > now) {
+		until -= since - now;
+		since = now;
+	}
+	if (!leaf || !leaf->subscribed || !agent || until <= now)
 		return false;
-	filter = alloc_filter_make(a, alloc_stake_get(a, agent, leaf), memory->refused,
-				   memory->since, memory->until);
+	filter = alloc_filter_make(a, alloc_stake_get(a, agent, leaf), memory->refused, since,
+				   until);
 	filter->number = memory->number;
 	filter->memory.stored = true;
 	/* Without the crash a batch would have met it. */
-	if (memory->since <= now - a->interval)
+	if (since <= now - a->interval)
 		filter->born = 0;
 	return true;
 }

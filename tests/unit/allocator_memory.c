@@ -349,6 +349,29 @@ Test(allocator_memory, filters_that_ended_meanwhile_are_dropped)
 	close_lab(&store);
 }
 
+/* The successor's clock is an hour behind. */
+Test(allocator_memory, filters_of_the_future_last_as_long_as_asked)
+{
+	struct store store;
+	struct lab lab = open_lab(&store, &lab);
+	int ticks = 0;
+
+	lab_framework(&lab, "f1", "r");
+	lab_agent(&lab, "s1", "cpus:1;mem:64");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, 5);
+	written(&store);
+	lab.now -= HOUR;
+	crash(&store, (const char *const[]){"f1", NULL}, "r");
+	cr_expect_eq(allocator_filter_count(lab.a), 1);
+	allocator_activate_framework(lab.a, "f1", true);
+	lab_agent(&lab, "s1", "cpus:1;mem:64");
+	for (; !lab.grants.count && ticks < 100; ticks++)
+		free(lab_tick(&lab));
+	cr_expect_leq(ticks, 6, "%d", ticks);
+	close_lab(&store);
+}
+
 /* What makes a filter void does so before its agent is back. */
 Test(allocator_memory, filters_of_those_still_away_can_be_dropped)
 {
