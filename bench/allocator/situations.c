@@ -184,11 +184,12 @@ static void decline_all(struct run *run, int pairs)
 	int silent = c->frameworks * c->workload->suppressed / 100;
 	int speaking = c->frameworks - silent;
 	struct cost total = {0};
-	double declined = 0;
+	double declined = 0, before;
 
 	if (speaking > pairs / c->agents)
 		speaking = pairs / c->agents > 0 ? pairs / c->agents : 1;
 	cluster_suppress(c, silent + speaking, c->frameworks);
+	before = (double)heap_bytes();
 	while (c->grants.count > 0) {
 		declined += (double)c->grants.count;
 		meter_begin(run->meter);
@@ -197,6 +198,9 @@ static void decline_all(struct run *run, int pairs)
 		cluster_tick(c);
 	}
 	say(run, "decline_offer", total.ms * 1e6 / declined, "ns", run->agent.ms * 1e6);
+	/* What was offered is free again in the end: the rest are filters. */
+	say(run, "filter_memory", ((double)heap_bytes() - before) / declined, "bytes",
+	    run->agent.bytes);
 	say(run, "declining_frameworks", speaking, "frameworks", c->frameworks);
 }
 
