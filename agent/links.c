@@ -203,6 +203,21 @@ void agent_links_recover(struct agent *agent, struct executor *executor)
 	remember(executor, &all);
 }
 
+/* So that an executor of many tasks without volumes costs nothing for each of them: what is
+ * delivered already is linked. */
+static bool has_volumes(const struct executor *executor)
+{
+	struct task *task, *next;
+
+	if (executor->linked.count)
+		return true;
+	list_for_each (task, next, &executor->tasks[TASK_QUEUED], link) {
+		if (count_volumes(task->record->n_resources, task->record->resources))
+			return true;
+	}
+	return false;
+}
+
 bool agent_links_ready(struct agent *agent, struct executor *executor)
 {
 	struct agent_volumes want, stale, fresh;
@@ -211,6 +226,9 @@ bool agent_links_ready(struct agent *agent, struct executor *executor)
 	if (executor->linking || executor->process == CONTAINER_GONE ||
 	    executor->process == CONTAINER_WAITING)
 		return false;
+	executor->held = false;
+	if (!has_volumes(executor))
+		return true;
 	want = held_by(agent, executor);
 	fresh = difference(agent, &want, &executor->linked);
 	stale = difference(agent, &executor->linked, &want);

@@ -334,7 +334,6 @@ static void forget_all(struct agent *agent)
 	struct executor *executor, *next_executor;
 	struct stream *stream, *next_stream;
 	struct task *task, *next_task;
-
 	struct operation *operation, *next_operation;
 
 	HASH_ITER (hh, agent->operations, operation, next_operation)

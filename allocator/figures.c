@@ -75,10 +75,8 @@ static void tell_pool(struct telling *t)
 	const struct pool *pool = &t->a->pool;
 
 	for (uint32_t name = 0; name < pool->total.count; name++) {
-		int64_t held = 0;
+		int64_t held = alloc_quantity(&t->a->root.node.sum, name);
 
-		for (const struct role *role = t->a->root.children; role; role = role->hh.next)
-			held += alloc_quantity(&role->node.sum, name);
 		tell(t, ALLOCATOR_FIGURE_TOTAL, NULL, pool->by_number[name]->text,
 		     (double)pool->total.milli[name] / 1000);
 		tell(t, ALLOCATOR_FIGURE_HELD, NULL, pool->by_number[name]->text,

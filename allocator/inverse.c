@@ -2,8 +2,9 @@
  * asked to leave.
  *
  * There is at most one outstanding for a pair, and none while a filter of the pair lasts.
- * Both are one record, found by the pair and listed on both sides; it goes when neither is
- * true any more. Batches see the agents with windows, event-driven cycles those of their
+ * Both are one record, found by the pair and listed on both sides. That of a filter that is
+ * over stays for the next inverse offer, or goes with the window, the agent or the framework.
+ * Batches see the agents with windows, event-driven cycles those of their
  * candidates that have one.
  */
 #include <stdlib.h>
