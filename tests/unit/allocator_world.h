@@ -7,6 +7,9 @@
 #include "allocator_script.h"
 #include "base/random.h"
 
+/* The text at a place of a table. */
+#define NAME(table, place) script_##table.texts[(place)]
+
 struct memory_entry;
 
 struct world {
@@ -30,6 +33,10 @@ struct world {
 void world_open(struct world *world, const struct event *first);
 void world_close(struct world *world);
 void world_apply(struct world *world, const struct event *event);
+/* EVENT_RECOVER to EVENT_RESTORE. */
+void world_apply_to_held(struct world *world, const struct event *event);
+/* Of the table of refusals; NULL = none. */
+const struct allocator_filter *world_filter(unsigned place, struct allocator_filter *out);
 /* The allocator's process ends and a new one is told what is known, if it remembers. */
 void world_crash(struct world *world);
 /* Stores what is new to remember. */
