@@ -3,6 +3,9 @@
  * A filter hides an offer that the refused resources contain. It lasts at least one
  * allocation interval and always meets one batch (a cycle over all agents): one
  * that expires earlier waits as overdue, still in force, until a batch has run.
+ *
+ * On an agent that is full of filters, one framework after the other was offered the same
+ * and refused it: they share one copy of that.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,10 +25,38 @@ int64_t alloc_refuse_duration(double seconds)
 	return (int64_t)(seconds * (double)SECOND);
 }
 
+static void refusal_unref(struct refusal *refusal)
+{
+	if (--refusal->refs > 0)
+		return;
+	resources_free(&refusal->resources);
+	free(refusal);
+}
+
+/* Of `refused`, which it takes over, unless the latest one on the agent is of the same. */
+static struct refusal *refusal_get(struct agent *agent, struct resources *refused)
+{
+	struct refusal *refusal = agent->refusal;
+
+	if (refusal && resources_equal(&refusal->resources, refused)) {
+		resources_free(refused);
+	} else {
+		if (refusal)
+			refusal_unref(refusal);
+		refusal = xcalloc(1, sizeof(*refusal));
+		refusal->refs = 1; /* the agent's */
+		refusal->resources = *refused;
+		agent->refusal = refusal;
+	}
+	refusal->refs++;
+	return refusal;
+}
+
 struct filter *alloc_filter_make(struct allocator *a, struct stake *stake,
 				 const struct resources *allocated, int64_t since, int64_t until)
 {
 	struct filter *filter = xcalloc(1, sizeof(*filter));
+	struct resources refused = RESOURCES_INIT;
 
 	filter->stake = stake;
 	filter->since = since;
@@ -33,7 +64,8 @@ struct filter *alloc_filter_make(struct allocator *a, struct stake *stake,
 	list_init(&filter->overdue);
 	list_init(&filter->memory.changed);
 	list_append(&stake->filters, &filter->link);
-	resources_allocate(a->shapes, allocated, NULL, &filter->refused);
+	resources_allocate(a->shapes, allocated, NULL, &refused);
+	filter->refusal = refusal_get(stake->key.agent, &refused);
 	timers_start(&a->timers, &filter->timer, until);
 	stake->key.agent->filters++;
 	stake->key.leaf->role->filters++;
@@ -57,14 +89,19 @@ void alloc_filter_add(struct allocator *a, struct stake *stake, int64_t now,
 
 static void filter_free(struct allocator *a, struct filter *filter)
 {
+	struct agent *agent = filter->stake->key.agent;
+
 	alloc_memory_drop_filter(a, filter);
 	timers_stop(&a->timers, &filter->timer);
 	list_remove(&filter->overdue);
 	list_remove(&filter->link);
-	filter->stake->key.agent->filters--;
+	if (--agent->filters == 0) {
+		refusal_unref(agent->refusal);
+		agent->refusal = NULL;
+	}
 	filter->stake->key.leaf->role->filters--;
 	a->filters--;
-	resources_free(&filter->refused);
+	refusal_unref(filter->refusal);
 	free(filter);
 }
 
@@ -116,7 +153,7 @@ bool alloc_filters_match(struct allocator *a, struct agent *agent, struct leaf *
 	if (!stake)
 		return false;
 	list_for_each (filter, next, &stake->filters, link) {
-		if (resources_contain(&filter->refused, offer))
+		if (resources_contain(&filter->refusal->resources, offer))
 			return true;
 	}
 	return false;

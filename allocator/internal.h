@@ -202,6 +202,7 @@ struct agent {
 	bool free_known;
 	struct list stakes;
 	size_t filters;
+	struct refusal *refusal; /* the latest, while there are filters */
 
 	bool changed;	       /* settled for no leaf */
 	struct list woken;     /* stakes whose filters went */
@@ -259,6 +260,12 @@ struct stake_table {
 	uint32_t cap; /* 0 or a power of two */
 };
 
+/* What was refused. Filters on an agent that refuse the same share it. */
+struct refusal {
+	uint32_t refs;
+	struct resources resources;
+};
+
 struct filter {
 	struct timer timer;
 	struct stake *stake;
@@ -268,7 +275,7 @@ struct filter {
 	uint64_t number;
 	int64_t since;
 	struct memory_record memory;
-	struct resources refused;
+	struct refusal *refusal;
 };
 
 /* The shared volumes of an agent that a node holds: however many copies of one, it

@@ -200,7 +200,7 @@ static void give_filter(struct filter *filter, each_fn *each, void *context)
 		.number = filter->number,
 		.since = filter->since,
 		.until = filter->timer.deadline,
-		.refused = &filter->refused,
+		.refused = &filter->refusal->resources,
 	};
 
 	taken(&filter->memory);
