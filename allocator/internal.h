@@ -63,7 +63,7 @@ struct pool {
 	struct pool_name **by_number;
 	struct quantities total;
 	struct quantities change; /* scratch: all zero */
-	double *divisors; /* the total, by number of the name; 0: counts for no share */
+	double *divisors;	  /* the total, by number of the name; 0: counts for no share */
 	uint64_t epoch;		  /* rises when the total changes: then all shares did */
 };
 
@@ -293,7 +293,7 @@ struct share_use {
 /* An agent in a cycle. */
 struct visit {
 	struct agent *agent;
-	uint64_t number; /* of the agent */
+	uint64_t number;	 /* of the agent */
 	struct resources shared; /* shared volumes offered in this cycle */
 	size_t first_grant;	 /* those of the first stage */
 	size_t grants;
@@ -364,7 +364,7 @@ struct allocator {
 	struct rng *random; /* of the random sorter; NULL = DRF */
 	struct lottery role_lotteries[WALK_KINDS];
 	uint64_t lottery_of[WALK_KINDS]; /* the cycle that they were made in */
-	uint64_t chances_of; /* the cycle that they were computed in */
+	uint64_t chances_of;		 /* the cycle that they were computed in */
 	uint64_t random_sorts;
 	struct walk_source sources[3]; /* of the walk at the top */
 	size_t source_count;
