@@ -176,8 +176,7 @@ void master_settle_check(struct master *m)
 		master_settle_end(m);
 }
 
-/* ---- waiting for agents when there is quota ---------------------------------------------------
- */
+/* ---- waiting for agents when there is quota --------------------------------------------- */
 
 void master_hold_offers(struct master *m)
 {

@@ -340,8 +340,7 @@ static int validate_unreserve(const struct request *q,
 	return 0;
 }
 
-/* ---- CREATE, DESTROY --------------------------------------------------------------------------
- */
+/* ---- CREATE, DESTROY -------------------------------------------------------------------- */
 
 static void checkpointed(const struct request *q, struct resources *out)
 {
@@ -449,8 +448,7 @@ static int validate_destroy(const struct request *q,
 	return rv;
 }
 
-/* ---- GROW_VOLUME, SHRINK_VOLUME ----------------------------------------------------------------
- */
+/* ---- GROW_VOLUME, SHRINK_VOLUME --------------------------------------------------------- */
 
 static long long thousandths(const Mesos__Value__Scalar *scalar)
 {
@@ -525,8 +523,7 @@ static int validate_shrink(const struct request *q,
 	return 0;
 }
 
-/* ---- CREATE_DISK, DESTROY_DISK -----------------------------------------------------------------
- */
+/* ---- CREATE_DISK, DESTROY_DISK ---------------------------------------------------------- */
 
 /* They are for resource providers, and no agent of ours has any. */
 static int validate_disk(const Mesos__Resource *source, struct err *err)

@@ -26,8 +26,7 @@ struct subject {
 	const struct resources *available;
 };
 
-/* ---- a task by itself --------------------------------------------------------------------------
- */
+/* ---- a task by itself ------------------------------------------------------------------- */
 
 static int rule_id(const struct subject *s, struct err *err)
 {
