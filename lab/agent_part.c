@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "base/arena.h"
+#include "lab/coverage.h"
 #include "lab/parts.h"
 #include "proto/names.h"
 
@@ -76,6 +77,8 @@ static void step(struct agent_part *part, const struct agent_event *event)
 {
 	agent_actions_clear(&part->out);
 	agent_step(part->core, part->world->now + part->skew, event, &part->out);
+	if (part->world->coverage)
+		coverage_see_agent(part->world->coverage, part->name, part->core);
 }
 
 static void give_answers(struct agent_part *part)
@@ -524,6 +527,8 @@ static void on_start(struct happening *h)
 	}
 	disk_load(&part->disk, load, part);
 	agent_actions_clear(&part->out);
+	if (part->world->coverage)
+		coverage_begin(part->world->coverage, part->name);
 	if (agent_start(part->core, now, part->crashed, &part->out, &err)) {
 		world_fail(w, "%s does not start: %s", part->name, err.text);
 		return;

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "lab/coverage.h"
 #include "lab/faults.h"
 #include "lab/parts.h"
+#include "lab/scenario.h"
 
-#define AGENT_CPUS 4.0
-#define AGENT_DISK 1000.0
 #define AGENT_RESOURCES "cpus:4;mem:4096;disk:1000;ports:[31000-31999]"
 /* Longest way to an end: an agent that is away for its restart, registers with a backoff of a
  * minute, and retries updates at ten minutes. */
@@ -34,6 +34,9 @@ struct lab {
 	struct scheduler_part **schedulers;
 	struct cluster cluster;
 	struct faults faults;
+	struct scenario_play play;
+	double cpus, disk; /* of all agents */
+	uint64_t steps;
 };
 
 /* ---- phases -------------------------------------------------------------------------- */
@@ -47,6 +50,7 @@ static bool run_until(struct lab *lab, int64_t span, bool (*reached)(const struc
 	while (!w->failure) {
 		if (reached && reached(lab))
 			return true;
+		lab->steps++;
 		if (!world_step(w, end)) {
 			w->now = end;
 			return !reached;
@@ -58,7 +62,8 @@ static bool run_until(struct lab *lab, int64_t span, bool (*reached)(const struc
 static bool all_done(const struct lab *lab)
 {
 	for (int i = 0; i < lab->options->schedulers; i++) {
-		if (!scheduler_part_done(lab->schedulers[i]))
+		if (!scheduler_part_gone(lab->schedulers[i]) &&
+		    !scheduler_part_done(lab->schedulers[i]))
 			return false;
 	}
 	return true;
@@ -82,10 +87,9 @@ static bool all_idle(const struct lab *lab)
 static bool all_offered(const struct lab *lab)
 {
 	const struct scheduler_part *auditor = lab->schedulers[lab->options->schedulers];
-	double agents = lab->options->agents;
 
-	return fabs(scheduler_part_offered(auditor, "cpus") - AGENT_CPUS * agents) < 1e-6 &&
-	       fabs(scheduler_part_offered(auditor, "disk") - AGENT_DISK * agents) < 1e-6;
+	return fabs(scheduler_part_offered(auditor, "cpus") - lab->cpus) < 1e-6 &&
+	       fabs(scheduler_part_offered(auditor, "disk") - lab->disk) < 1e-6;
 }
 
 static void describe_open(struct lab *lab, struct buf *out)
@@ -99,6 +103,7 @@ static void make_peace(struct lab *lab)
 	struct buf open = BUF_INIT;
 
 	faults_end(&lab->faults);
+	scenario_end(&lab->play);
 	world_log(&lab->world, "peace");
 	for (int i = 0; i < lab->options->schedulers; i++)
 		scheduler_part_finish(lab->schedulers[i]);
@@ -114,7 +119,8 @@ static void make_peace(struct lab *lab)
 static bool all_subscribed(const struct lab *lab)
 {
 	for (int i = 0; i < lab->options->schedulers; i++) {
-		if (!scheduler_part_subscribed(lab->schedulers[i]))
+		if (!scheduler_part_gone(lab->schedulers[i]) &&
+		    !scheduler_part_subscribed(lab->schedulers[i]))
 			return false;
 	}
 	return true;
@@ -149,9 +155,9 @@ static void audit(struct lab *lab)
 	lab->schedulers[lab->options->schedulers] = auditor;
 	if (!run_until(lab, AUDIT, all_offered))
 		world_fail(&lab->world,
-			   "%g cpus and %g MB of disk of %d agents are offered in the end",
+			   "%g cpus and %g MB of disk are offered in the end, of %g and %g",
 			   scheduler_part_offered(auditor, "cpus"),
-			   scheduler_part_offered(auditor, "disk"), lab->options->agents);
+			   scheduler_part_offered(auditor, "disk"), lab->cpus, lab->disk);
 }
 
 /* ---- a run ------------------------------------------------------------------------------- */
@@ -159,6 +165,7 @@ static void audit(struct lab *lab)
 static struct scheduler_options character(struct world *w, int number, int tasks)
 {
 	static const char *const roles[] = {"a", "b", "b/c", "*"};
+	int more = (int)world_between(w, 0, 2), at = (int)world_between(w, 0, 3);
 
 	return (struct scheduler_options){
 		.number = number,
@@ -175,21 +182,40 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 	};
 }
 
+/* Of what resources in one word say of a name. */
+static double amount(const char *resources, const char *name)
+{
+	const char *at = strstr(resources, name);
+
+	return at ? strtod(at + strlen(name), NULL) : 0;
+}
+
 static void open_lab(struct lab *lab, const struct lab_options *o)
 {
 	struct world *w = &lab->world;
 
 	world_init(w, o->seed);
 	w->show = o->trace;
+	w->coverage = o->coverage;
+	if (w->coverage)
+		coverage_restart(w->coverage);
 	lab->options = o;
 	lab->master = master_part_create(w);
 	lab->agents = xcalloc((size_t)o->agents + 1, sizeof(struct agent_part *));
 	lab->schedulers = xcalloc((size_t)o->schedulers + 1, sizeof(struct scheduler_part *));
-	for (int i = 0; i < o->agents; i++)
-		lab->agents[i] = agent_part_create(w, i, AGENT_RESOURCES);
+	for (int i = 0; i < o->agents; i++) {
+		const char *resources = o->scenario ? scenario_resources(o->scenario, i) : NULL;
+
+		resources = resources ? resources : AGENT_RESOURCES;
+		lab->agents[i] = agent_part_create(w, i, resources);
+		lab->cpus += amount(resources, "cpus:");
+		lab->disk += amount(resources, "disk:");
+	}
 	for (int i = 0; i < o->schedulers; i++) {
 		struct scheduler_options options = character(w, i, o->tasks);
 
+		if (o->scenario)
+			scenario_character(o->scenario, i, &options);
 		lab->schedulers[i] = scheduler_part_create(w, &options);
 	}
 	lab->cluster = (struct cluster){w,	   lab->master,	 lab->agents, lab->schedulers,
@@ -210,6 +236,13 @@ static void close_lab(struct lab *lab)
 	free(lab->schedulers);
 }
 
+void lab_print_trace(const struct world *w, struct buf *out)
+{
+	for (uint64_t i = w->traced > WORLD_TRACE_KEPT ? w->traced - WORLD_TRACE_KEPT : 0;
+	     i < w->traced; i++)
+		buf_printf(out, "%s\n", w->trace[i % WORLD_TRACE_KEPT]);
+}
+
 static void write_report(struct lab *lab, struct lab_report *report)
 {
 	struct world *w = &lab->world;
@@ -218,6 +251,8 @@ static void write_report(struct lab *lab, struct lab_report *report)
 	report->failed = w->failure != NULL;
 	report->trace_hash = w->trace_hash;
 	report->decisions = w->traced;
+	report->steps = lab->steps;
+	report->begun = lab->faults.count;
 	report->virtual_time = w->now - w->begin;
 	memcpy(report->faults, w->faults, sizeof(report->faults));
 	for (int i = 0; i < lab->options->schedulers; i++) {
@@ -229,12 +264,34 @@ static void write_report(struct lab *lab, struct lab_report *report)
 	}
 	if (!w->failure)
 		return;
+	report->failure = xstrdup(w->failure);
 	buf_printf(&text, "seed %llu: %s\nthe last decisions:\n", (unsigned long long)w->seed,
 		   w->failure);
-	for (uint64_t i = w->traced > WORLD_TRACE_KEPT ? w->traced - WORLD_TRACE_KEPT : 0;
-	     i < w->traced; i++)
-		buf_printf(&text, "%s\n", w->trace[i % WORLD_TRACE_KEPT]);
+	lab_print_trace(w, &text);
 	report->text = buf_take(&text);
+}
+
+static bool is_left_out(void *context, uint64_t number)
+{
+	return !numbers_have(context, number);
+}
+
+static bool enough_steps(const struct lab *lab)
+{
+	return lab->options->steps && lab->steps >= lab->options->steps;
+}
+
+static void begin_faults(struct lab *lab)
+{
+	const struct lab_options *o = lab->options;
+
+	if (o->only_faults) {
+		lab->faults.skip = is_left_out;
+		lab->faults.context = (void *)o->only_faults;
+	}
+	faults_begin(&lab->faults, &lab->cluster, o->fault_every);
+	if (o->scenario)
+		scenario_begin(&lab->play, o->scenario, &lab->faults, o->only_events);
 }
 
 void lab_run(const struct lab_options *options, struct lab_report *report)
@@ -242,9 +299,11 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 	struct lab lab = {0};
 
 	memset(report, 0, sizeof(*report));
+	if (options->world)
+		*options->world = &lab.world;
 	open_lab(&lab, options);
-	faults_begin(&lab.faults, &lab.cluster, options->fault_every);
-	run_until(&lab, options->span, NULL);
+	begin_faults(&lab);
+	run_until(&lab, options->span, enough_steps);
 	if (!lab.world.failure)
 		make_peace(&lab);
 	if (!lab.world.failure)
@@ -252,11 +311,15 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 	if (!lab.world.failure)
 		audit(&lab);
 	faults_end(&lab.faults);
+	scenario_end(&lab.play);
 	write_report(&lab, report);
 	close_lab(&lab);
+	if (options->world)
+		*options->world = NULL;
 }
 
 void lab_report_free(struct lab_report *report)
 {
+	free(report->failure);
 	free(report->text);
 }

@@ -1,129 +1,140 @@
 /* mesita-sim: simulated clusters under faults, one seed after the other. */
-#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
-#include "lab/lab.h"
+#include "lab/command.h"
+#include "lab/coverage.h"
+#include "lab/shrink.h"
+#include "lab/soak.h"
 
-static const char usage[] =
-	"usage: mesita-sim [options]\n"
-	"\n"
-	"Runs masters, agents and schedulers in one process, in virtual time, under faults that\n"
-	"a seed decides, and checks that nothing is lost. Exit status 1: an invariant does not\n"
-	"hold; what was printed repeats it.\n"
-	"\n"
-	"  --seed=N        the first seed (1)\n"
-	"  --seeds=N       how many (1)\n"
-	"  --agents=N      (3)\n"
-	"  --schedulers=N  (3)\n"
-	"  --tasks=N       of each scheduler (20)\n"
-	"  --minutes=N     of faults (10)\n"
-	"  --calm=N        mean seconds between faults; 0 = no faults (10)\n"
-	"  --trace         print every decision\n"
-	"  --log           and what master and agents log\n";
+/* ---- crashes -------------------------------------------------------------------- */
 
-struct command {
-	struct lab_options lab;
-	uint64_t seeds;
-	bool log;
-};
+/* The run under way, for when the program dies of it. */
+static struct command command;
+static const struct world *world;
 
-/* The number of an argument `--name=N`. */
-static bool number(const char *arg, const char *name, uint64_t *out)
+static void tell_of_crash(void)
 {
-	size_t len = strlen(name);
-	char *end;
+	struct buf text = BUF_INIT;
 
-	if (strncmp(arg, name, len) || arg[len] != '=' || arg[len + 1] < '0' || arg[len + 1] > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(arg + len + 1, &end, 10);
-	return !*end && !errno;
+	if (!world)
+		return;
+	buf_puts(&text, "\nthe last decisions:\n");
+	lab_print_trace(world, &text);
+	buf_printf(&text, "seed %" PRIu64 ": a crash\nrepeat it with: ", command.lab.seed);
+	command_print(&command, &command.lab, &text);
+	buf_putc(&text, '\n');
+	fflush(stdout);
+	if (write(STDERR_FILENO, text.data, text.len) < 0)
+		_exit(1);
+	world = NULL;
 }
 
-static bool parse(struct command *c, const char *arg)
+/* Nothing can be worse now than not to know the seed. */
+static void on_crash(int number)
 {
-	uint64_t n;
+	signal(number, SIG_DFL);
+	tell_of_crash();
+	raise(number);
+}
 
-	if (number(arg, "--seed", &n))
-		c->lab.seed = n;
-	else if (number(arg, "--seeds", &n))
-		c->seeds = n;
-	else if (number(arg, "--agents", &n) && n <= LAB_PARTS_MAX)
-		c->lab.agents = (int)n;
-	else if (number(arg, "--schedulers", &n) && n <= LAB_PARTS_MAX)
-		c->lab.schedulers = (int)n;
-	else if (number(arg, "--tasks", &n) && n <= LAB_TASKS_MAX)
-		c->lab.tasks = (int)n;
-	else if (number(arg, "--minutes", &n) && n <= LAB_MINUTES_MAX)
-		c->lab.span = (int64_t)n * MINUTE;
-	else if (number(arg, "--calm", &n) && n <= LAB_MINUTES_MAX)
-		c->lab.fault_every = (int64_t)n * SECOND;
-	else if (!strcmp(arg, "--trace"))
-		c->lab.trace = true;
-	else if (!strcmp(arg, "--log"))
-		c->log = true;
+/* Sanitizers end the process in their own way. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void watch_for_crashes(void)
+{
+	signal(SIGABRT, on_crash);
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(tell_of_crash);
 	else
-		return false;
-	return true;
+		signal(SIGSEGV, on_crash);
 }
+
+/* ---- runs ------------------------------------------------------------------------- */
 
 static void print_report(const struct command *c, const struct lab_report *report)
 {
-	if (report->failed)
-		printf("%srepeat it with: mesita-sim --seed=%" PRIu64
-		       " --agents=%d --schedulers=%d --tasks=%d --minutes=%" PRId64
-		       " --calm=%" PRId64 " --trace\n",
-		       report->text, c->lab.seed, c->lab.agents, c->lab.schedulers, c->lab.tasks,
-		       c->lab.span / MINUTE, c->lab.fault_every / SECOND);
+	if (report->failed) {
+		struct buf text = BUF_INIT;
+
+		command_print(c, &c->lab, &text);
+		printf("%srepeat it with: %s\n", report->text, text.data);
+		buf_free(&text);
+	}
 	if (c->seeds == 1)
-		printf("seed %" PRIu64 ": trace %016" PRIx64 " of %" PRIu64
-		       " decisions, %.0f virtual seconds, %" PRIu64 " tasks launched, %" PRIu64
+		printf("seed %" PRIu64 ": trace %016" PRIx64 " of %" PRIu64 " decisions, %" PRIu64
+		       " steps, %.0f virtual seconds, %" PRIu64 " tasks launched, %" PRIu64
 		       " finished, %" PRIu64 " lost\n",
-		       c->lab.seed, report->trace_hash, report->decisions,
+		       c->lab.seed, report->trace_hash, report->decisions, report->steps,
 		       (double)report->virtual_time / SECOND, report->launched, report->finished,
 		       report->lost);
 }
 
-int main(int argc, char **argv)
+/* One hash of all traces: equal if all seeds gave the same decisions. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-	struct command c = {.seeds = 1,
-			    .lab = {.seed = 1,
-				    .agents = 3,
-				    .schedulers = 3,
-				    .tasks = 20,
-				    .span = 10 * MINUTE,
-				    .fault_every = 10 * SECOND}};
-	uint64_t failed = 0, faults = 0;
+	return (a ^ b) * UINT64_C(0x9e3779b97f4a7c15) + (a >> 29);
+}
+
+static int run_seeds(struct command *c)
+{
+	uint64_t failed = 0, faults = 0, hash = 0;
 	double hours = 0;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (!parse(&c, argv[i])) {
-			fprintf(stderr, "mesita-sim: '%s' is no option, or not in its range\n%s",
-				argv[i], usage);
-			return 2;
-		}
-	}
-	log_setup(c.log ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 2);
-	for (uint64_t i = 0; i < c.seeds; i++, c.lab.seed++) {
+	for (uint64_t i = 0; i < c->seeds; i++, c->lab.seed++) {
 		struct lab_report report;
 
-		lab_run(&c.lab, &report);
-		print_report(&c, &report);
+		lab_run(&c->lab, &report);
+		print_report(c, &report);
 		failed += report.failed;
+		hash = mix(hash, report.trace_hash);
 		hours += (double)report.virtual_time / HOUR;
 		for (int k = 0; k < WORLD_FAULTS; k++)
 			faults += report.faults[k];
 		lab_report_free(&report);
 	}
-	printf("%" PRIu64 " seeds, %.0f cluster-hours, %" PRIu64 " faults, %" PRIu64 " failed\n",
-	       c.seeds, hours, faults, failed);
+	printf("%" PRIu64 " seeds, %.0f cluster-hours, %" PRIu64 " faults, traces %016" PRIx64
+	       ", %" PRIu64 " failed\n",
+	       c->seeds, hours, faults, hash, failed);
 	return failed ? 1 : 0;
+}
+
+static int run_command(struct command *c)
+{
+	int rv;
+
+	if (c->help) {
+		fputs(command_usage, stdout);
+		return 0;
+	}
+	if (c->shrink)
+		return shrink_run(c);
+	if (c->bench)
+		return soak_bench(c);
+	if (c->coverage || c->soak)
+		c->lab.coverage = coverage_create();
+	rv = c->soak ? soak_run(c) : run_seeds(c);
+	if (c->lab.coverage)
+		coverage_print(c->lab.coverage, stdout);
+	coverage_destroy(c->lab.coverage);
+	return rv;
+}
+
+int main(int argc, char **argv)
+{
+	int rv = command_parse(&command, argc, argv);
+
+	if (!rv) {
+		log_setup(command.log ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 2);
+		watch_for_crashes();
+		command.lab.world = &world;
+		rv = run_command(&command);
+	}
+	command_free(&command);
+	return rv;
 }

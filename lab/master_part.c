@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "lab/coverage.h"
 #include "lab/parts.h"
 #include "master/master.h"
 #include "proto/names.h"
@@ -50,6 +51,8 @@ static void step(struct master_part *part, const struct master_event *event)
 {
 	master_actions_clear(&part->out);
 	master_step(part->core, part_now(part), event, &part->out);
+	if (part->world->coverage)
+		coverage_see_master(part->world->coverage, part->core);
 }
 
 static void feed(struct master_part *part, const struct master_event *event)
@@ -283,6 +286,8 @@ static void on_start(struct happening *h)
 	}
 	disk_load(&part->disk, load, part);
 	master_actions_clear(&part->out);
+	if (part->world->coverage)
+		coverage_begin(part->world->coverage, "master");
 	master_start(part->core, part_now(part), &part->out);
 	take_actions(part);
 	arm(part);

@@ -24,6 +24,7 @@
 #define WORLD_TRACE_KEPT 100 /* the last decisions, for a failure's report */
 
 struct process;
+struct coverage;
 struct conn;
 struct letter;
 struct disk;
@@ -106,6 +107,7 @@ struct world {
 
 	char *failure; /* the invariant that does not hold, or NULL */
 	struct observer *observer; /* or NULL */
+	struct coverage *coverage; /* or NULL */
 };
 
 void world_init(struct world *w, uint64_t seed);

@@ -1,0 +1,3 @@
+/* The rows of coverage.c's table. */
+{LIFE_OFFER, "-", "OUTSTANDING", NULL, NULL},
+{LIFE_OFFER, "OUTSTANDING", "ACCEPTED DECLINED RESCINDED", NULL, NULL},
