@@ -192,8 +192,29 @@ static void on_task_end(struct happening *h)
 		end_task(task, MESOS__TASK_STATE__TASK_FAILED);
 	else if (how && !strcmp(how, " crash"))
 		exit_after(task->part, 11, 0);
+	else if (how && !strcmp(how, " signal"))
+		exit_after(task->part, 9, 0);
+	else if (how && !strcmp(how, " exit"))
+		exit_after(task->part, EXITED_WITH(3), 0);
 	else
 		end_task(task, MESOS__TASK_STATE__TASK_FINISHED);
+}
+
+static bool is_deaf(const struct lab_task *task)
+{
+	return strstr(task->info->name, " deaf");
+}
+
+/* It does not end when told to: its container must be destroyed. */
+static bool has_deaf(const struct executor_part *part)
+{
+	struct lab_task *task, *next;
+
+	list_for_each (task, next, &part->tasks, link) {
+		if (is_deaf(task) && !task->over)
+			return true;
+	}
+	return false;
 }
 
 static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
@@ -207,7 +228,7 @@ static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
 	part->command = !info->executor;
 	report(task, MESOS__TASK_STATE__TASK_STARTING);
 	report(task, MESOS__TASK_STATE__TASK_RUNNING);
-	if (!strstr(info->name, " hang"))
+	if (!strstr(info->name, " hang") && !is_deaf(task))
 		world_after(part->world, &task->end,
 			    (int64_t)(strtod(info->name, NULL) * (double)SECOND));
 }
@@ -266,14 +287,15 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
 		task = find_task(part, event->kill->task_id->value);
-		if (task)
+		if (task && !is_deaf(task))
 			end_task(task, MESOS__TASK_STATE__TASK_KILLED);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
 		acknowledged(part, event->acknowledged);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
-		exit_after(part, 0, world_between(part->world, 0, SECOND));
+		if (!has_deaf(part))
+			exit_after(part, 0, world_between(part->world, 0, SECOND));
 		break;
 	default:
 		break;

@@ -60,20 +60,23 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 void executor_part_destroy(struct executor_part *part);
 const char *executor_part_container(const struct executor_part *part);
 
-/* What a task does is in its name: "<seconds> <end>". */
-enum task_end { END_FINISH, END_FAIL, END_CRASH, END_HANG };
+/* What a task does is in its name, "<seconds> <end>": it finishes or fails; its executor
+ * crashes, is killed by a signal or exits; or it hangs until it is killed, and a deaf one
+ * until its container is destroyed. */
 
 /* ---- schedulers ------------------------------------------------------------------- */
 
 struct scheduler_options {
 	int number;
 	const char *role;
+	const char *more_roles[2]; /* or NULL */
 	bool partition_aware, checkpoint, own_executor;
 	bool keeper;	   /* runs its tasks on volumes that it makes */
 	double slowness;   /* seconds before it looks at offers */
 	double forgetting; /* chance that an update is not acknowledged at first */
 	double greed;	   /* chance that an offer is kept for long */
 	double lateness;   /* chance that an offer is accepted after it was rescinded */
+	double mischief;   /* chance that what it says is spoilt; if not 0, it says more */
 	int tasks;	   /* that it wants to run in all */
 };
 
@@ -95,7 +98,7 @@ bool scheduler_part_gone(const struct scheduler_part *part);
 /* The sum of a name over what is offered to it now. */
 double scheduler_part_offered(const struct scheduler_part *part, const char *name);
 struct scheduler_counts {
-	uint64_t launched, finished, failed, killed, lost, reconciled;
+	uint64_t launched, finished, failed, killed, lost, reconciled, misdeeds;
 };
 struct scheduler_counts scheduler_part_counts(const struct scheduler_part *part);
 /* What is not over, for a failure's report. */

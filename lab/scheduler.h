@@ -1,0 +1,143 @@
+/* A model scheduler, within lab/scheduler_*.c.
+ *
+ *	scheduler_part.c     its lives and its stream
+ *	scheduler_calls.c    what it says
+ *	scheduler_books.c    what it launched and has heard of that
+ *	scheduler_offers.c   what it does with offers
+ *	scheduler_volumes.c  reservations and volumes
+ *	scheduler_misdeeds.c what no scheduler should do */
+#ifndef LAB_SCHEDULER_H
+#define LAB_SCHEDULER_H
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "lab/parts.h"
+
+#define TASK_CPUS 0.5
+#define TASK_MEM 64
+#define VOLUME_SIZE 100
+
+#define STATE(name) MESOS__TASK_STATE__TASK_##name
+#define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
+
+struct book {
+	UT_hash_handle hh;
+	char *task_id;
+	char *agent_id;
+	char *executor_id;
+	bool over;
+	bool by_executor;	/* the end came from the executor: it is final */
+	Mesos__TaskState final; /* by_executor: which */
+	Mesos__TaskState last;	/* heard of */
+	int64_t launched;
+	int64_t kill_sent; /* when first; 0 = not */
+	bool hangs;
+	bool muddled; /* launched more than once: what is heard may be of any of them */
+};
+
+struct held_offer {
+	struct happening use; /* when it looks at it */
+	struct list link;
+	struct scheduler_part *part;
+	Mesos__Offer *offer; /* heap */
+	bool rescinded;
+};
+
+struct scheduler_part {
+	struct world *world;
+	struct scheduler_options options;
+	char *name;
+	struct process process;
+	bool alive, subscribed, finishing;
+	bool leaving, gone; /* wants its framework torn down; heard that it is */
+	char *framework_id, *stream_id;
+	struct conn *stream, *calls;
+	uint64_t next_call, subscribe_call;
+	struct happening start, connect, reconcile, misdeed;
+	bool suppressed;
+	struct list offers; /* struct held_offer.link */
+	struct book *books;
+	int next_task, next_volume;
+	struct scheduler_counts counts;
+	struct rng rng;
+	/* -- misdeeds -- */
+	Mesos__Offer *last_offer;	/* heap: answered */
+	Mesos__TaskStatus *last_status; /* heap: acknowledged */
+	int64_t silent_until;		/* acknowledges nothing */
+};
+
+static inline bool scheduler_chance(struct scheduler_part *part, double probability)
+{
+	return rng_unit(&part->rng) < probability;
+}
+
+/* ---- calls ---------------------------------------------------------------------------- */
+
+void scheduler_subscribe(struct scheduler_part *part);
+void scheduler_lose_stream(struct scheduler_part *part);
+/* False if it is not subscribed, or cannot reach the master. */
+bool scheduler_tell(struct scheduler_part *part, Mesos__Scheduler__Call *message);
+/* As another framework, on another stream; NULL = its own. */
+void scheduler_tell_as(struct scheduler_part *part, Mesos__Scheduler__Call *message,
+		       const char *framework_id, const char *stream_id);
+void scheduler_acknowledge(struct scheduler_part *part, const Mesos__TaskStatus *status);
+void scheduler_send_kill(struct scheduler_part *part, const char *task_id);
+void scheduler_send_shutdown(struct scheduler_part *part, const char *executor_id,
+			     const char *agent_id);
+void scheduler_send_reconcile(struct scheduler_part *part);
+void scheduler_send_teardown(struct scheduler_part *part);
+/* Of all of its roles. */
+void scheduler_suppress(struct scheduler_part *part, bool suppressed);
+
+/* ---- books ----------------------------------------------------------------------------- */
+
+struct book *scheduler_book_add(struct scheduler_part *part, const char *agent_id);
+struct book *scheduler_book_find(const struct scheduler_part *part, const char *task_id);
+void scheduler_books_free(struct scheduler_part *part);
+void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus *status);
+/* What hangs, or should be over by now, is killed; with its executor if that does not help. */
+void scheduler_end_tasks(struct scheduler_part *part);
+
+/* ---- offers ---------------------------------------------------------------------------- */
+
+/* One ACCEPT under construction. */
+struct answer {
+	struct arena arena;
+	Mesos__Scheduler__Call__Accept accept;
+	bool launches;
+};
+
+double offer_scalar(const Mesos__Offer *offer, const char *name);
+const char *offer_role(const Mesos__Offer *offer);
+Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double value);
+Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operation__Type type);
+/* Tasks for what is free in the offer, the first on the volume if there is one. */
+void answer_add_launch(struct scheduler_part *part, struct answer *answer,
+		       const Mesos__Offer *offer, Mesos__Resource *volume);
+/* A task, in the books, that may be launched on the agent. */
+Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
+				     const char *agent_id);
+void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer);
+void scheduler_rescind(struct scheduler_part *part, const char *id);
+void scheduler_drop_offers(struct scheduler_part *part);
+/* Reserves disk and makes a volume of it in one go, runs tasks on it, and now and then or in
+ * the end takes it down again. */
+void answer_keep_volumes(struct scheduler_part *part, struct answer *answer,
+			 const Mesos__Offer *offer);
+
+/* ---- misdeeds --------------------------------------------------------------------------- */
+
+/* Tasks that were never launched, of which it may hear all the same. */
+#define NOBODY "nobody-"
+
+void scheduler_begin_misdeeds(struct scheduler_part *part);
+void scheduler_end_misdeeds(struct scheduler_part *part);
+/* Now and then spoils a launch. */
+void scheduler_spoil_launch(struct scheduler_part *part, struct answer *answer,
+			    Mesos__Offer__Operation__Launch *launch);
+/* Whether it acknowledges the update at all. */
+bool scheduler_wants_acknowledged(struct scheduler_part *part, const Mesos__TaskStatus *status);
+/* An update of a task that it did not launch, but asked about. */
+bool scheduler_asked_for(struct scheduler_part *part, const Mesos__TaskStatus *status);
+
+#endif

@@ -1,0 +1,238 @@
+#include "lab/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void offer_free(struct held_offer *held)
+{
+	world_cancel(held->part->world, &held->use);
+	list_remove(&held->link);
+	proto_free(held->offer);
+	free(held);
+}
+
+double offer_scalar(const Mesos__Offer *offer, const char *name)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < offer->n_resources; i++) {
+		if (!strcmp(offer->resources[i]->name, name) && offer->resources[i]->scalar)
+			sum += offer->resources[i]->scalar->value;
+	}
+	return sum;
+}
+
+Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double value)
+{
+	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
+
+	r->name = arena_strdup(arena, name);
+	r->type = MESOS__VALUE__TYPE__SCALAR;
+	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
+	r->scalar->value = value;
+	return r;
+}
+
+static const char *pick_end(struct scheduler_part *part)
+{
+	double u = rng_unit(&part->rng);
+
+	return u < 0.78	  ? "finish"
+	       : u < 0.84 ? "fail"
+	       : u < 0.89 ? "crash"
+	       : u < 0.92 ? "signal"
+	       : u < 0.94 ? "exit"
+	       : u < 0.98 ? "hang"
+			  : "deaf";
+}
+
+Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
+				     const char *agent_id)
+{
+	Mesos__TaskInfo *task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
+	struct book *book = scheduler_book_add(part, agent_id);
+	const char *end = pick_end(part);
+
+	book->hangs = !strcmp(end, "hang") || !strcmp(end, "deaf");
+	book->executor_id = part->options.own_executor ? xprintf("e%d", part->options.number)
+						       : xstrdup(book->task_id);
+	task->name = arena_printf(arena, "%.1f %s", 60 * rng_unit(&part->rng), end);
+	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
+	task->task_id->value = arena_strdup(arena, book->task_id);
+	task->agent_id = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
+	task->agent_id->value = arena_strdup(arena, agent_id);
+	proto_push(arena, task->n_resources, task->resources,
+		   offer_make_scalar(arena, "cpus", TASK_CPUS));
+	proto_push(arena, task->n_resources, task->resources,
+		   offer_make_scalar(arena, "mem", TASK_MEM));
+	if (part->options.own_executor) {
+		Mesos__ExecutorInfo *executor =
+			PROTO_NEW(arena, Mesos__ExecutorInfo, mesos__executor_info__descriptor);
+
+		executor->executor_id =
+			PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+		executor->executor_id->value = arena_strdup(arena, book->executor_id);
+		executor->command =
+			PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+		executor->command->value = "executor";
+		proto_push(arena, executor->n_resources, executor->resources,
+			   offer_make_scalar(arena, "cpus", 0.1));
+		proto_push(arena, executor->n_resources, executor->resources,
+			   offer_make_scalar(arena, "mem", 32));
+		task->executor = executor;
+	} else {
+		task->command =
+			PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+		task->command->value = "task";
+	}
+	return task;
+}
+
+static Mesos__Filters *make_filters(struct arena *arena, double seconds)
+{
+	Mesos__Filters *filters = PROTO_NEW(arena, Mesos__Filters, mesos__filters__descriptor);
+
+	filters->has_refuse_seconds = true;
+	filters->refuse_seconds = seconds;
+	return filters;
+}
+
+Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operation__Type type)
+{
+	Mesos__Offer__Operation *operation = PROTO_NEW(&answer->arena, Mesos__Offer__Operation,
+						       mesos__offer__operation__descriptor);
+
+	operation->has_type = true;
+	operation->type = type;
+	proto_push(&answer->arena, answer->accept.n_operations, answer->accept.operations,
+		   operation);
+	return operation;
+}
+
+void answer_add_launch(struct scheduler_part *part, struct answer *answer,
+		       const Mesos__Offer *offer, Mesos__Resource *volume)
+{
+	Mesos__Offer__Operation__Launch *launch;
+	/* Room for the executor, too. */
+	double cpus = offer_scalar(offer, "cpus") - 0.1, mem = offer_scalar(offer, "mem") - 32;
+	int wanted = 1 + (int)(4 * rng_unit(&part->rng));
+
+	if (cpus < TASK_CPUS || mem < TASK_MEM || part->finishing ||
+	    part->next_task >= part->options.tasks)
+		return;
+	launch = PROTO_NEW(&answer->arena, Mesos__Offer__Operation__Launch,
+			   mesos__offer__operation__launch__descriptor);
+	answer_add(answer, MESOS__OFFER__OPERATION__TYPE__LAUNCH)->launch = launch;
+	for (; wanted > 0 && cpus >= TASK_CPUS && mem >= TASK_MEM &&
+	       part->next_task < part->options.tasks;
+	     wanted--, cpus -= TASK_CPUS, mem -= TASK_MEM) {
+		Mesos__TaskInfo *task =
+			scheduler_make_task(part, &answer->arena, offer->agent_id->value);
+
+		if (volume && !launch->n_task_infos)
+			proto_push(&answer->arena, task->n_resources, task->resources, volume);
+		proto_push(&answer->arena, launch->n_task_infos, launch->task_infos, task);
+	}
+	scheduler_spoil_launch(part, answer, launch);
+	answer->launches = true;
+}
+
+static void use_offer(struct scheduler_part *part, const Mesos__Offer *offer)
+{
+	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
+	struct answer answer = {.accept = MESOS__SCHEDULER__CALL__ACCEPT__INIT};
+	Mesos__OfferID *id = offer->id;
+
+	arena_init(&answer.arena);
+	answer.accept.n_offer_ids = 1;
+	answer.accept.offer_ids = &id;
+	if (part->options.keeper)
+		answer_keep_volumes(part, &answer, offer);
+	else
+		answer_add_launch(part, &answer, offer, NULL);
+	/* In the end those with nothing to tidy up let the others have the offers. */
+	if (part->finishing)
+		answer.accept.filters =
+			make_filters(&answer.arena, part->options.keeper ? 5 : 3600);
+	else
+		answer.accept.filters = make_filters(&answer.arena, answer.launches ? 1 : 20);
+	message.type = CALL(ACCEPT);
+	message.accept = &answer.accept;
+	world_log(part->world, "%s answers %s with %zu operations", part->name, id->value,
+		  answer.accept.n_operations);
+	scheduler_tell(part, &message);
+	arena_free(&answer.arena);
+}
+
+static void on_use(struct happening *h)
+{
+	struct held_offer *held = container_of(h, struct held_offer, use);
+	struct scheduler_part *part = held->part;
+
+	if (part->subscribed)
+		use_offer(part, held->offer);
+	if (part->options.mischief > 0) {
+		if (part->last_offer)
+			proto_free(part->last_offer);
+		part->last_offer = proto_copy(held->offer);
+	}
+	offer_free(held);
+}
+
+void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer)
+{
+	const struct scheduler_options *o = &part->options;
+	struct held_offer *held = xcalloc(1, sizeof(*held));
+	double delay = o->slowness * rng_unit(&part->rng);
+
+	if (rng_unit(&part->rng) < o->greed)
+		delay += 120;
+	if (part->finishing)
+		delay = 0;
+	world_log(part->world, "%s is offered %s: cpus %g, mem %g, disk %g of %s", part->name,
+		  offer->id->value, offer_scalar(offer, "cpus"), offer_scalar(offer, "mem"),
+		  offer_scalar(offer, "disk"), offer->agent_id->value);
+	held->part = part;
+	held->offer = proto_copy(offer);
+	held->use.run = on_use;
+	list_append(&part->offers, &held->link);
+	if (part->leaving)
+		return;
+	world_after(part->world, &held->use, (int64_t)(delay * SECOND));
+}
+
+void scheduler_rescind(struct scheduler_part *part, const char *id)
+{
+	struct held_offer *held, *next;
+
+	list_for_each (held, next, &part->offers, link) {
+		if (strcmp(held->offer->id->value, id))
+			continue;
+		if (rng_unit(&part->rng) < part->options.lateness)
+			held->rescinded = true; /* and uses it all the same */
+		else
+			offer_free(held);
+	}
+}
+
+void scheduler_drop_offers(struct scheduler_part *part)
+{
+	while (!list_empty(&part->offers))
+		offer_free(list_first(&part->offers, struct held_offer, link));
+}
+
+const char *offer_role(const Mesos__Offer *offer)
+{
+	return offer->allocation_info && offer->allocation_info->role ? offer->allocation_info->role
+								      : "*";
+}
+
+double scheduler_part_offered(const struct scheduler_part *part, const char *name)
+{
+	struct held_offer *held, *next;
+	double sum = 0;
+
+	list_for_each (held, next, &part->offers, link)
+		sum += offer_scalar(held->offer, name);
+	return sum;
+}
