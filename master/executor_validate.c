@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FAIL(...) return err_set(err, ERR_INVALID, __VA_ARGS__)
@@ -255,21 +256,56 @@ int master_validate_resources(Mesos__Resource *const *list, size_t count, struct
 	return 0;
 }
 
+/* A volume, and where it stands in the list. */
+struct volume_place {
+	const char *id, *role;
+	uint32_t at;
+};
+
+static int by_volume(const void *left, const void *right)
+{
+	const struct volume_place *a = left, *b = right;
+	int order = strcmp(a->id, b->id);
+
+	if (!order)
+		order = strcmp(a->role, b->role);
+	return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+/* The id of the first volume that was there before; NULL if all are unique. Sorts the list, as
+ * an agent may have a thousand volumes, and each of as many operations is checked. */
+static const char *find_repeated(struct volume_place *volumes, uint32_t count)
+{
+	const struct volume_place *first = NULL;
+
+	qsort(volumes, count, sizeof(*volumes), by_volume);
+	for (uint32_t i = 1; i < count; i++) {
+		const struct volume_place *before = &volumes[i - 1], *after = &volumes[i];
+
+		if (!strcmp(before->id, after->id) && !strcmp(before->role, after->role) &&
+		    (!first || after->at < first->at))
+			first = after;
+	}
+	return first ? first->id : NULL;
+}
+
 int master_validate_persistence(const struct resources *r, struct err *err)
 {
+	struct volume_place *volumes = xcalloc(r->count + 1, sizeof(*volumes));
+	const char *repeated;
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < r->count; i++) {
-		const struct resource_shape *a = r->pieces[i].shape;
-		const char *id = resource_shape_persistence(a);
+		const struct resource_shape *shape = r->pieces[i].shape;
 
-		for (uint32_t k = 0; id && k < i; k++) {
-			const struct resource_shape *b = r->pieces[k].shape;
-
-			if (resource_shape_persistence(b) &&
-			    !strcmp(id, resource_shape_persistence(b)) &&
-			    !strcmp(resource_shape_role(a), resource_shape_role(b)))
-				FAIL("Persistence ID '%s' is not unique", id);
-		}
+		if (resource_shape_persistence(shape))
+			volumes[count++] = (struct volume_place){resource_shape_persistence(shape),
+								 resource_shape_role(shape), i};
 	}
+	repeated = find_repeated(volumes, count);
+	free(volumes);
+	if (repeated)
+		FAIL("Persistence ID '%s' is not unique", repeated);
 	return 0;
 }
 

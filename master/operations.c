@@ -42,8 +42,12 @@ static size_t count_checkpointed(const struct resources *total)
 	return count;
 }
 
-static void list_checkpointed(struct master *m, struct agent *a)
+/* An ACCEPT may come here a thousand times for as many resources: not in the step's arena. */
+static void list_checkpointed(struct agent *a)
 {
+	struct arena arena;
+
+	arena_init(&arena);
 	forget_checkpointed(a);
 	a->checkpointed = xcalloc(a->total.count + 1, sizeof(*a->checkpointed));
 	for (uint32_t i = 0; i < a->total.count; i++) {
@@ -51,8 +55,9 @@ static void list_checkpointed(struct master *m, struct agent *a)
 
 		if (is_checkpointed(piece))
 			a->checkpointed[a->checkpointed_count++] =
-				proto_copy(resource_piece_to_message(&m->out->arena, piece));
+				proto_copy(resource_piece_to_message(&arena, piece));
 	}
+	arena_free(&arena);
 }
 
 void master_send_checkpointed(struct master *m, const struct agent *a)
@@ -144,7 +149,7 @@ int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 	if (rv)
 		return rv;
 	log_operation(a, f, operation);
-	list_checkpointed(m, a);
+	list_checkpointed(a);
 	warm_agent(m, a);
 	if (f)
 		f->counters.operations[operation->type]++;
@@ -213,7 +218,7 @@ static bool undo(struct master *m, struct agent *a, const struct resources *cons
 	resources_free(&available);
 	if (!done)
 		return false;
-	list_checkpointed(m, a);
+	list_checkpointed(a);
 	warm_agent(m, a);
 	allocator_update_agent(m->allocator, a->id, &a->total);
 	return true;

@@ -150,6 +150,16 @@ static const struct rule {
 	 CREATE(ID, SCALAR("disk", 64, DYNAMIC("r") VOLUME("v")) "," SCALAR(
 			    "disk", 32, DYNAMIC("r") VOLUME("v"))),
 	 "Persistence ID 'v' is not unique" ON_AGENT},
+	{"twice two ids", NULL, NULL,
+	 CREATE(ID, SCALAR("disk", 1, DYNAMIC("r") VOLUME("z")) "," SCALAR(
+			    "disk", 2,
+			    DYNAMIC("r") VOLUME(
+				    "a")) "," SCALAR("disk", 3,
+						     DYNAMIC("r") VOLUME(
+							     "z")) "," SCALAR("disk", 4,
+									      DYNAMIC("r")
+										      VOLUME("a"))),
+	 "Persistence ID 'z' is not unique" ON_AGENT},
 	{"shared", NULL, NULL, CREATE(ID, SCALAR("disk", 64, DYNAMIC("r") VOLUME("v") SHARED)),
 	 "has been attempted by framework 'M-0000' with no SHARED_RESOURCES capability" ON_AGENT},
 	{"volume without principal", ROLE_R ",\"principal\":\"p\"", NULL,
