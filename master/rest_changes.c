@@ -17,8 +17,15 @@ Mesos__Master__Call *rest_call(struct http_request *request, Mesos__Master__Call
 
 const char *rest_need_form(struct http_request *request, const char *name)
 {
-	const char *value = http_form(request, name);
+	const char *malformed = http_form_error(request), *value;
 
+	if (malformed) {
+		http_reply_text(request, 400,
+				arena_printf(&request->arena, "Unable to decode query string: %s",
+					     malformed));
+		return NULL;
+	}
+	value = http_form(request, name);
 	if (!value)
 		http_reply_text(request, 400,
 				arena_printf(&request->arena,

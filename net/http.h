@@ -85,6 +85,8 @@ const char *http_header(const struct http_request *request, const char *name);
  * arena; NULL when absent. */
 const char *http_query(struct http_request *request, const char *name);
 const char *http_form(struct http_request *request, const char *name); /* of the body */
+/* What is malformed in the form, or NULL. */
+const char *http_form_error(struct http_request *request);
 /* "ip:port" texts of both ends of the connection. */
 const char *http_peer(const struct http_request *request);
 const char *http_local(const struct http_request *request);

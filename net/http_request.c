@@ -218,6 +218,40 @@ const char *http_form(struct http_request *request, const char *name)
 	return find_parameter(request, request->body.data, request->body.len, name);
 }
 
+/* Where the first escape that cannot be decoded begins; `len` if there is none. */
+static size_t malformed_escape(const char *text, size_t len)
+{
+	char scratch[4];
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '%' &&
+		    !http_decode(text + i, len - i < 3 ? len - i : 3, true, scratch))
+			return i;
+	return len;
+}
+
+const char *http_form_error(struct http_request *request)
+{
+	const char *text = request->body.data, *equal;
+	size_t len = request->body.len, begin, end, at = len ? malformed_escape(text, len) : 0;
+
+	if (at == len)
+		return NULL;
+	/* Mesos shows the key or the value that it is in. */
+	for (begin = at; begin && !strchr("&;", text[begin - 1]); begin--)
+		;
+	for (end = at; end < len && !strchr("&;", text[end]); end++)
+		;
+	equal = memchr(text + begin, '=', end - begin);
+	if (equal && (size_t)(equal - text) < at)
+		begin = (size_t)(equal - text) + 1;
+	else if (equal)
+		end = (size_t)(equal - text);
+	return arena_printf(&request->arena, "Malformed %% escape in '%.*s': '%.*s'",
+			    (int)(end - begin), text + begin, (int)(end - at < 3 ? end - at : 3),
+			    text + at);
+}
+
 const char *http_peer(const struct http_request *request)
 {
 	const struct exchange *exchange = request->answer;

@@ -96,6 +96,8 @@ class OperatorResources(harness.TestCase):
             self.assertEqual(status, 400, (path, fields, body))
             self.assertIn(text, body)
         for path in ("/reserve", "/unreserve", "/create-volumes", "/destroy-volumes"):
+            self.assertEqual(self.post(path, "slaveId=a&resources=[%zz]"), (
+                400, "Unable to decode query string: Malformed % escape in '[%zz]': '%zz'"))
             self.assertEqual(harness.get(self.master.address, path)[0], 405)
         huge = json.dumps([dict(OLD, scalar={"value": 1 + i}) for i in range(5000)])
         self.assertEqual(self.form("/reserve", slaveId=agent, resources=huge)[0], 400)

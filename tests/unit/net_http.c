@@ -233,6 +233,7 @@ static void inspect(void *context, struct http_request *request)
 	cr_assert_null(http_query(request, "w"));
 	cr_assert_str_eq(http_form(request, "k"), "v&w");
 	cr_assert_null(http_form(request, "kk"));
+	cr_assert_null(http_form_error(request));
 	cr_assert_str_eq(http_header(request, "x-trailing"), "b c");
 	cr_assert_str_eq(http_header(request, "EMPTY"), "");
 	cr_assert_null(http_header(request, "x-none"));
@@ -250,6 +251,34 @@ Test(http, decodes_what_handlers_read)
 		   "POST /a%20b/c+d?x=1&y=a%20b+c&x=2;z&=q HTTP/1.1\r\n"
 		   "X-Trailing:  b c \t\r\nEmpty:\r\nContent-Length: 12\r\n\r\nk=v%26w&kkk=",
 		   "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}");
+}
+
+static void reply_form_error(void *context, struct http_request *request)
+{
+	const char *error = http_form_error(request);
+
+	http_reply_text(request, error ? 400 : 200, error ? error : "fine");
+}
+
+Test(http, names_what_is_malformed_in_a_form)
+{
+	static const char *const rows[][2] = {
+		{"", "fine"},
+		{"a=%2", "Malformed % escape in '%2': '%2'"},
+		{"a=1&b=x=%zzz;c", "Malformed % escape in 'x=%zzz': '%zz'"},
+		{"a=1;b%=x", "Malformed % escape in 'b%': '%'"},
+		{"%41=%42", "fine"},
+	};
+
+	fixture.handler = reply_form_error;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char request[200];
+
+		snprintf(request, sizeof(request),
+			 "POST / HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%s", strlen(rows[i][0]),
+			 rows[i][0]);
+		raw_expect(&raw, request, rows[i][1]);
+	}
 }
 
 static void reply_405(void *context, struct http_request *request)
