@@ -39,7 +39,7 @@ static bool form_resources(struct http_request *request, const char *name, const
 	return !rv;
 }
 
-/* NULL after the request was answered. */
+/* NULL after the request was answered: what is in its arena may be gone then. */
 static Mesos__AgentID *form_agent(struct http_request *request)
 {
 	Mesos__AgentID *id;
@@ -61,14 +61,15 @@ void rest_reserve(void *shell, struct http_request *request)
 	Mesos__Master__Call__ReserveResources *reserve =
 		PROTO_NEW(&request->arena, Mesos__Master__Call__ReserveResources,
 			  mesos__master__call__reserve_resources__descriptor);
+	Mesos__AgentID *id = form_agent(request);
 
-	reserve->agent_id = form_agent(request);
-	if (!reserve->agent_id || !form_resources(request, "resources", "Error parsing",
-						  &reserve->n_resources, &reserve->resources))
+	if (!id || !form_resources(request, "resources", "Error parsing", &reserve->n_resources,
+				   &reserve->resources))
 		return;
 	if (http_form(request, "source") && !form_resources(request, "source", "Error parsing",
 							    &reserve->n_source, &reserve->source))
 		return;
+	reserve->agent_id = id;
 	call->reserve_resources = reserve;
 	shell_change(shell, request, call);
 }
@@ -80,11 +81,12 @@ void rest_unreserve(void *shell, struct http_request *request)
 	Mesos__Master__Call__UnreserveResources *unreserve =
 		PROTO_NEW(&request->arena, Mesos__Master__Call__UnreserveResources,
 			  mesos__master__call__unreserve_resources__descriptor);
+	Mesos__AgentID *id = form_agent(request);
 
-	unreserve->agent_id = form_agent(request);
-	if (!unreserve->agent_id || !form_resources(request, "resources", PARSING,
-						    &unreserve->n_resources, &unreserve->resources))
+	if (!id || !form_resources(request, "resources", PARSING, &unreserve->n_resources,
+				   &unreserve->resources))
 		return;
+	unreserve->agent_id = id;
 	call->unreserve_resources = unreserve;
 	shell_change(shell, request, call);
 }
@@ -95,11 +97,12 @@ void rest_create_volumes(void *shell, struct http_request *request)
 	Mesos__Master__Call__CreateVolumes *create =
 		PROTO_NEW(&request->arena, Mesos__Master__Call__CreateVolumes,
 			  mesos__master__call__create_volumes__descriptor);
+	Mesos__AgentID *id = form_agent(request);
 
-	create->agent_id = form_agent(request);
-	if (!create->agent_id ||
+	if (!id ||
 	    !form_resources(request, "volumes", PARSING, &create->n_volumes, &create->volumes))
 		return;
+	create->agent_id = id;
 	call->create_volumes = create;
 	shell_change(shell, request, call);
 }
@@ -110,11 +113,12 @@ void rest_destroy_volumes(void *shell, struct http_request *request)
 	Mesos__Master__Call__DestroyVolumes *destroy =
 		PROTO_NEW(&request->arena, Mesos__Master__Call__DestroyVolumes,
 			  mesos__master__call__destroy_volumes__descriptor);
+	Mesos__AgentID *id = form_agent(request);
 
-	destroy->agent_id = form_agent(request);
-	if (!destroy->agent_id ||
+	if (!id ||
 	    !form_resources(request, "volumes", PARSING, &destroy->n_volumes, &destroy->volumes))
 		return;
+	destroy->agent_id = id;
 	call->destroy_volumes = destroy;
 	shell_change(shell, request, call);
 }
