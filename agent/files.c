@@ -149,7 +149,8 @@ static int open_wanted(const struct agent_shell *shell, struct http_request *req
 		fd = -1;
 	}
 	if (fd < 0) {
-		http_reply_text(request, 404, "");
+		/* No text, and yet a type, as in Mesos. */
+		http_reply(request, 404, "text/plain; charset=utf-8", "", 0, NULL);
 		return -1;
 	}
 	return fd;

@@ -27,7 +27,9 @@ void api_get_weights(const struct operator_call *c)
 			  mesos__master__response__get_weights__descriptor);
 
 	get->n_weight_infos = master_weight_infos(c->shell->core, arena, &get->weight_infos);
-	response->get_weights = get;
+	/* Without weights Mesos leaves out the whole answer, not the list alone. */
+	if (get->n_weight_infos)
+		response->get_weights = get;
 	api_respond(c, response);
 }
 
