@@ -1,6 +1,7 @@
 /* See amounts.h. */
 #include "master/amounts.h"
 
+#include <math.h>
 #include <string.h>
 
 void amounts_add(struct arena *arena, struct amount **list, const char *name, double milli)
@@ -66,6 +67,20 @@ bool amounts_within(const struct amount *have, const struct amount *limits)
 		if (amounts_get(have, limits->name) > limits->milli)
 			return false;
 	return true;
+}
+
+const char *amount_fault(double value)
+{
+	switch (fpclassify(value)) {
+	case FP_INFINITE:
+		return "Infinite values not supported";
+	case FP_NAN:
+		return "NaN not supported";
+	case FP_SUBNORMAL:
+		return "Subnormal values not supported";
+	default:
+		return value < 0 ? "Negative values not supported" : NULL;
+	}
 }
 
 void amounts_print(const struct amount *list, bool zeros, struct buf *out)

@@ -26,6 +26,8 @@ double amounts_get(const struct amount *list, const char *name); /* 0 if it is n
 bool amounts_contain(const struct amount *have, const struct amount *want);
 /* Whether no name is above its limit; one without a limit never is. */
 bool amounts_within(const struct amount *have, const struct amount *limits);
+/* What is wrong with a number that is to be an amount, in Mesos' words; NULL if nothing is. */
+const char *amount_fault(double value);
 /* "cpus:1; mem:512", "{}" when empty. What is zero is only left in for limits. */
 void amounts_print(const struct amount *list, bool zeros, struct buf *out);
 

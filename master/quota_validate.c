@@ -57,21 +57,8 @@ static int check_size(const struct entry *entry, const char *field, struct err *
 
 static int check_value(const struct entry *entry, const char *kind, struct err *err)
 {
-	const char *why = NULL;
+	const char *why = amount_fault(entry->value);
 
-	switch (fpclassify(entry->value)) {
-	case FP_INFINITE:
-		why = "Infinite values not supported";
-		break;
-	case FP_NAN:
-		why = "NaN not supported";
-		break;
-	case FP_SUBNORMAL:
-		why = "Subnormal values not supported";
-		break;
-	default:
-		why = entry->value < 0 ? "Negative values not supported" : NULL;
-	}
 	if (why)
 		return invalid(err, "Invalid %s configuration {'%s': %.15g}: %s", kind, entry->name,
 			       shown(entry->value), why);

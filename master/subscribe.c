@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/amounts.h"
 
 /* Durations are int64 nanoseconds. */
 #define FAILOVER_TIMEOUT_MAX 9223372036.0
@@ -118,25 +119,8 @@ static int check_roles(const Mesos__FrameworkInfo *info, struct err *err)
 
 static int check_quantity(const char *name, double value, struct err *err)
 {
-	const char *why = NULL;
+	const char *why = amount_fault(value);
 
-	switch (fpclassify(value)) {
-	case FP_INFINITE:
-		why = "Infinite values not supported";
-		break;
-	case FP_NAN:
-		why = "NaN not supported";
-		break;
-	case FP_SUBNORMAL:
-		why = "Subnormal values not supported";
-		break;
-	case FP_NORMAL:
-		if (value < 0)
-			why = "Negative values not supported";
-		break;
-	default:
-		break;
-	}
 	return why ? err_set(err, ERR_INVALID, "Invalid resource quantity for '%s': %s", name, why)
 		   : 0;
 }
