@@ -26,13 +26,15 @@ struct container {
 	struct executor_part *executor;
 	int64_t pid;
 	int status;
-	bool told; /* the agent of this life knows of it */
+	bool told;    /* the agent of this life knows of it */
+	bool watched; /* and hears of its end */
 };
 
 struct agent_part {
 	struct world *world;
 	int number;
 	char *name, *address;
+	char *id; /* as the master says, or NULL */
 	struct process process;
 	bool alive, crashed;
 	bool leaving; /* the core wants its process to end */
@@ -197,7 +199,7 @@ static void on_over(struct happening *h)
 		.type = AGENT_CONTAINER_EXITED,
 		.container_exited = {.container = c->id, .known = c->told, .status = c->status}};
 
-	if (!part->alive)
+	if (!part->alive || !c->watched)
 		return; /* kept until an agent asks for it */
 	list_remove(&c->link);
 	feed(part, &event);
@@ -222,7 +224,7 @@ static void on_started(struct happening *h)
 	c->state = CONTAINER_UP;
 	c->pid = ++part->last_pid;
 	c->executor = executor_part_create(part->world, part, c->id, c->environment);
-	if (part->alive)
+	if (part->alive && c->watched)
 		tell_started(c);
 }
 
@@ -246,7 +248,7 @@ static void launch(struct agent_part *part, const struct agent_launch *launch)
 	c->environment = xcalloc(count + 1, sizeof(*c->environment));
 	for (size_t i = 0; i < count; i++)
 		c->environment[i] = xstrdup(launch->environment[i]);
-	c->told = true;
+	c->told = c->watched = true;
 	c->happening.run = on_started;
 	list_append(&part->containers, &c->link);
 	world_after(part->world, &c->happening, world_between(part->world, MILLISECOND, FORK_HIGH));
@@ -259,6 +261,7 @@ static void tell_exited(struct agent_part *part, const char *id)
 	c->part = part;
 	c->id = xstrdup(id);
 	c->environment = xcalloc(1, sizeof(*c->environment));
+	c->watched = true;
 	list_append(&part->containers, &c->link);
 	container_over(c, 0);
 }
@@ -267,6 +270,8 @@ static void reattach(struct agent_part *part, const struct agent_action *action)
 {
 	struct container *c = find_container(part, action->reattach.container);
 
+	if (c)
+		c->watched = true;
 	if (!c)
 		tell_exited(part, action->reattach.container);
 	else if (c->state == CONTAINER_UP && !action->reattach.pid)
@@ -285,6 +290,7 @@ static void destroy(struct agent_part *part, const char *id)
 		tell_exited(part, id);
 		return;
 	}
+	c->watched = true;
 	if (c->state == CONTAINER_OVER) {
 		if (!timer_running(&c->happening.timer))
 			container_over(c, c->status);
@@ -297,6 +303,19 @@ static void destroy(struct agent_part *part, const char *id)
 
 /* ---- what comes in ------------------------------------------------------------------ */
 
+static void note_id(struct agent_part *part, const ProtobufCMessage *message)
+{
+	const Mesos__AgentID *id = NULL;
+
+	if (message &&
+	    message->descriptor == &mesos__internal__slave_registered_message__descriptor)
+		id = ((const Mesos__Internal__SlaveRegisteredMessage *)message)->agent_id;
+	if (!id)
+		return;
+	free(part->id);
+	part->id = xstrdup(id->value);
+}
+
 static void receive_message(struct agent_part *part, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_MESSAGE};
@@ -307,6 +326,7 @@ static void receive_message(struct agent_part *part, const struct letter *letter
 	event.message.message = proto_unpack(proto_message_type(letter->name), &arena,
 					     letter->bytes.data, letter->bytes.len, &err);
 	event.message.from = letter->from;
+	note_id(part, event.message.message);
 	if (event.message.message)
 		feed(part, &event);
 	else
@@ -491,7 +511,7 @@ static void on_start(struct happening *h)
 	struct world *w = part->world;
 	int64_t now = w->now + part->next_skew;
 	struct agent_options options = {
-		.ip = "10.0.1.1",
+		.ip = AGENT_IP,
 		.port = 6000 + part->number,
 		.hostname = part->name,
 		.version = "1.12.0",
@@ -551,7 +571,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	part->world = w;
 	part->number = number;
 	part->name = xprintf("agent%d", number);
-	part->address = xprintf("10.0.1.1:%d", 6000 + number);
+	part->address = xprintf(AGENT_IP ":%d", 6000 + number);
 	part->tick.run = on_tick;
 	part->start.run = on_start;
 	part->detect.run = on_detect;
@@ -569,9 +589,13 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 
 static void stop(struct agent_part *part, bool crash)
 {
+	struct container *c, *next;
+
 	if (!part->alive)
 		return;
 	part->alive = false;
+	list_for_each (c, next, &part->containers, link)
+		c->watched = false;
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
 	part->process.vanishes = crash;
@@ -605,6 +629,7 @@ void agent_part_destroy(struct agent_part *part)
 	agent_actions_free(&part->out);
 	free(part->name);
 	free(part->address);
+	free(part->id);
 	free(part);
 }
 
@@ -663,4 +688,14 @@ void agent_part_set_clock(struct agent_part *part, int64_t skew)
 		  (double)skew / SECOND);
 	part->next_skew = skew;
 	agent_part_kill(part, false);
+}
+
+const char *agent_part_name(const struct agent_part *part)
+{
+	return part->name;
+}
+
+const char *agent_part_id(const struct agent_part *part)
+{
+	return part->id;
 }

@@ -84,7 +84,7 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 {
 	struct framework *f, *next_f;
 	struct agent *a, *next_a;
-	struct departed *d, *next_d;
+	struct departed *d, *next_d, *other;
 
 	coverage_look(c, "master");
 	HASH_ITER (hh, m->frameworks, f, next_f)
@@ -97,7 +97,11 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 		coverage_see(c, LIFE_AGENT, d->id, "UNREACHABLE");
 	HASH_ITER (hh, m->gone, d, next_d)
 		coverage_see(c, LIFE_AGENT, d->id, "GONE");
-	HASH_ITER (hh, m->removed, d, next_d)
-		coverage_see(c, LIFE_AGENT, d->id, "REMOVED");
+	HASH_ITER (hh, m->removed, d, next_d) {
+		HASH_FIND_STR(m->unreachable, d->id, other);
+		HASH_FIND_STR(m->agents, d->id, a);
+		if (!other && !a)
+			coverage_see(c, LIFE_AGENT, d->id, "REMOVED");
+	}
 	coverage_looked(c);
 }

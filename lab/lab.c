@@ -169,7 +169,9 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 
 	return (struct scheduler_options){
 		.number = number,
-		.role = roles[world_between(w, 0, 3)],
+		.role = roles[at],
+		.more_roles = {more > 0 ? roles[(at + 1) % 4] : NULL,
+			       more > 1 ? roles[(at + 2) % 4] : NULL},
 		.partition_aware = world_chance(w, 0.5),
 		.checkpoint = world_chance(w, 0.7),
 		.own_executor = world_chance(w, 0.3),
@@ -178,6 +180,7 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 		.forgetting = world_chance(w, 0.3) ? 0.3 : 0,
 		.greed = world_chance(w, 0.3) ? 0.5 : 0,
 		.lateness = world_chance(w, 0.3) ? 0.5 : 0,
+		.mischief = world_chance(w, 0.3) ? 0.2 : 0,
 		.tasks = tasks,
 	};
 }
@@ -222,8 +225,10 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 					o->agents, o->schedulers};
 }
 
-static void close_lab(struct lab *lab)
+/* When they are gone, nothing of them may be left in the world. */
+static void end_parts(struct lab *lab)
 {
+	faults_free(&lab->faults);
 	for (int i = 0; i <= lab->options->schedulers; i++) {
 		if (lab->schedulers[i])
 			scheduler_part_destroy(lab->schedulers[i]);
@@ -246,9 +251,7 @@ void lab_print_trace(const struct world *w, struct buf *out)
 static void write_report(struct lab *lab, struct lab_report *report)
 {
 	struct world *w = &lab->world;
-	struct buf text = BUF_INIT;
 
-	report->failed = w->failure != NULL;
 	report->trace_hash = w->trace_hash;
 	report->decisions = w->traced;
 	report->steps = lab->steps;
@@ -262,6 +265,14 @@ static void write_report(struct lab *lab, struct lab_report *report)
 		report->finished += counts.finished;
 		report->lost += counts.lost;
 	}
+}
+
+static void write_failure(struct lab *lab, struct lab_report *report)
+{
+	struct world *w = &lab->world;
+	struct buf text = BUF_INIT;
+
+	report->failed = w->failure != NULL;
 	if (!w->failure)
 		return;
 	report->failure = xstrdup(w->failure);
@@ -313,6 +324,8 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 	faults_end(&lab.faults);
 	scenario_end(&lab.play);
 	write_report(&lab, report);
+	end_parts(&lab);
+	write_failure(&lab, report);
 	close_lab(&lab);
 	if (options->world)
 		*options->world = NULL;

@@ -22,7 +22,7 @@ const char *const world_fault_names[WORLD_FAULTS] = {"kill",
 						     "failed sync",
 						     "full disk",
 						     "torn write",
-						     "clock set"};
+						     "clock set", "operator"};
 
 /* ---- time ------------------------------------------------------------------- */
 
@@ -49,6 +49,16 @@ void world_free(struct world *w)
 		free(w->trace[i]);
 	free(w->failure);
 	timers_free(&w->timers);
+}
+
+void world_check_empty(struct world *w)
+{
+	if (!list_empty(&w->processes))
+		world_fail(w, "leaks: a process is left at the end");
+	else if (!list_empty(&w->conns))
+		world_fail(w, "leaks: a connection is left at the end");
+	else if (timers_next(&w->timers) != TIME_NEVER)
+		world_fail(w, "leaks: a timer is left at the end");
 }
 
 bool world_step(struct world *w, int64_t until)
@@ -98,29 +108,24 @@ bool world_chance(struct world *w, double probability)
 
 /* ---- the trace ---------------------------------------------------------------- */
 
-static void trace_line(struct world *w, char *line)
+void world_log(struct world *w, const char *format, ...)
 {
-	char **place = &w->trace[w->traced++ % WORLD_TRACE_KEPT];
+	char *line = w->trace[w->traced++ % WORLD_TRACE_KEPT];
+	int64_t micros = (w->now - w->begin) / MICROSECOND;
+	va_list args;
+	int len;
 
+	if (!line)
+		line = w->trace[(w->traced - 1) % WORLD_TRACE_KEPT] = xmalloc(WORLD_TRACE_LINE);
+	len = snprintf(line, WORLD_TRACE_LINE, "%5lld.%06lld ", (long long)(micros / 1000000),
+		       (long long)(micros % 1000000));
+	va_start(args, format);
+	vsnprintf(line + len, WORLD_TRACE_LINE - (size_t)len, format, args);
+	va_end(args);
 	for (const char *c = line; *c; c++)
 		w->trace_hash = (w->trace_hash ^ (unsigned char)*c) * FNV_PRIME;
 	if (w->show)
 		puts(line);
-	free(*place);
-	*place = line;
-}
-
-void world_log(struct world *w, const char *format, ...)
-{
-	struct buf line = BUF_INIT;
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	buf_printf(&line, "%12.6f %s", (double)(w->now - w->begin) / SECOND, text);
-	trace_line(w, buf_take(&line));
 }
 
 void world_fail(struct world *w, const char *format, ...)

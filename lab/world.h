@@ -22,6 +22,7 @@
 #include "store/store.h"
 
 #define WORLD_TRACE_KEPT 100 /* the last decisions, for a failure's report */
+#define WORLD_TRACE_LINE 512 /* bytes; longer ones are cut */
 
 struct process;
 struct coverage;
@@ -50,6 +51,7 @@ enum world_fault {
 	FAULT_FULL_DISK,  /* nor written */
 	FAULT_TORN_WRITE, /* a machine crashes in the middle of a write */
 	FAULT_CLOCK,	  /* a host's clock is set; seen by the next life of its process */
+	FAULT_OPERATOR,	  /* none, but it changes as much: somebody uses the operator API */
 	WORLD_FAULTS,
 };
 extern const char *const world_fault_names[WORLD_FAULTS];
@@ -113,6 +115,8 @@ struct world {
 void world_init(struct world *w, uint64_t seed);
 /* Processes must be gone. */
 void world_free(struct world *w);
+/* Processes are gone: their connections and timers must be, too. */
+void world_check_empty(struct world *w);
 /* Runs the next thing that happens; false when nothing is left to happen by `until`. */
 bool world_step(struct world *w, int64_t until);
 void world_at(struct world *w, struct happening *h, int64_t when);
