@@ -65,7 +65,7 @@ static Mesos__Master__Response__GetAgents *collect(const struct master *m, struc
 	return get;
 }
 
-/* Both lists are there though they be empty. */
+/* Both lists are there though they be empty, and so is what only v0 knows of an agent. */
 static void respond_json(const struct operator_call *c,
 			 const Mesos__Master__Response__GetAgents *get)
 {
@@ -80,12 +80,12 @@ static void respond_json(const struct operator_call *c,
 	jw_key(&w, "agents");
 	jw_begin_array(&w);
 	for (size_t i = 0; i < get->n_agents; i++)
-		proto_write_json(get->agents[i], SPELL_V1, &w);
+		proto_write_json(get->agents[i], SPELL_V1_ALL, &w);
 	jw_end_array(&w);
 	jw_key(&w, "recovered_agents");
 	jw_begin_array(&w);
 	for (size_t i = 0; i < get->n_recovered_agents; i++)
-		proto_write_json(get->recovered_agents[i], SPELL_V1, &w);
+		proto_write_json(get->recovered_agents[i], SPELL_V1_ALL, &w);
 	jw_end_array(&w);
 	jw_end_object(&w);
 	jw_end_object(&w);

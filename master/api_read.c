@@ -16,12 +16,17 @@ void api_get_version(const struct operator_call *c)
 {
 	Mesos__Master__Response *response =
 		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_VERSION);
+	Mesos__VersionInfo *info;
 
 	response->get_version = PROTO_NEW(&c->request->arena, Mesos__Master__Response__GetVersion,
 					  mesos__master__response__get_version__descriptor);
-	response->get_version->version_info =
-		PROTO_NEW(&c->request->arena, Mesos__VersionInfo, mesos__version_info__descriptor);
-	response->get_version->version_info->version = (char *)MESITA_VERSION;
+	info = PROTO_NEW(&c->request->arena, Mesos__VersionInfo, mesos__version_info__descriptor);
+	info->version = (char *)MESITA_VERSION;
+	info->build_date = (char *)BUILD_DATE;
+	info->has_build_time = 1;
+	info->build_time = BUILD_TIME;
+	info->build_user = (char *)BUILD_USER;
+	response->get_version->version_info = info;
 	api_respond(c, response);
 }
 

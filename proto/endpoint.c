@@ -86,11 +86,9 @@ void endpoint_write_domain(struct json_writer *w, const Mesos__DomainInfo *domai
 
 void endpoint_write_version(struct json_writer *w)
 {
-	/* No build date: the same sources must give the same binary. Tools read the
-	 * members, so they are there. */
-	jw_kv_string(w, "build_date", "1970-01-01 00:00:00");
-	jw_kv_double(w, "build_time", 0);
-	jw_kv_string(w, "build_user", "mesita");
+	jw_kv_string(w, "build_date", BUILD_DATE);
+	jw_kv_double(w, "build_time", BUILD_TIME);
+	jw_kv_string(w, "build_user", BUILD_USER);
 	jw_kv_string(w, "version", MESITA_VERSION);
 }
 

@@ -30,6 +30,12 @@ void endpoint_write_full(struct json_writer *w, const struct resources *r, const
 void endpoint_write_reserved_full(struct json_writer *w, const struct resources *r);
 /* {"fault_domain":{"region":{"name":..},"zone":{"name":..}}} */
 void endpoint_write_domain(struct json_writer *w, const Mesos__DomainInfo *domain);
+/* No build date: the same sources must give the same binary. Tools read the members, so they
+ * are there. */
+#define BUILD_DATE "1970-01-01 00:00:00"
+#define BUILD_TIME 0
+#define BUILD_USER "mesita"
+
 /* build_date ... version, sorted; the body of /version and the head of /state. */
 void endpoint_write_version(struct json_writer *w);
 

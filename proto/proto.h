@@ -75,8 +75,9 @@ bool proto_equal(const void *a, const void *b);
  * any. A required string or message is missing when NULL. */
 bool proto_check_required(const void *message, struct buf *missing);
 
-/* The v1 spelling is the schema's own; v0 says slave where v1 says agent. */
-enum proto_spelling { SPELL_V1, SPELL_V0 };
+/* The v1 spelling is the schema's own; v0 says slave where v1 says agent. The last one is for
+ * writing only: v1 that shows what of v0 it has no field for. */
+enum proto_spelling { SPELL_V1, SPELL_V0, SPELL_V1_ALL };
 
 /* Appends the message as compact JSON. Set fields, non-empty repeated ones, and
  * unset optional fields that declare a default and are not deprecated; 64-bit

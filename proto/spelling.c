@@ -68,7 +68,7 @@ static bool says_agent(const ProtobufCMessageDescriptor *type)
 const char *field_name(const ProtobufCMessageDescriptor *type,
 		       const ProtobufCFieldDescriptor *field, enum proto_spelling spelling)
 {
-	if (spelling == SPELL_V1 || field->name[0] != 'a' || says_agent(type))
+	if (spelling != SPELL_V0 || field->name[0] != 'a' || says_agent(type))
 		return field->name;
 	return to_v0(field_names, COUNT(field_names), field->name);
 }
@@ -100,7 +100,7 @@ const char *proto_enum_name(const ProtobufCEnumDescriptor *type, int value,
 
 	if (!found)
 		return "";
-	if (spelling == SPELL_V1)
+	if (spelling != SPELL_V0)
 		return found->name;
 	return to_v0(enum_names, COUNT(enum_names), found->name);
 }

@@ -115,6 +115,8 @@ class Draining(Operator):
         wait_for(lambda: self.state() == "DRAINED", "DRAINED")
         agent = self.known()["agents"][0]
         self.assertEqual((agent["active"], agent["deactivated"]), (False, True))
+        # Only the v0 message has it, and yet it is there in Mesos' answer.
+        self.assertIs(agent["agent_info"]["checkpoint"], True)
         self.assertEqual(agent["drain_info"], {"state": "DRAINED", "config": {
             "max_grace_period": {"nanoseconds": 600 * 10 ** 9}, "mark_gone": False}})
         answer = self.call("REACTIVATE_AGENT",

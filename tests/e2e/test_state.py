@@ -179,3 +179,6 @@ class Files(harness.TestCase):
         self.assertNotIn(b"root:", body)
         self.assertEqual(get(self.agent.address, "/files/read")[0], 400)
         self.assertEqual(get(self.agent.address, "/files/browse")[0], 400)
+        status, headers, body = get(self.agent.address, "/files/browse?path=/etc")
+        self.assertEqual((status, headers["Content-Type"], body),
+                         (404, "text/plain; charset=utf-8", b""))
