@@ -165,6 +165,8 @@ static void on_echo(struct happening *h)
 		struct conn *conn = conn_make(w, NULL, to);
 
 		world_log(w, "%s gets a letter once more", to->name);
+		if (w->observer)
+			w->observer->delivered(w->observer, to, conn, &echo->letter);
 		to->ops->receive(to, conn, &echo->letter);
 		if (conn->of[CONN_SERVER].process)
 			leave(conn, CONN_SERVER);
@@ -178,7 +180,8 @@ static void make_echo(const struct conn *conn, const struct process *to,
 	struct world *w = conn->world;
 	struct echo *echo;
 
-	if (!to->address)
+	/* That an executor ended does not say which life of it: the transport keeps it single. */
+	if (!to->address || (letter->name && strstr(letter->name, "ExitedExecutor")))
 		return;
 	echo = xcalloc(1, sizeof(*echo));
 	echo->world = w;
@@ -295,7 +298,7 @@ void conn_send(struct conn *conn, const struct process *from, struct letter *let
 	struct parcel *parcel;
 
 	if (conn->world->observer)
-		conn->world->observer->sent(conn->world->observer, from, conn, letter);
+		conn->world->observer->sent(conn->world->observer, from, conn, conn->peer, letter);
 	if (conn->broken || !conn->of[to].process) {
 		letter_free(letter);
 		get_no_answer(conn, !to);
@@ -436,7 +439,8 @@ void pid_send(struct process *from, const char *actor, const char *pid, const vo
 	proto_pack(m, &letter.bytes);
 	if (!conn) {
 		if (from->world->observer)
-			from->world->observer->sent(from->world->observer, from, NULL, &letter);
+			from->world->observer->sent(from->world->observer, from, NULL,
+						    pid_address(pid), &letter);
 		letter_free(&letter);
 		return;
 	}

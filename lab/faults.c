@@ -208,6 +208,9 @@ void faults_strike(struct faults *f, enum world_fault fault)
 	case FAULT_CLOCK:
 		set_clock(f);
 		break;
+	case FAULT_OPERATOR:
+		operators_act(&f->operators, &f->rng);
+		break;
 	case WORLD_FAULTS:
 		break;
 	}
@@ -239,6 +242,7 @@ void faults_begin(struct faults *f, const struct cluster *cluster, int64_t every
 	f->cluster = cluster;
 	f->every = every;
 	f->next.run = on_fault;
+	operators_init(&f->operators, cluster);
 	number_next(f);
 	if (every)
 		world_after(cluster->world, &f->next, around(f, every));
@@ -259,4 +263,10 @@ void faults_end(struct faults *f)
 	disk_mend(master_part_disk(c->master));
 	for (int i = 0; i < c->agent_count; i++)
 		disk_mend(agent_part_disk(c->agents[i]));
+	operators_undo(&f->operators);
+}
+
+void faults_free(struct faults *f)
+{
+	operators_free(&f->operators);
 }

@@ -4,17 +4,9 @@
 #ifndef LAB_FAULTS_H
 #define LAB_FAULTS_H
 
+#include "lab/operators.h"
 #include "lab/parts.h"
 #include "lab/world.h"
-
-/* The parts that faults may strike. */
-struct cluster {
-	struct world *world;
-	struct master_part *master;
-	struct agent_part **agents;
-	struct scheduler_part **schedulers;
-	int agent_count, scheduler_count;
-};
 
 struct faults {
 	const struct cluster *cluster;
@@ -25,11 +17,14 @@ struct faults {
 	/* If set: whether the fault of this number is left out. */
 	bool (*skip)(void *context, uint64_t number);
 	void *context;
+	struct operators operators;
 };
 
 void faults_begin(struct faults *faults, const struct cluster *cluster, int64_t every);
-/* No more of them; partitions, broken disks and the like are over. */
+/* No more of them; partitions, broken disks and the like are over, and operators begin to undo
+ * what they did. */
 void faults_end(struct faults *faults);
+void faults_free(struct faults *faults);
 /* One, now. */
 void faults_strike(struct faults *faults, enum world_fault fault);
 

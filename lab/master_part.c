@@ -25,6 +25,8 @@ struct master_part {
 	uint64_t lives;
 	uint64_t last_stream;
 	char id[UUID_TEXT];
+	void (*answer)(void *context, uint64_t number, int status, const char *text);
+	void *answer_context;
 };
 
 static void take_actions(struct master_part *part);
@@ -215,6 +217,9 @@ static void take_action(struct master_part *part, const struct master_action *ac
 			   action->store.ticket);
 		break;
 	case MASTER_ANSWER:
+		if (part->answer)
+			part->answer(part->answer_context, action->answer.request,
+				     action->answer.status, action->answer.text);
 		break;
 	case MASTER_EXIT:
 		world_fail(part->world, "the master gave up: %s", action->exit.text);
@@ -363,4 +368,26 @@ void master_part_set_clock(struct master_part *part, int64_t skew)
 	world_log(part->world, "the clock of master is set to %+.3f s", (double)skew / SECOND);
 	part->next_skew = skew;
 	master_part_kill(part, false);
+}
+
+int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uint64_t number,
+			void (*answer)(void *context, uint64_t number, int status,
+				       const char *text),
+			void *context)
+{
+	struct master_event event = {.type = MASTER_OPERATOR,
+				     .operator_ = {.call = call, .request = number}};
+	int status;
+
+	if (!part->alive)
+		return 503;
+	part->answer = answer;
+	part->answer_context = context;
+	step(part, &event);
+	status = part->out.reply.status;
+	if (status)
+		answer(context, number, status, part->out.reply.text);
+	take_actions(part);
+	arm(part);
+	return status;
 }

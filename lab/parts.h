@@ -13,8 +13,18 @@
 #include "lab/world.h"
 #include "proto/proto.h"
 
+#define AGENT_IP "10.0.1.1"
 #define MASTER_ADDRESS "10.0.0.1:5050"
 #define MASTER_PID "master@" MASTER_ADDRESS
+
+/* All of them. */
+struct cluster {
+	struct world *world;
+	struct master_part *master;
+	struct agent_part **agents;
+	struct scheduler_part **schedulers;
+	int agent_count, scheduler_count;
+};
 
 /* ---- master ------------------------------------------------------------------ */
 
@@ -24,6 +34,13 @@ bool master_part_alive(const struct master_part *part);
 struct process *master_part_process(struct master_part *part);
 /* It comes back by itself. */
 void master_part_kill(struct master_part *part, bool crash);
+/* A call of the operator API. Its status; 0 = it comes later, and with it `answer` is called
+ * once, unless this life ends before. 503 if there is no master. An answer that comes at once
+ * goes to `answer`, too. */
+int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uint64_t number,
+			void (*answer)(void *context, uint64_t number, int status,
+				       const char *text),
+			void *context);
 struct disk *master_part_disk(struct master_part *part);
 /* Ends its life: the next one sees the clock wrong by `skew`. */
 void master_part_set_clock(struct master_part *part, int64_t skew);
@@ -37,6 +54,9 @@ bool agent_part_alive(const struct agent_part *part);
 struct process *agent_part_process(struct agent_part *part);
 /* It comes back by itself; executors live on unless the machine crashed. */
 void agent_part_kill(struct agent_part *part, bool crash);
+const char *agent_part_name(const struct agent_part *part);
+/* The id that the master gave it, as it heard last; or NULL. */
+const char *agent_part_id(const struct agent_part *part);
 struct disk *agent_part_disk(struct agent_part *part);
 void agent_part_set_clock(struct agent_part *part, int64_t skew);
 /* What runs there, for a failure's report. */

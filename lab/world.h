@@ -59,9 +59,10 @@ extern const char *const world_fault_names[WORLD_FAULTS];
 /* Somebody who keeps books of what crosses the wires and reaches the disks (books.h). It is
  * called in the middle of things: it may look, remember and call world_fail(). */
 struct observer {
-	/* Before it is on its way, or lost. */
+	/* Before it is on its way, or lost; the conn is NULL if there is none. `to`: address of
+	 * a pid. */
 	void (*sent)(struct observer *o, const struct process *from, const struct conn *conn,
-		     const struct letter *letter);
+		     const char *to, const struct letter *letter);
 	/* Before the receiver looks at it. */
 	void (*delivered)(struct observer *o, const struct process *to, const struct conn *conn,
 			  const struct letter *letter);
