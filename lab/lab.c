@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "lab/coverage.h"
+#include "lab/books.h"
 #include "lab/faults.h"
 #include "lab/parts.h"
 #include "lab/scenario.h"
@@ -34,6 +35,7 @@ struct lab {
 	struct scheduler_part **schedulers;
 	struct cluster cluster;
 	struct faults faults;
+	struct books *books;
 	struct scenario_play play;
 	double cpus, disk; /* of all agents */
 	uint64_t steps;
@@ -198,6 +200,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 	struct world *w = &lab->world;
 
 	world_init(w, o->seed);
+	lab->books = books_open(w);
 	w->show = o->trace;
 	w->coverage = o->coverage;
 	if (w->coverage)
@@ -236,6 +239,13 @@ static void end_parts(struct lab *lab)
 	for (int i = 0; i < lab->options->agents; i++)
 		agent_part_destroy(lab->agents[i]);
 	master_part_destroy(lab->master);
+	books_close(lab->books);
+	world_drop_echoes(&lab->world);
+	world_check_empty(&lab->world);
+}
+
+static void close_lab(struct lab *lab)
+{
 	world_free(&lab->world);
 	free(lab->agents);
 	free(lab->schedulers);

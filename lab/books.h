@@ -1,0 +1,34 @@
+/* Books of a simulated cluster, kept by somebody who sees every letter and every write but
+ * shares nothing with the cores: after every step they say whether the invariants hold. What
+ * does not is told to world_fail().
+ *
+ *	books.c		    the observer: who is told what
+ *	books_tally.c	    sums of resources
+ *	books_agents.c	    agents in the eyes of the present master: totals, what is used
+ *	books_operations.c  what changes totals: reservations and volumes
+ *	books_offers.c	    offers, calls that answer them, whose turn it was
+ *	books_tasks.c	    tasks, their updates and acknowledgements
+ *	books_hosts.c	    what really runs on the hosts
+ *	books_disks.c	    what a kill or a crash at this moment would leave
+ *
+ * The invariants, by the names that failures give them:
+ *	sums	    what is offered and used of an agent is never more than it has
+ *	offers	    no offer outlives its agent, framework or answer
+ *	tasks	    a launched task is known until its end is acknowledged, and ends once
+ *	routes	    everybody hears of what is his own
+ *	durable	    what was acknowledged is stored, and found again
+ *	hosts	    nothing is started twice, or beyond what a host has
+ *	shares	    who has less of a role is served first
+ *	quiet	    in peace, few letters are sent
+ */
+#ifndef LAB_BOOKS_H
+#define LAB_BOOKS_H
+
+#include "lab/world.h"
+
+struct books *books_open(struct world *w);
+void books_close(struct books *b);
+/* From now on no more than so many letters may be sent in a minute. */
+void books_expect_quiet(struct books *b, uint64_t letters);
+
+#endif

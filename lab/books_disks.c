@@ -1,0 +1,325 @@
+/* What the disks hold: what was written outlives a kill, what was synced a crash of the
+ * machine. Of records that stand for something else than their key says, that is noted:
+ * "uuid/<hex>" of an update, "completed/<framework>/<task>". */
+#include "lab/books_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record {
+	UT_hash_handle hh;
+	char *key;
+	bool written, synced;
+	struct list unsynced; /* in disk_book.unsynced */
+};
+
+struct disk_book {
+	UT_hash_handle hh;
+	struct books *books;
+	char *owner;
+	struct record *records;
+	struct list unsynced; /* struct record.unsynced */
+	/* Of an agent: what this life found, and has not yet told the master. */
+	char **found;
+	size_t found_count;
+};
+
+static struct disk_book *find_disk(const struct books *b, const char *owner)
+{
+	struct disk_book *d;
+
+	HASH_FIND_STR(b->disks, owner, d);
+	return d;
+}
+
+static struct disk_book *disk_of(struct books *b, const char *owner)
+{
+	struct disk_book *d = find_disk(b, owner);
+
+	if (d)
+		return d;
+	d = xcalloc(1, sizeof(*d));
+	d->books = b;
+	d->owner = xstrdup(owner);
+	list_init(&d->unsynced);
+	HASH_ADD_KEYPTR(hh, b->disks, d->owner, strlen(d->owner), d);
+	return d;
+}
+
+static void record_free(struct disk_book *d, struct record *r)
+{
+	HASH_DEL(d->records, r);
+	list_remove(&r->unsynced);
+	free(r->key);
+	free(r);
+}
+
+static void note(struct disk_book *d, const char *key, size_t len, bool there)
+{
+	struct record *r;
+
+	HASH_FIND(hh, d->records, key, len, r);
+	if (!r && !there)
+		return;
+	if (!r) {
+		r = xcalloc(1, sizeof(*r));
+		r->key = xstrndup(key, len);
+		list_init(&r->unsynced);
+		HASH_ADD_KEYPTR(hh, d->records, r->key, len, r);
+	}
+	r->written = there;
+	if (r->written != r->synced && list_empty(&r->unsynced))
+		list_append(&d->unsynced, &r->unsynced);
+}
+
+/* ---- writes ---------------------------------------------------------------------- */
+
+static bool has_prefix(struct slice key, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return key.len >= len && !memcmp(key.data, prefix, len);
+}
+
+static void uuid_key(const uint8_t *uuid, char key[64])
+{
+	int at = snprintf(key, 64, "uuid/");
+
+	for (int i = 0; i < UUID_BYTES; i++)
+		at += snprintf(key + at, 64 - (size_t)at, "%02x", uuid[i]);
+}
+
+/* Both the update and its acknowledgement keep it known. */
+static void note_update(struct books *b, struct disk_book *d, struct slice value)
+{
+	const Mesos__Internal__StatusUpdateRecord *record;
+	const ProtobufCBinaryData *uuid;
+	char key[64];
+	struct err err;
+
+	if (!value.data)
+		return;
+	arena_free(&b->arena);
+	record = proto_unpack(&mesos__internal__status_update_record__descriptor, &b->arena,
+			      value.data, value.len, &err);
+	if (!record)
+		return;
+	uuid = record->update ? &record->update->uuid : &record->uuid;
+	if (uuid->len != UUID_BYTES)
+		return;
+	uuid_key(uuid->data, key);
+	note(d, key, strlen(key), true);
+}
+
+static void note_completed(struct books *b, struct disk_book *d, struct slice value)
+{
+	const Mesos__Task *task;
+	struct buf key = BUF_INIT;
+	struct err err;
+
+	if (!value.data)
+		return;
+	arena_free(&b->arena);
+	task = proto_unpack(&mesos__task__descriptor, &b->arena, value.data, value.len, &err);
+	if (!task)
+		return;
+	buf_printf(&key, "completed/%s/%s", task->framework_id->value, task->task_id->value);
+	note(d, key.data, key.len, true);
+	buf_free(&key);
+}
+
+static void take_write(struct books *b, struct disk_book *d, struct slice key, struct slice value)
+{
+	if (has_prefix(key, "update/"))
+		note_update(b, d, value);
+	else if (has_prefix(key, "completed/"))
+		note_completed(b, d, value);
+	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
+		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
+		note(d, key.data, key.len, value.data != NULL);
+}
+
+void books_written(struct books *b, struct disk *disk, struct slice key, struct slice value)
+{
+	struct disk_book *d = disk_of(b, disk->name);
+	char id[256];
+
+	take_write(b, d, key, value);
+	if (value.data || !has_prefix(key, "agent/") || strcmp(disk->name, "master"))
+		return;
+	snprintf(id, sizeof(id), "%.*s", (int)(key.len - 6), key.data + 6);
+	books_agent_record_deleted(b, id);
+}
+
+void books_synced(struct books *b, struct disk *disk)
+{
+	struct disk_book *d = disk_of(b, disk->name);
+	struct record *r, *next;
+
+	list_for_each (r, next, &d->unsynced, unsynced) {
+		list_remove(&r->unsynced);
+		r->synced = r->written;
+		if (!r->written)
+			record_free(d, r);
+	}
+}
+
+static int reload(void *context, struct slice key, struct slice value)
+{
+	struct disk_book *d = context;
+
+	take_write(d->books, d, key, value);
+	return 0;
+}
+
+void books_crashed(struct books *b, struct disk *disk)
+{
+	struct disk_book *d = disk_of(b, disk->name);
+	struct record *r, *next;
+
+	b->crashes++;
+	HASH_ITER (hh, d->records, r, next)
+		record_free(d, r);
+	disk_load(disk, reload, d);
+	books_synced(b, disk);
+}
+
+/* ---- questions --------------------------------------------------------------------------- */
+
+static bool has(const struct disk_book *d, const char *key, size_t len, enum survival after)
+{
+	struct record *r = NULL;
+
+	if (d)
+		HASH_FIND(hh, d->records, key, len, r);
+	return r && (after == AFTER_CRASH ? r->synced && r->written : r->written);
+}
+
+bool books_stored(const struct books *b, const char *owner, enum survival after, const char *format,
+		  ...)
+{
+	char key[512];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(key, sizeof(key), format, args);
+	va_end(args);
+	return has(find_disk(b, owner), key, (size_t)len, after);
+}
+
+bool books_update_stored(const struct books *b, const char *owner, const uint8_t *uuid)
+{
+	char key[64];
+
+	uuid_key(uuid, key);
+	return has(find_disk(b, owner), key, strlen(key), AFTER_KILL);
+}
+
+/* ---- what agents find again ----------------------------------------------------------------- */
+
+static void forget_found(struct disk_book *d)
+{
+	for (size_t i = 0; i < d->found_count; i++)
+		free(d->found[i]);
+	free(d->found);
+	d->found = NULL;
+	d->found_count = 0;
+}
+
+void books_agent_began(struct books *b, const struct process *p)
+{
+	struct disk_book *d = disk_of(b, p->name);
+	struct record *r, *next;
+
+	forget_found(d);
+	d->found = xcalloc(HASH_COUNT(d->records) + 1, sizeof(char *));
+	HASH_ITER (hh, d->records, r, next) {
+		if (r->written && !strncmp(r->key, "task/", 5))
+			d->found[d->found_count++] = xstrdup(r->key);
+	}
+}
+
+/* Only those that are gone, or on a machine that is down. */
+void books_agent_sent_away(struct books *b, const char *address)
+{
+	const struct disk_book *d = find_disk(b, "master");
+	struct record *r, *next;
+
+	/* The letter does not say who it is: whoever was at the address. */
+	HASH_ITER (hh, d->records, r, next) {
+		if (r->synced && (!strncmp(r->key, "gone/", 5) || !strncmp(r->key, "maint", 5)))
+			return;
+	}
+	world_fail(b->world, "durable: the agent at %s is told to shut down, and nobody wanted it",
+		   address);
+}
+
+void books_agent_registers(struct books *b, const struct process *from)
+{
+	if (has(find_disk(b, from->name), "agent/info", 10, AFTER_KILL))
+		world_fail(b->world, "durable: %s has an identity and registers as a new agent",
+			   from->name);
+}
+
+/* "task/<framework>/<executor>/<task>" */
+static bool is_key_of(const char *key, const Mesos__Task *task)
+{
+	const char *framework = key + 5, *id = strrchr(key, '/') + 1;
+	size_t len = strlen(task->framework_id->value);
+
+	return !strcmp(id, task->task_id->value) &&
+	       !strncmp(framework, task->framework_id->value, len) && framework[len] == '/';
+}
+
+static bool tells(const Mesos__Internal__ReregisterSlaveMessage *message, const char *key)
+{
+	for (size_t i = 0; i < message->n_tasks; i++) {
+		if (is_key_of(key, message->tasks[i]))
+			return true;
+	}
+	for (size_t i = 0; i < message->n_completed_frameworks; i++) {
+		const Mesos__Internal__Archive__Framework *f = message->completed_frameworks[i];
+
+		for (size_t k = 0; k < f->n_tasks; k++) {
+			if (is_key_of(key, f->tasks[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+void books_agent_reregisters(struct books *b, const struct process *from,
+			     const struct letter *letter)
+{
+	struct disk_book *d = disk_of(b, from->name);
+	const Mesos__Internal__ReregisterSlaveMessage *message;
+
+	if (!d->found)
+		return;
+	message = books_unpack(b, &mesos__internal__reregister_slave_message__descriptor, letter);
+	for (size_t i = 0; i < d->found_count; i++) {
+		if (!tells(message, d->found[i]))
+			world_fail(b->world,
+				   "durable: %s had %s in its store, and does not tell "
+				   "the master of it",
+				   from->name, d->found[i]);
+	}
+	forget_found(d);
+}
+
+void books_free_disks(struct books *b)
+{
+	struct disk_book *d, *next;
+	struct record *r, *after;
+
+	HASH_ITER (hh, b->disks, d, next) {
+		HASH_ITER (hh, d->records, r, after)
+			record_free(d, r);
+		forget_found(d);
+		HASH_DEL(b->disks, d);
+		free(d->owner);
+		free(d);
+	}
+}

@@ -1,0 +1,287 @@
+/* What the parts of the books share. */
+#ifndef LAB_BOOKS_INTERNAL_H
+#define LAB_BOOKS_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "lab/books.h"
+#include "proto/proto.h"
+
+/* ---- sums of resources (books_tally.c) ---------------------------------------- */
+
+/* What can be told apart: a name, with its reservations and its volume. */
+struct kind {
+	UT_hash_handle hh;
+	char *key;
+	uint32_t number; /* in books.kinds */
+	uint32_t name;	 /* number of the kind that is the bare name */
+	bool shared;
+	bool scalar;
+};
+
+struct amount {
+	uint32_t kind;
+	int64_t milli;
+};
+
+struct tally {
+	struct amount *items;
+	uint32_t count, cap;
+};
+
+/* A message as it is, or as what it is made of. */
+enum form {
+	AS_IS,
+	UNRESERVED,  /* less its last reservation */
+	NO_VOLUME,   /* the disk below the volume */
+	AS_DETECTED, /* less dynamic reservations and volume */
+};
+
+struct books;
+void tally_put(struct tally *a, uint32_t kind, int64_t milli); /* may be negative */
+void tally_put_message(struct books *b, struct tally *a, const Mesos__Resource *r, enum form form);
+void tally_put_messages(struct books *b, struct tally *a, Mesos__Resource *const *list,
+			size_t count, enum form form);
+void tally_put_all(struct tally *a, const struct tally *more);
+void tally_take_all(struct tally *a, const struct tally *less);
+int64_t tally_of(const struct tally *a, uint32_t kind);
+/* Whether `want` is in `have`; else *which is the kind that is not. */
+bool tally_within(const struct books *b, const struct tally *want, const struct tally *have,
+		  uint32_t *which);
+bool tally_empty(const struct tally *a);
+void tally_clear(struct tally *a); /* keeps the memory */
+void tally_free(struct tally *a);
+const char *kind_key(const struct books *b, uint32_t kind);
+void kinds_free(struct books *b);
+
+/* ---- records -------------------------------------------------------------------------- */
+
+/* A framework; what is said of the master is of its present life. */
+struct fw {
+	UT_hash_handle hh;
+	char *id, *role;
+	bool checkpoint;
+	UT_hash_handle hh_stream; /* books.streams */
+	uint64_t stream;	  /* number of the connection; 0 = none */
+	int64_t subscribed;	  /* since */
+	bool torn;		  /* down */
+	bool suppressed;
+	int64_t filters_until;	/* it refused something that long */
+	int64_t refusal;	/* the longest of those that may be in force */
+	struct list offers;	/* struct offered.by_fw */
+	struct list claims;	/* struct claim.by_fw */
+	struct tally taken;	/* offered and used */
+	struct tally granted;	/* in this step */
+	struct list grant_link; /* in books.granted */
+};
+
+/* An agent in the eyes of the present master. */
+struct view {
+	UT_hash_handle hh;
+	char *id, *address;
+	bool connected;
+	bool leaving; /* its record is deleted */
+	struct tally total, used, offered;
+	struct list claims;  /* struct claim.by_view */
+	struct list offers;  /* struct offered.by_view */
+	struct list touched; /* in books.touched: to be looked at after the step */
+};
+
+/* What a task or an executor uses, for the present master. */
+struct claim {
+	UT_hash_handle hh;
+	char *key; /* "/<framework>/<task>", "<agent>/<framework>/<executor>" */
+	bool executor;
+	struct view *view;
+	struct fw *fw;
+	struct list by_view, by_fw;
+	struct tally amounts;
+	bool holds; /* them; a task that is over does not */
+	bool seen;  /* in the message at hand */
+};
+
+struct offered {
+	UT_hash_handle hh;
+	char *id;
+	struct view *view;
+	struct fw *fw;
+	struct list by_view, by_fw;
+	struct tally amounts;
+};
+
+struct task {
+	UT_hash_handle hh;
+	char *key; /* <framework>/<task> */
+	char *agent_id;
+	struct fw *fw;
+	bool launched;	 /* by a RunTaskMessage */
+	uint32_t said;	 /* states that its agent told: bits */
+	uint64_t starts; /* of its LAUNCH that reached an executor, since launched */
+	/* Its end as the scheduler was told by the agent. */
+	bool ended;
+	uint64_t acknowledged; /* in this life of the master, 1 = the first; 0 = not */
+	Mesos__TaskState end;
+	uint8_t end_uuid[16];
+	uint64_t crashes; /* of machines, when launched */
+};
+
+struct update {
+	UT_hash_handle hh;
+	uint8_t uuid[16];
+	struct task *task;
+	Mesos__TaskState state;
+};
+
+/* The call that the master is at. */
+struct current_call {
+	struct arena arena;
+	const Mesos__Scheduler__Call *call; /* NULL = none */
+	struct fw *fw;
+	bool accepts;	   /* good offers, and may launch */
+	struct view *view; /* whose */
+	struct tally pool; /* what is left of them */
+};
+
+struct pending {
+	UT_hash_handle hh;
+	char *address;
+	struct arena arena;
+	const Mesos__Internal__RegisterSlaveMessage *first;
+	const Mesos__Internal__ReregisterSlaveMessage *again;
+};
+
+struct books {
+	struct observer observer;
+	struct world *world;
+	struct arena arena; /* of the letter at hand */
+	struct kind *kind_table, **kinds;
+	uint32_t kind_count, kind_cap;
+
+	struct fw *fws, *streams;
+	struct task *tasks;
+	struct update *updates;
+	uint64_t crashes;	  /* of machines */
+	uint64_t lives_of_master; /* that are over */
+
+	/* The present life of the master: */
+	struct view *views;
+	struct claim *claims;
+	struct offered *offers;
+	struct pending *pendings; /* by address */
+	struct operation_note *operations;
+	struct current_call call;
+	struct tally cluster; /* all totals */
+	struct list touched;  /* struct view.touched */
+	struct list granted;  /* struct fw.grant_link */
+
+	struct host *hosts;
+	struct life *lives;
+	struct disk_book *disks;
+
+	uint64_t letters; /* in the minute that ends then: */
+	int64_t minute_end;
+	uint64_t quiet; /* the most there may be; 0 = any number */
+};
+
+/* ---- books.c ------------------------------------------------------------------------------ */
+
+void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
+		   const struct letter *letter);
+struct fw *books_fw(struct books *b, const char *id); /* made if missing */
+struct fw *books_fw_by_stream(struct books *b, const struct conn *conn);
+void books_set_stream(struct books *b, struct fw *fw, uint64_t number); /* 0: it has none */
+void books_learn_fw(struct books *b, struct fw *fw, const Mesos__FrameworkInfo *info);
+
+/* ---- books_agents.c ----------------------------------------------------------------------- */
+
+struct view *books_view(const struct books *b, const char *agent_id);
+struct view *books_view_at(const struct books *b, const char *address);
+void books_touch(struct books *b, struct view *v);
+/* What the agent has is now this. */
+void books_set_total(struct books *b, struct view *v, const struct tally *total);
+/* Of an executor `of` is its agent, of a task NULL. */
+struct claim *books_claim(const struct books *b, const struct view *of, const char *framework_id,
+			  const char *id);
+struct claim *books_add_claim(struct books *b, bool executor, struct view *v, struct fw *fw,
+			      const char *id, Mesos__Resource *const *list, size_t count);
+void books_release(struct claim *c);
+void books_drop_claim(struct books *b, struct claim *c);
+void books_want_registration(struct books *b, const char *from, const struct letter *letter);
+void books_registered(struct books *b, const char *agent_id, const char *address);
+void books_reregistered(struct books *b, const char *agent_id, const char *address);
+void books_agent_link_closed(struct books *b, const char *address);
+void books_executor_exited(struct books *b, const char *from, const struct letter *letter);
+void books_agent_record_deleted(struct books *b, const char *agent_id);
+void books_check_views(struct books *b);
+void books_master_began(struct books *b);
+void books_master_ended(struct books *b);
+
+/* ---- books_operations.c ------------------------------------------------------------------- */
+
+void books_operation_ordered(struct books *b, const char *to, const struct letter *letter);
+void books_operation_status(struct books *b, const char *from, const struct letter *letter);
+/* Its totals are the agent's own again: nothing is assumed. */
+void books_operations_confirmed(struct books *b, const struct view *v);
+void books_undo_operations(struct books *b);
+void books_free_operations(struct books *b);
+
+/* ---- books_offers.c ----------------------------------------------------------------------- */
+
+void books_offers_made(struct books *b, const struct conn *conn,
+		       const Mesos__Scheduler__Event__Offers *offers);
+void books_rescinded(struct books *b, const struct conn *conn, const char *offer_id);
+void books_end_offer(struct books *b, struct offered *o);
+void books_end_offers_of(struct books *b, struct fw *fw);
+void books_call_delivered(struct books *b, const struct letter *letter);
+void books_call_answered(struct books *b, int status);
+void books_run_task(struct books *b, const struct letter *letter);
+void books_check_shares(struct books *b);
+
+/* ---- books_tasks.c ------------------------------------------------------------------------ */
+
+struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make);
+void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info);
+void books_executor_call(struct books *b, const struct process *from, const struct letter *letter);
+void books_executor_acknowledged(struct books *b, const struct process *from,
+				 const Mesos__Executor__Event__Acknowledged *event);
+void books_agent_update_sent(struct books *b, const struct process *from,
+			     const struct letter *letter);
+void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter);
+void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status);
+void books_acknowledged(struct books *b, struct fw *fw,
+			const Mesos__Scheduler__Call__Acknowledge *call);
+void books_forwarded_acknowledgement(struct books *b, const struct letter *letter);
+struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid);
+bool books_terminal(Mesos__TaskState state);
+void books_free_tasks(struct books *b);
+
+/* ---- books_hosts.c ------------------------------------------------------------------------ */
+
+void books_executor_life(struct books *b, const struct executor_life *life, bool up);
+void books_launch_delivered(struct books *b, const struct process *to, const Mesos__TaskInfo *info);
+void books_executor_said(struct books *b, const struct process *from, struct task *t,
+			 Mesos__TaskState state);
+void books_note_capacity(struct books *b, const char *address, const Mesos__AgentInfo *info);
+void books_agent_life_began(struct books *b, const struct process *p);
+void books_agent_life_ended(struct books *b, const struct process *p);
+void books_fw_torn(struct books *b, const struct fw *fw);
+void books_free_hosts(struct books *b);
+
+/* ---- books_disks.c ------------------------------------------------------------------------ */
+
+enum survival { AFTER_KILL, AFTER_CRASH };
+void books_written(struct books *b, struct disk *disk, struct slice key, struct slice value);
+void books_synced(struct books *b, struct disk *disk);
+void books_crashed(struct books *b, struct disk *disk);
+bool books_stored(const struct books *b, const char *owner, enum survival after, const char *format,
+		  ...) __attribute__((format(printf, 4, 5)));
+bool books_update_stored(const struct books *b, const char *owner, const uint8_t *uuid);
+void books_agent_began(struct books *b, const struct process *p);
+/* What it says of itself to the master must be what it has stored. */
+void books_agent_sent_away(struct books *b, const char *address);
+void books_agent_registers(struct books *b, const struct process *from);
+void books_agent_reregisters(struct books *b, const struct process *from,
+			     const struct letter *letter);
+void books_free_disks(struct books *b);
+
+#endif

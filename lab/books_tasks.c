@@ -1,0 +1,307 @@
+/* Tasks and what is said of them: by executors, by agents, by the master to schedulers, and
+ * back. */
+#include "lab/books_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE(name) MESOS__TASK_STATE__TASK_##name
+
+bool books_terminal(Mesos__TaskState state)
+{
+	switch (state) {
+	case STATE(STAGING):
+	case STATE(STARTING):
+	case STATE(RUNNING):
+	case STATE(KILLING):
+	case STATE(UNREACHABLE):
+		return false;
+	default:
+		return true;
+	}
+}
+
+static const char *state_name(Mesos__TaskState state)
+{
+	return proto_enum_name(&mesos__task_state__descriptor, state, SPELL_V1);
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make)
+{
+	struct buf key = BUF_INIT;
+	struct task *t;
+
+	buf_puts(&key, framework_id);
+	buf_putc(&key, '/');
+	buf_puts(&key, task_id);
+	HASH_FIND(hh, b->tasks, key.data, key.len, t);
+	if (!t && make) {
+		t = xcalloc(1, sizeof(*t));
+		t->key = buf_take(&key);
+		t->fw = books_fw(b, framework_id);
+		HASH_ADD_KEYPTR(hh, b->tasks, t->key, strlen(t->key), t);
+	}
+	buf_free(&key);
+	return t;
+}
+
+void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info)
+{
+	struct task *t = books_task(b, fw->id, info->task_id->value, true);
+
+	free(t->agent_id);
+	t->agent_id = xstrdup(info->agent_id->value);
+	t->launched = true;
+	t->said = 1u << STATE(STAGING);
+	t->starts = 0;
+	t->ended = false;
+	t->acknowledged = 0;
+	t->crashes = b->crashes;
+}
+
+struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid)
+{
+	struct update *u = NULL;
+
+	if (uuid->len == sizeof(u->uuid))
+		HASH_FIND(hh, b->updates, uuid->data, sizeof(u->uuid), u);
+	return u;
+}
+
+static void add_update(struct books *b, const ProtobufCBinaryData *uuid, struct task *t,
+		       Mesos__TaskState state)
+{
+	struct update *u = xcalloc(1, sizeof(*u));
+
+	memcpy(u->uuid, uuid->data, sizeof(u->uuid));
+	u->task = t;
+	u->state = state;
+	HASH_ADD(hh, b->updates, uuid, sizeof(u->uuid), u);
+}
+
+/* ---- what executors and agents say ------------------------------------------------------- */
+
+static void executor_update(struct books *b, const struct process *from, const char *framework_id,
+			    const Mesos__TaskStatus *status)
+{
+	struct task *t = books_task(b, framework_id, status->task_id->value, true);
+
+	if (status->has_uuid && status->uuid.len == UUID_BYTES &&
+	    !books_find_update(b, &status->uuid))
+		add_update(b, &status->uuid, t, status->state);
+	books_executor_said(b, from, t, status->state);
+}
+
+void books_executor_call(struct books *b, const struct process *from, const struct letter *letter)
+{
+	const Mesos__Executor__Call *call =
+		books_unpack(b, &mesos__executor__call__descriptor, letter);
+
+	if (!call)
+		return;
+	if (call->type == MESOS__EXECUTOR__CALL__TYPE__UPDATE && call->update)
+		executor_update(b, from, call->framework_id->value, call->update->status);
+	for (size_t i = 0; call->subscribe && i < call->subscribe->n_unacknowledged_updates; i++)
+		executor_update(b, from, call->framework_id->value,
+				call->subscribe->unacknowledged_updates[i]->status);
+}
+
+static void check_forwarded(struct books *b, const struct process *from,
+			    const Mesos__Internal__StatusUpdate *update, const struct update *u)
+{
+	const Mesos__TaskStatus *status = update->status;
+	const struct task *t = u->task;
+	struct task *named =
+		books_task(b, update->framework_id->value, status->task_id->value, false);
+
+	if (t != named || u->state != status->state)
+		world_fail(b->world,
+			   "routes: %s says that task %s of framework %s is %s, in an "
+			   "update that says %s of %s",
+			   from->name, status->task_id->value, update->framework_id->value,
+			   state_name(status->state), state_name(u->state), t->key);
+	if (t->fw->checkpoint && !books_update_stored(b, from->name, u->uuid))
+		world_fail(b->world,
+			   "durable: %s tells that task %s is %s, and would forget it "
+			   "when it is killed",
+			   from->name, t->key, state_name(u->state));
+}
+
+void books_agent_update_sent(struct books *b, const struct process *from,
+			     const struct letter *letter)
+{
+	const Mesos__Internal__StatusUpdateMessage *m =
+		books_unpack(b, &mesos__internal__status_update_message__descriptor, letter);
+	const Mesos__Internal__StatusUpdate *update = m->update;
+	const Mesos__TaskStatus *status = update->status;
+	bool by_executor = status->source == MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
+	struct update *u = books_find_update(b, &update->uuid);
+	struct task *t = books_task(b, update->framework_id->value, status->task_id->value, true);
+
+	t->said |= 1u << status->state;
+	if (update->has_latest_state)
+		t->said |= 1u << update->latest_state;
+	if (!u && by_executor) {
+		world_fail(b->world,
+			   "routes: %s says that an executor told task %s is %s, which "
+			   "none did",
+			   from->name, t->key, state_name(status->state));
+		return;
+	}
+	if (!u) {
+		add_update(b, &update->uuid, t, status->state);
+		u = books_find_update(b, &update->uuid);
+	}
+	check_forwarded(b, from, update, u);
+}
+
+void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter)
+{
+	const Mesos__Internal__StatusUpdateMessage *m =
+		books_unpack(b, &mesos__internal__status_update_message__descriptor, letter);
+	const Mesos__Internal__StatusUpdate *update = m->update;
+	Mesos__TaskState state =
+		update->has_latest_state ? update->latest_state : update->status->state;
+	struct claim *c =
+		books_claim(b, NULL, update->framework_id->value, update->status->task_id->value);
+
+	if (c && books_terminal(state) && !strcmp(c->view->address, from))
+		books_release(c);
+}
+
+/* ---- what schedulers hear ------------------------------------------------------------------ */
+
+static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus *status)
+{
+	struct update *u = books_find_update(b, &status->uuid);
+
+	if (!u || u->task != t || u->state != status->state) {
+		world_fail(b->world,
+			   "routes: framework %s hears that %s is %s, in an update that "
+			   "says %s of %s",
+			   t->fw->id, t->key, state_name(status->state),
+			   u ? state_name(u->state) : "nothing", u ? u->task->key : "nobody");
+		return;
+	}
+	if (!books_terminal(u->state))
+		return;
+	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
+	    t->fw->checkpoint && t->end != u->state)
+		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
+			   state_name(t->end), state_name(u->state));
+	t->ended = true;
+	t->end = u->state;
+	memcpy(t->end_uuid, u->uuid, sizeof(u->uuid));
+}
+
+/* Of another task that was to have the same id. */
+static bool is_refusal(const Mesos__TaskStatus *status)
+{
+	return status->reason == MESOS__TASK_STATUS__REASON__REASON_INVALID_OFFERS ||
+	       status->reason == MESOS__TASK_STATUS__REASON__REASON_TASK_INVALID ||
+	       status->reason == MESOS__TASK_STATUS__REASON__REASON_TASK_GROUP_INVALID;
+}
+
+/* What the master says by itself of a task that it launched or took in must be what the
+ * agent said; unless it lost the agent in this step. */
+static void check_known(struct books *b, const struct task *t, const Mesos__TaskStatus *status)
+{
+	const struct claim *c = books_claim(b, NULL, t->fw->id, status->task_id->value);
+
+	if (!c || c->view->leaving || !c->view->connected || t->said & 1u << status->state ||
+	    is_refusal(status))
+		return;
+	world_fail(b->world, "tasks: the master says that %s is %s, and agent %s never did", t->key,
+		   state_name(status->state), c->view->id);
+}
+
+void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status)
+{
+	struct fw *fw = books_fw_by_stream(b, conn);
+	struct task *t = fw ? books_task(b, fw->id, status->task_id->value, false) : NULL;
+
+	if (!t)
+		world_fail(b->world,
+			   "routes: framework %s hears that task %s is %s, which it "
+			   "never named",
+			   fw ? fw->id : "(none)", status->task_id->value,
+			   state_name(status->state));
+	else if (status->has_uuid && status->uuid.len)
+		check_uuid(b, t, status);
+	else
+		check_known(b, t, status);
+}
+
+/* ---- acknowledgements ---------------------------------------------------------------------- */
+
+/* The master, if it has the agent, need not know the task any more. */
+void books_acknowledged(struct books *b, struct fw *fw,
+			const Mesos__Scheduler__Call__Acknowledge *call)
+{
+	struct update *u = books_find_update(b, &call->uuid);
+	struct claim *c = books_claim(b, NULL, fw->id, call->task_id->value);
+
+	if (!u || !c || !books_terminal(u->state) || u->task->fw != fw || !c->view->connected ||
+	    strcmp(c->view->id, call->agent_id->value))
+		return;
+	u->task->acknowledged = b->lives_of_master + 1;
+	books_drop_claim(b, c);
+}
+
+void books_forwarded_acknowledgement(struct books *b, const struct letter *letter)
+{
+	const Mesos__Internal__StatusUpdateAcknowledgementMessage *m = books_unpack(
+		b, &mesos__internal__status_update_acknowledgement_message__descriptor, letter);
+	struct update *u = books_find_update(b, &m->uuid);
+	struct task *t = books_task(b, m->framework_id->value, m->task_id->value, false);
+
+	/* One that nobody waits for; schedulers may send such. */
+	if (!u || u->task != t)
+		return;
+	/* A task of the same id makes haste. */
+	if (t->acknowledged == b->lives_of_master + 1 && books_terminal(u->state) &&
+	    !b->call.accepts && !books_stored(b, "master", AFTER_KILL, "completed/%s", t->key))
+		world_fail(b->world,
+			   "durable: agent %s is told to forget task %s, and a master "
+			   "killed now would take it for lost",
+			   m->agent_id->value, t->key);
+}
+
+/* The executor forgets it. */
+void books_executor_acknowledged(struct books *b, const struct process *from,
+				 const Mesos__Executor__Event__Acknowledged *event)
+{
+	struct update *u = books_find_update(b, &event->uuid);
+
+	if (!u) {
+		world_fail(b->world,
+			   "routes: %s acknowledges an update of task %s that nobody sent",
+			   from->name, event->task_id->value);
+		return;
+	}
+	if (u->task->fw->checkpoint && !u->task->fw->torn &&
+	    !books_update_stored(b, from->name, u->uuid))
+		world_fail(b->world,
+			   "durable: %s acknowledges that task %s is %s, and would forget "
+			   "it when it is killed",
+			   from->name, u->task->key, state_name(u->state));
+}
+
+void books_free_tasks(struct books *b)
+{
+	struct update *u, *next_update;
+	struct task *t, *next;
+
+	HASH_ITER (hh, b->updates, u, next_update) {
+		HASH_DEL(b->updates, u);
+		free(u);
+	}
+	HASH_ITER (hh, b->tasks, t, next) {
+		HASH_DEL(b->tasks, t);
+		free(t->agent_id);
+		free(t->key);
+		free(t);
+	}
+}
