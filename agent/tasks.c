@@ -64,25 +64,6 @@ void agent_task_move(struct task *task, enum task_place place)
 	}
 }
 
-/* Equal states in a row keep the last status only. The data stays out: it is the
- * framework's and may be large. */
-static void add_status(Mesos__Task *record, const Mesos__TaskStatus *status)
-{
-	Mesos__TaskStatus slim = *status, *copy;
-
-	slim.has_data = 0;
-	slim.data = (ProtobufCBinaryData){0};
-	copy = proto_copy(&slim);
-	if (record->n_statuses && record->statuses[record->n_statuses - 1]->state == copy->state) {
-		proto_free(record->statuses[record->n_statuses - 1]);
-		record->statuses[record->n_statuses - 1] = copy;
-		return;
-	}
-	record->statuses =
-		xrealloc(record->statuses, (record->n_statuses + 1) * sizeof(*record->statuses));
-	record->statuses[record->n_statuses++] = copy;
-}
-
 static void free_resources(struct agent *agent, struct task *task)
 {
 	struct resources used = RESOURCES_INIT;
@@ -104,7 +85,7 @@ int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskSt
 		return err_set(err, ERR_STATE, "Task is already terminated with state %s",
 			       proto_enum_name(&mesos__task_state__descriptor, task->record->state,
 					       SPELL_V1));
-	add_status(task->record, status);
+	task_record_status(task->record, status);
 	task->record->state = status->state;
 	if (terminal) {
 		agent_task_move(task, TASK_TERMINATED);

@@ -258,34 +258,6 @@ void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState st
 	warm_task(m, t);
 }
 
-/* An executor may go to and fro between states for as long as it likes; each status is in
- * memory and is stored again with each update. */
-#define STATUSES_MAX 100
-
-/* Appends to, or replaces the last of, the record's statuses; without data. The oldest go. */
-static void record_status(Mesos__Task *info, const Mesos__TaskStatus *status)
-{
-	Mesos__TaskStatus *copy = proto_copy(status);
-
-	if (copy->has_data) {
-		free(copy->data.data);
-		copy->data = (ProtobufCBinaryData){0};
-		copy->has_data = false;
-	}
-	if (info->n_statuses && info->statuses[info->n_statuses - 1]->state == status->state) {
-		proto_free(info->statuses[info->n_statuses - 1]);
-	} else if (info->n_statuses >= STATUSES_MAX) {
-		proto_free(info->statuses[0]);
-		memmove(info->statuses, info->statuses + 1,
-			(info->n_statuses - 1) * sizeof(*info->statuses));
-	} else {
-		info->statuses =
-			xrealloc(info->statuses, (info->n_statuses + 1) * sizeof(*info->statuses));
-		info->n_statuses++;
-	}
-	info->statuses[info->n_statuses - 1] = copy;
-}
-
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
 			 Mesos__TaskState state, bool give_back)
 {
@@ -295,7 +267,7 @@ void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStat
 
 	if (!task_state_terminal(t->info->state))
 		master_set_task_state(m, t, state);
-	record_status(t->info, status);
+	task_record_status(t->info, status);
 	warm_task(m, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,
 		 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));

@@ -56,6 +56,36 @@ Test(agent_updates, retries_double_up_to_ten_minutes)
 	rig_expect(&rig, "send master StatusUpdateMessage t KILLING u2\n");
 }
 
+/* How often the agent's state has the text. */
+static size_t count_in_state(const char *text)
+{
+	struct buf json = BUF_INIT;
+	struct json_writer w;
+	size_t count = 0;
+
+	jw_init(&w, &json);
+	agent_write_state(rig.agent, &w);
+	for (const char *at = json.data; (at = strstr(at, text)); at++)
+		count++;
+	buf_free(&json);
+	return count;
+}
+
+Test(agent_updates, states_to_and_fro_are_not_remembered_for_ever)
+{
+	const Mesos__TaskState states[] = {STATE(STARTING), STATE(RUNNING)};
+
+	running();
+	rig_ack(&rig, "t", 1);
+	for (int i = 2; i < 500; i++) {
+		rig_update(&rig, "e", "t", states[i % 2], i);
+		rig_ack(&rig, "t", i);
+	}
+	cr_expect_eq(count_in_state("{\"state\":\"TASK_STARTING\""), 50);
+	rig_update(&rig, "e", "t", STATE(FINISHED), 500);
+	cr_expect_eq(count_in_state("{\"state\":\"TASK_FINISHED\""), 1);
+}
+
 Test(agent_updates, only_the_heads_uuid_acknowledges)
 {
 	running();
