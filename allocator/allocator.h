@@ -196,10 +196,10 @@ void allocator_grants_free(struct allocator_grants *grants);
 /* -- what must outlive the process -- */
 
 enum allocator_memory_kind {
-	ALLOCATOR_MEMORY_LEAF,	/* framework, role, number: how often it was given something */
-	ALLOCATOR_MEMORY_ROLE,	/* role, number, own: the same of the role and those below it,
-				   and of its own frameworks beside them */
-	ALLOCATOR_MEMORY_AGENT, /* agent, number: its place in the order */
+	ALLOCATOR_MEMORY_LEAF,	 /* framework, role, number: how often it was given something */
+	ALLOCATOR_MEMORY_ROLE,	 /* role, number, own: the same of the role and those below it,
+				    and of its own frameworks beside them */
+	ALLOCATOR_MEMORY_AGENT,	 /* agent, number: its place in the order */
 	ALLOCATOR_MEMORY_FILTER, /* number, and all else but own */
 };
 struct allocator_memory {

@@ -28,20 +28,20 @@ struct master_options {
 	const char *ip; /* numeric, as advertised */
 	int port;	/* as advertised */
 	const char *hostname;
-	const char *version;		  /* "1.12.0" */
-	struct rng *rng;		  /* the owner's */
-	int64_t agent_ping_timeout;	  /* ns; default 15 s */
-	int max_agent_ping_timeouts;	  /* default 5 */
-	int64_t agent_reregister_timeout; /* ns; default 10 min */
-	int64_t offer_timeout;		  /* ns; 0 = never */
-	int64_t allocation_interval;	  /* ns; default 1 s */
-	double agent_recovery_factor;	  /* of the agents; see master_hold_offers */
+	const char *version;		     /* "1.12.0" */
+	struct rng *rng;		     /* the owner's */
+	int64_t agent_ping_timeout;	     /* ns; default 15 s */
+	int max_agent_ping_timeouts;	     /* default 5 */
+	int64_t agent_reregister_timeout;    /* ns; default 10 min */
+	int64_t offer_timeout;		     /* ns; 0 = never */
+	int64_t allocation_interval;	     /* ns; default 1 s */
+	double agent_recovery_factor;	     /* of the agents; see master_hold_offers */
 	int64_t allocation_recovery_timeout; /* ns; default 10 min */
 	const char *min_allocatable_resources;
 	const char *fair_sharing_excluded;
-	const char *roles; /* whitelist, comma-separated, or NULL */
+	const char *roles;   /* whitelist, comma-separated, or NULL */
 	const char *weights; /* "role=weight,...", or NULL */
-	bool random_sorter; /* in place of DRF */
+	bool random_sorter;  /* in place of DRF */
 	bool filter_gpu_resources;
 	bool root_submissions;
 	bool require_agent_domain;

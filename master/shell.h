@@ -54,7 +54,7 @@ struct shell {
 	double fetch_ms; /* what reading the store took */
 	struct timing store_timing;
 	struct timing allocation_timing;
-	struct timing latency_timing; /* from an event to the cycle that it causes */
+	struct timing latency_timing;	 /* from an event to the cycle that it causes */
 	int64_t step_began, cycle_began; /* uv_hrtime */
 	struct http_server *http;
 	struct messenger *messenger;
