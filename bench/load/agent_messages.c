@@ -1,0 +1,228 @@
+/* See agent_messages.h. */
+#include "bench/load/agent_messages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define VERSION "1.11.0"
+#define DISK_MB 102400
+#define PORTS_FIRST 31000
+#define PORTS_LAST 32000
+
+static Mesos__Resource *add(struct arena *arena, Mesos__AgentInfo *info, const char *name,
+			    Mesos__Value__Type type)
+{
+	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
+
+	r->name = (char *)name;
+	r->type = type;
+	proto_push(arena, info->n_resources, info->resources, r);
+	return r;
+}
+
+static void add_scalar(struct arena *arena, Mesos__AgentInfo *info, const char *name, double value)
+{
+	Mesos__Resource *r = add(arena, info, name, MESOS__VALUE__TYPE__SCALAR);
+
+	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
+	r->scalar->value = value;
+}
+
+static void add_ports(struct arena *arena, Mesos__AgentInfo *info)
+{
+	Mesos__Resource *r = add(arena, info, "ports", MESOS__VALUE__TYPE__RANGES);
+	Mesos__Value__Range *range =
+		PROTO_NEW(arena, Mesos__Value__Range, mesos__value__range__descriptor);
+
+	range->begin = PORTS_FIRST;
+	range->end = PORTS_LAST;
+	r->ranges = PROTO_NEW(arena, Mesos__Value__Ranges, mesos__value__ranges__descriptor);
+	proto_push(arena, r->ranges->n_range, r->ranges->range, range);
+}
+
+static void add_capabilities(struct arena *arena, Mesos__Internal__RegisterSlaveMessage *message)
+{
+	static const Mesos__AgentInfo__Capability__Type types[] = {
+		MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
+		MESOS__AGENT_INFO__CAPABILITY__TYPE__HIERARCHICAL_ROLE,
+		MESOS__AGENT_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT,
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		Mesos__AgentInfo__Capability *c =
+			PROTO_NEW(arena, Mesos__AgentInfo__Capability,
+				  mesos__agent_info__capability__descriptor);
+
+		c->has_type = 1;
+		c->type = types[i];
+		proto_push(arena, message->n_agent_capabilities, message->agent_capabilities, c);
+	}
+}
+
+void agent_message_register(const struct plan *plan, uint32_t agent, int port, struct rng *rng,
+			    struct buf *out)
+{
+	Mesos__Internal__RegisterSlaveMessage message =
+		MESOS__INTERNAL__REGISTER_SLAVE_MESSAGE__INIT;
+	Mesos__AgentInfo info = MESOS__AGENT_INFO__INIT;
+	Mesos__UUID version = MESOS__UUID__INIT;
+	uint8_t uuid[UUID_BYTES];
+	struct arena arena;
+
+	arena_init(&arena);
+	info.hostname = arena_printf(&arena, "load-agent-%u", agent + 1);
+	info.has_port = 1;
+	info.port = port;
+	add_scalar(&arena, &info, "cpus", plan->agent_cpus);
+	add_scalar(&arena, &info, "mem", plan->agent_mem);
+	add_scalar(&arena, &info, "disk", DISK_MB);
+	add_ports(&arena, &info);
+	uuid_make(rng, uuid);
+	version.value = (ProtobufCBinaryData){UUID_BYTES, uuid};
+	message.agent = &info;
+	message.version = VERSION;
+	message.resource_version_uuid = &version;
+	add_capabilities(&arena, &message);
+	proto_pack(&message, out);
+	arena_free(&arena);
+}
+
+void agent_message_unregister(const char *agent_id, struct buf *out)
+{
+	Mesos__Internal__UnregisterSlaveMessage message =
+		MESOS__INTERNAL__UNREGISTER_SLAVE_MESSAGE__INIT;
+	Mesos__AgentID id = MESOS__AGENT_ID__INIT;
+
+	id.value = (char *)agent_id;
+	message.agent_id = &id;
+	proto_pack(&message, out);
+}
+
+void agent_message_update(const struct agent_update *update, struct buf *out)
+{
+	Mesos__Internal__StatusUpdateMessage message = MESOS__INTERNAL__STATUS_UPDATE_MESSAGE__INIT;
+	Mesos__Internal__StatusUpdate body = MESOS__INTERNAL__STATUS_UPDATE__INIT;
+	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
+	Mesos__FrameworkID framework = MESOS__FRAMEWORK_ID__INIT;
+	Mesos__ExecutorID executor = MESOS__EXECUTOR_ID__INIT;
+	Mesos__AgentID agent = MESOS__AGENT_ID__INIT;
+	Mesos__TaskID task = MESOS__TASK_ID__INIT;
+	char pid[128];
+
+	framework.value = (char *)update->framework;
+	agent.value = (char *)update->agent;
+	/* A command task's executor is called as the task is. */
+	task.value = executor.value = (char *)update->task;
+	status.task_id = &task;
+	status.state = update->state;
+	status.agent_id = &agent;
+	status.executor_id = &executor;
+	status.has_source = 1;
+	status.source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
+	status.has_timestamp = 1;
+	status.timestamp = clock_seconds(update->time);
+	status.has_uuid = 1;
+	status.uuid = (ProtobufCBinaryData){UUID_BYTES, (uint8_t *)update->uuid};
+	body.framework_id = &framework;
+	body.executor_id = &executor;
+	body.agent_id = &agent;
+	body.status = &status;
+	body.timestamp = status.timestamp;
+	body.has_uuid = 1;
+	body.uuid = status.uuid;
+	body.has_latest_state = 1;
+	body.latest_state = update->state;
+	snprintf(pid, sizeof(pid), "slave(%u)@%s:%d", update->number + 1, update->ip, update->port);
+	message.update = &body;
+	message.pid = pid;
+	proto_pack(&message, out);
+}
+
+/* ---- orders ----------------------------------------------------------------- */
+
+static bool parse_registered(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__SlaveRegisteredMessage *m =
+		proto_unpack(&mesos__internal__slave_registered_message__descriptor, arena,
+			     body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_REGISTERED;
+	out->id = m->agent_id->value;
+	return true;
+}
+
+static bool parse_run(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__RunTaskMessage *m = proto_unpack(
+		&mesos__internal__run_task_message__descriptor, arena, body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_RUN;
+	out->id = m->task->task_id->value;
+	return true;
+}
+
+static bool parse_acknowledged(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__StatusUpdateAcknowledgementMessage *m =
+		proto_unpack(&mesos__internal__status_update_acknowledgement_message__descriptor,
+			     arena, body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_ACKNOWLEDGED;
+	out->id = m->task_id->value;
+	out->uuid = m->uuid;
+	return true;
+}
+
+static bool parse_ping(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__PingSlaveMessage *m = proto_unpack(
+		&mesos__internal__ping_slave_message__descriptor, arena, body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_PING;
+	out->connected = m->connected;
+	return true;
+}
+
+static bool parse_shutdown(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__ShutdownMessage *m = proto_unpack(
+		&mesos__internal__shutdown_message__descriptor, arena, body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_SHUTDOWN;
+	out->id = m->message ? m->message : "no reason given";
+	return true;
+}
+
+bool agent_message_parse(const char *name, struct slice body, struct arena *arena,
+			 struct agent_order *out)
+{
+	static const struct {
+		const char *name;
+		bool (*parse)(struct slice body, struct arena *arena, struct agent_order *out);
+	} table[] = {
+		{"RunTaskMessage", parse_run},
+		{"StatusUpdateAcknowledgementMessage", parse_acknowledged},
+		{"PingSlaveMessage", parse_ping},
+		{"SlaveRegisteredMessage", parse_registered},
+		{"ShutdownMessage", parse_shutdown},
+	};
+
+	memset(out, 0, sizeof(*out));
+	out->id = "";
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(name, table[i].name) == 0)
+			return table[i].parse(body, arena, out);
+	return true;
+}

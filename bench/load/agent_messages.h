@@ -1,0 +1,43 @@
+/* What simulated agents say to the master, and what it orders them. */
+#ifndef BENCH_LOAD_AGENT_MESSAGES_H
+#define BENCH_LOAD_AGENT_MESSAGES_H
+
+#include "base/random.h"
+#include "bench/load/plan.h"
+#include "proto/proto.h"
+
+void agent_message_register(const struct plan *plan, uint32_t agent, int port, struct rng *rng,
+			    struct buf *out);
+void agent_message_unregister(const char *agent_id, struct buf *out);
+
+struct agent_update {
+	const char *framework;
+	const char *agent;
+	const char *task;
+	Mesos__TaskState state;
+	const uint8_t *uuid;
+	int64_t time;
+	uint32_t number; /* of the agent */
+	const char *ip;
+	int port;
+};
+void agent_message_update(const struct agent_update *update, struct buf *out);
+
+struct agent_order {
+	enum {
+		ORDER_OTHER,
+		ORDER_REGISTERED,   /* id: the agent's */
+		ORDER_RUN,	    /* id: the task's */
+		ORDER_ACKNOWLEDGED, /* id: the task's; uuid */
+		ORDER_PING,	    /* connected */
+		ORDER_SHUTDOWN,	    /* id: why */
+	} kind;
+	const char *id;
+	ProtobufCBinaryData uuid;
+	bool connected;
+};
+/* `name` without "mesos.internal.". False: the body is malformed. */
+bool agent_message_parse(const char *name, struct slice body, struct arena *arena,
+			 struct agent_order *out);
+
+#endif

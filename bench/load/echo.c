@@ -1,0 +1,279 @@
+/* See echo.h. The server is a forked child with a loop of its own; it ends when the last
+ * connection closes, and dies with its parent. */
+#include "bench/load/echo.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "net/output.h"
+
+#define CONNECTIONS_MAX 64
+#define WINDOW 16 /* messages under way on a connection */
+#define SIZE_MAX_HERE 65536
+#define READ_SIZE (64 * 1024)
+#define TIMEOUT_MS 120000
+
+struct side {
+	uv_loop_t loop;
+	uv_tcp_t listener;
+	struct end *ends;
+	size_t size; /* of a message */
+	uint32_t count;
+	uint32_t open;
+	uint64_t left; /* to be sent by the client */
+	uint64_t awaited;
+	bool server;
+	bool failed;
+	char *message;
+	char read_buffer[READ_SIZE];
+};
+
+/* One connection of a side. */
+struct end {
+	struct side *side;
+	uv_tcp_t tcp;
+	uv_connect_t connect;
+	struct output output;
+	size_t part; /* bytes of a message that is not whole yet */
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct end *end = handle->data;
+	struct side *side = end->side;
+
+	output_free(&end->output);
+	if (--side->open == 0 && side->server)
+		uv_stop(&side->loop);
+}
+
+static void close_end(struct end *end, bool failed)
+{
+	if (uv_is_closing((uv_handle_t *)&end->tcp))
+		return;
+	end->side->failed |= failed;
+	uv_close((uv_handle_t *)&end->tcp, on_closed);
+}
+
+static void send_one(struct end *end)
+{
+	buf_append(&end->output.queued, end->side->message, end->side->size);
+	if (output_flush(&end->output) != 0)
+		close_end(end, !end->side->server);
+}
+
+static void on_written(struct output *output, int status)
+{
+	struct end *end = output->stream->data;
+
+	if (status != 0 || output_flush(output) != 0)
+		close_end(end, !end->side->server);
+}
+
+static void finish_client(struct side *side)
+{
+	for (uint32_t i = 0; i < side->count; i++)
+		close_end(&side->ends[i], false);
+}
+
+static void take_one(struct end *end)
+{
+	struct side *side = end->side;
+
+	if (side->server) {
+		send_one(end);
+		return;
+	}
+	if (side->left > 0) {
+		side->left--;
+		send_one(end);
+	}
+	if (--side->awaited == 0)
+		finish_client(side);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+	struct end *end = handle->data;
+
+	*out = uv_buf_init(end->side->read_buffer, READ_SIZE);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+{
+	struct end *end = stream->data;
+
+	if (count < 0) {
+		close_end(end, !end->side->server);
+		return;
+	}
+	end->part += (size_t)count;
+	for (; end->part >= end->side->size; end->part -= end->side->size)
+		take_one(end);
+}
+
+static void open_end(struct side *side, struct end *end)
+{
+	end->side = side;
+	uv_tcp_init(&side->loop, &end->tcp);
+	end->tcp.data = end;
+	output_init(&end->output, (uv_stream_t *)&end->tcp, on_written);
+	side->open++;
+}
+
+/* ---- the server -------------------------------------------------------------- */
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	struct side *side = listener->data;
+
+	if (status != 0 || side->count == CONNECTIONS_MAX)
+		return;
+	struct end *end = &side->ends[side->count++];
+	open_end(side, end);
+	if (uv_accept(listener, (uv_stream_t *)&end->tcp) != 0) {
+		close_end(end, true);
+		return;
+	}
+	uv_tcp_nodelay(&end->tcp, 1);
+	uv_read_start((uv_stream_t *)&end->tcp, on_alloc, on_read);
+}
+
+static void serve(struct side *side, int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	side->server = true;
+	uv_tcp_init(&side->loop, &side->listener);
+	side->listener.data = side;
+	uv_tcp_open(&side->listener, fd);
+	if (uv_listen((uv_stream_t *)&side->listener, CONNECTIONS_MAX, on_connection) == 0)
+		uv_run(&side->loop, UV_RUN_DEFAULT);
+	_exit(0);
+}
+
+/* ---- the client -------------------------------------------------------------- */
+
+static void on_connected(uv_connect_t *request, int status)
+{
+	struct end *end = request->data;
+	struct side *side = end->side;
+
+	if (status != 0) {
+		close_end(end, true);
+		return;
+	}
+	uv_tcp_nodelay(&end->tcp, 1);
+	uv_read_start((uv_stream_t *)&end->tcp, on_alloc, on_read);
+	for (int i = 0; i < WINDOW && side->left > 0; i++) {
+		side->left--;
+		send_one(end);
+	}
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+	struct side *side = timer->data;
+
+	side->failed = true;
+	finish_client(side);
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void play_client(struct side *side, const struct sockaddr *address, uint32_t connections)
+{
+	uv_timer_t timer;
+
+	uv_timer_init(&side->loop, &timer);
+	timer.data = side;
+	uv_timer_start(&timer, on_timeout, TIMEOUT_MS, 0);
+	uv_unref((uv_handle_t *)&timer);
+	for (; side->count < connections; side->count++) {
+		struct end *end = &side->ends[side->count];
+
+		open_end(side, end);
+		end->connect.data = end;
+		uv_tcp_connect(&end->connect, &end->tcp, address, on_connected);
+	}
+	uv_run(&side->loop, UV_RUN_DEFAULT);
+	if (!uv_is_closing((uv_handle_t *)&timer))
+		uv_close((uv_handle_t *)&timer, NULL);
+	uv_run(&side->loop, UV_RUN_DEFAULT);
+}
+
+static int listen_here(struct sockaddr_in *address, struct err *err)
+{
+	socklen_t len = sizeof(*address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memset(address, 0, sizeof(*address));
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)address, len) == 0 &&
+	    listen(fd, CONNECTIONS_MAX) == 0 &&
+	    getsockname(fd, (struct sockaddr *)address, &len) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err_set(err, ERR_IO, "cannot listen on loopback: %s", strerror(errno));
+}
+
+static struct side *make_side(const struct echo *echo)
+{
+	struct side *side = xcalloc(1, sizeof(*side));
+
+	uv_loop_init(&side->loop);
+	side->ends = xcalloc(CONNECTIONS_MAX, sizeof(*side->ends));
+	side->size = echo->messages ? echo->bytes / echo->messages : 1;
+	if (side->size < 1)
+		side->size = 1;
+	if (side->size > SIZE_MAX_HERE)
+		side->size = SIZE_MAX_HERE;
+	side->message = xcalloc(1, side->size);
+	side->left = side->awaited = echo->messages / 2;
+	return side;
+}
+
+int echo_measure(struct echo *echo, struct err *err)
+{
+	uint32_t connections = echo->connections;
+	struct sockaddr_in address;
+	int fd = listen_here(&address, err);
+	struct side *side;
+	int64_t begin;
+	pid_t child;
+
+	if (fd < 0 || echo->messages < 2)
+		return fd < 0 ? fd : err_set(err, ERR_STATE, "no messages to measure with");
+	connections = connections < 1 ? 1 : connections;
+	connections = connections > CONNECTIONS_MAX ? CONNECTIONS_MAX : connections;
+	child = fork();
+	if (child == 0)
+		serve(make_side(echo), fd);
+	close(fd);
+	if (child < 0)
+		return err_set(err, ERR_IO, "fork: %s", strerror(errno));
+	side = make_side(echo);
+	begin = clock_now();
+	play_client(side, (struct sockaddr *)&address, connections);
+	echo->seconds = (double)(clock_now() - begin) / SECOND;
+	if (side->failed)
+		kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	bool failed = side->failed;
+	uv_loop_close(&side->loop);
+	free(side->message);
+	free(side->ends);
+	free(side);
+	return failed ? err_set(err, ERR_IO, "the loopback measurement broke off") : 0;
+}

@@ -1,0 +1,21 @@
+/* The limit: as many messages of the same mean size as the run had, sent by one process and
+ * sent back by another through libuv on loopback, over as many connections. Each message is
+ * one write, as in a system that handles one at a time; nothing is parsed. */
+#ifndef BENCH_LOAD_ECHO_H
+#define BENCH_LOAD_ECHO_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct echo {
+	uint64_t messages; /* in both directions together */
+	uint64_t bytes;
+	uint32_t connections;
+	double seconds; /* out */
+};
+
+/* Blocks until it is done. The other process ends with it. */
+int echo_measure(struct echo *echo, struct err *err);
+
+#endif

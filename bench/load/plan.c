@@ -1,0 +1,157 @@
+/* Flags of the load generator and the checks of what they ask for; see plan.h. */
+#include "bench/load/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/address.h"
+
+#define FLAG_OWNER plan
+#include "base/flag_rows.h"
+
+/* clang-format off */
+static struct flag table[] = {
+	TEXT(master, NULL, "Address of the master, host:port."),
+	TEXT(ip, "127.0.0.1", "Address at which the agents listen."),
+	INTEGER(agents, "100", "Simulated agents."),
+	INTEGER(ports, "1", "Listening ports that the agents share."),
+	NUMBER(agent_cpus, "4", "Processors of an agent."),
+	NUMBER(agent_mem, "8192", "Memory of an agent in MB."),
+	INTEGER(schedulers, "1", "Simulated schedulers, over the v1 API."),
+	TEXT(encoding, "protobuf", "Of the scheduler API: protobuf or json."),
+	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
+	TIME(duration, "0secs", "Launch for so long; 0: until all tasks were launched."),
+	NUMBER(rate, "0", "Tasks a second to launch; 0: as fast as the offers allow."),
+	INTEGER(tasks_per_offer, "0", "Tasks launched on one offer at most; 0: what fits."),
+	NUMBER(task_cpus, "0.1", "Processors of a task."),
+	NUMBER(task_mem, "32", "Memory of a task in MB."),
+	TIME(task_length, "0secs", "How long a task runs."),
+	TIME(task_spread, "0secs", "Standard deviation of the length."),
+	INTEGER(seed, "1", "Of the lengths."),
+	TIME(stall, "60secs", "Without any progress for so long the run has failed."),
+	INTEGER(master_pid, "0", "Process to take the master's figures from; 0: who listens there."),
+	BOOLEAN(echo, "true", "Measure the loopback limit after the run."),
+	BOOLEAN(json, "false", "Print the figures as JSON, not as a table."),
+	FLAG_TABLE_END,
+};
+/* clang-format on */
+
+static int check_range(const char *name, int64_t value, int64_t min, int64_t max, struct err *err)
+{
+	if (value >= min && value <= max)
+		return 0;
+	return err_set(err, ERR_INVALID, "--%s=%ld: must be from %ld to %ld", name, (long)value,
+		       (long)min, (long)max);
+}
+
+static int check_amount(const char *name, double value, double min, struct err *err)
+{
+	if (isfinite(value) && value >= min && value <= 1e9)
+		return 0;
+	return err_set(err, ERR_INVALID, "--%s=%g: must be from %g to 1e9", name, value, min);
+}
+
+static int check_values(const struct plan *p, struct err *err)
+{
+	int rv = check_range("agents", p->agents, 1, PLAN_AGENTS_MAX, err);
+
+	if (rv == 0)
+		rv = check_range("ports", p->ports, 1, PLAN_PORTS_MAX, err);
+	if (rv == 0)
+		rv = check_range("schedulers", p->schedulers, 1, PLAN_SCHEDULERS_MAX, err);
+	if (rv == 0)
+		rv = check_range("tasks", p->tasks, 0, PLAN_TASKS_MAX, err);
+	if (rv == 0)
+		rv = check_range("tasks_per_offer", p->tasks_per_offer, 0, PLAN_TASKS_PER_OFFER_MAX,
+				 err);
+	if (rv == 0)
+		rv = check_range("master_pid", p->master_pid, 0, INT32_MAX, err);
+	if (rv == 0)
+		rv = check_amount("agent_cpus", p->agent_cpus, 0.01, err);
+	if (rv == 0)
+		rv = check_amount("agent_mem", p->agent_mem, 1, err);
+	if (rv == 0)
+		rv = check_amount("task_cpus", p->task_cpus, 0.001, err);
+	if (rv == 0)
+		rv = check_amount("task_mem", p->task_mem, 0.01, err);
+	if (rv == 0)
+		rv = check_amount("rate", p->rate, 0, err);
+	return rv;
+}
+
+/* Whether what is asked for can come to an end at all. */
+static int check_sense(struct plan *p, struct err *err)
+{
+	double by_cpus = p->agent_cpus / p->task_cpus, by_mem = p->agent_mem / p->task_mem;
+
+	if (p->tasks == 0 && p->duration == 0)
+		return err_set(err, ERR_INVALID, "neither --tasks nor --duration says when to end");
+	p->fits = (int64_t)((by_cpus < by_mem ? by_cpus : by_mem) + 1e-6);
+	if (p->fits < 1)
+		return err_set(err, ERR_INVALID,
+			       "a task of %g cpus and %g MB does not fit on an agent of %g and %g",
+			       p->task_cpus, p->task_mem, p->agent_cpus, p->agent_mem);
+	if (p->tasks_per_offer == 0 || p->tasks_per_offer > p->fits)
+		p->tasks_per_offer =
+			p->fits < PLAN_TASKS_PER_OFFER_MAX ? p->fits : PLAN_TASKS_PER_OFFER_MAX;
+	if (p->task_length >= p->stall)
+		return err_set(err, ERR_INVALID, "--task_length must be shorter than --stall");
+	/* Little's law: so many run at a time. */
+	double running = p->rate * ((double)p->task_length / SECOND);
+	if (running > (double)(p->fits * p->agents))
+		return err_set(err, ERR_INVALID,
+			       "%g tasks a second of that length need room for %.0f at a time; "
+			       "there is room for %ld",
+			       p->rate, running, (long)(p->fits * p->agents));
+	return 0;
+}
+
+static int check(struct plan *p, struct err *err)
+{
+	int rv;
+
+	if (!p->master)
+		return err_set(err, ERR_INVALID, "--master=host:port is missing");
+	rv = address_parse(p->master, 5050, &p->host, &p->port, err);
+	if (rv < 0)
+		return err_wrap(err, rv, "--master");
+	p->as_json = strcmp(p->encoding, "json") == 0;
+	if (!p->as_json && strcmp(p->encoding, "protobuf") != 0)
+		return err_set(err, ERR_INVALID, "--encoding=%s: must be protobuf or json",
+			       p->encoding);
+	rv = check_values(p, err);
+	return rv < 0 ? rv : check_sense(p, err);
+}
+
+int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err)
+{
+	struct flags *flags = &out->flags;
+	struct buf help = BUF_INIT;
+	int rv;
+
+	flags->table = table;
+	flags->target = &out->plan;
+	flags->usage = "Usage: bench_load --master=HOST:PORT --tasks=N [flags]\n\n"
+		       "Plays agents and schedulers against a master and counts.\n";
+	rv = flags_parse(flags, argc - 1, argv + 1, NULL, NULL, err);
+	if (rv < 0)
+		return rv;
+	if (flags->help_wanted) {
+		flags_help(flags, &help);
+		fputs(help.data, stdout);
+		buf_free(&help);
+		return 1;
+	}
+	if (flags->positional_count > 0)
+		return err_set(err, ERR_INVALID, "'%s' is no flag", flags->positional[0]);
+	return check(&out->plan, err);
+}
+
+void plan_free(struct plan_flags *plan)
+{
+	free(plan->plan.host);
+	flags_free(&plan->flags);
+}

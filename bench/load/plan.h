@@ -1,0 +1,57 @@
+/* What the load generator is asked to do: its flags, checked. */
+#ifndef BENCH_LOAD_PLAN_H
+#define BENCH_LOAD_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/flags.h"
+
+/* Bounds of what one process plays; the books hold 40 bytes a task. */
+#define PLAN_AGENTS_MAX 200000
+#define PLAN_SCHEDULERS_MAX 2000
+#define PLAN_PORTS_MAX 1000
+#define PLAN_TASKS_MAX 20000000
+#define PLAN_TASKS_PER_OFFER_MAX 1000
+
+struct plan {
+	const char *master;
+	const char *ip;
+	const char *encoding;
+	int64_t agents;
+	int64_t ports;
+	double agent_cpus;
+	double agent_mem;
+	int64_t schedulers;
+	int64_t tasks;
+	int64_t duration;
+	double rate;
+	int64_t tasks_per_offer;
+	double task_cpus;
+	double task_mem;
+	int64_t task_length;
+	int64_t task_spread;
+	int64_t seed;
+	int64_t stall;
+	int64_t master_pid;
+	bool echo;
+	bool json;
+
+	/* worked out */
+	char *host;
+	int port;
+	bool as_json; /* encoding of the scheduler API */
+	int64_t fits; /* tasks at a time on one agent */
+};
+
+struct plan_flags {
+	struct flags flags;
+	struct plan plan;
+};
+
+/* 0: go ahead. 1: help was printed. Negative: the plan is impossible, `err` says why. */
+int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err);
+void plan_free(struct plan_flags *plan);
+
+#endif

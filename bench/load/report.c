@@ -1,0 +1,202 @@
+/* See report.h. All figures are in one list, printed as a table or as JSON. */
+#include "bench/load/report.h"
+
+#include <stdio.h>
+
+#include "bench/load/agents.h"
+
+#define FIGURES_MAX 64
+
+struct figure {
+	const char *name;
+	const char *unit;
+	double value;
+};
+
+struct figures {
+	struct figure list[FIGURES_MAX];
+	size_t count;
+};
+
+static void add(struct figures *out, const char *name, const char *unit, double value)
+{
+	if (out->count < FIGURES_MAX)
+		out->list[out->count++] = (struct figure){name, unit, value};
+}
+
+/* ---- while it runs ------------------------------------------------------------ */
+
+void report_progress(struct load *load, int64_t now)
+{
+	static const char *const names[] = {
+		[PHASE_REGISTERING] = "registering",
+		[PHASE_SUBSCRIBING] = "subscribing",
+		[PHASE_LAUNCHING] = "launching",
+		[PHASE_DRAINING] = "draining",
+		[PHASE_RECONCILING] = "reconciling",
+		[PHASE_LEAVING] = "leaving",
+		[PHASE_OVER] = "over",
+	};
+	const struct books *books = &load->books;
+	struct process_figures master;
+
+	process_read(load->master_pid, &master);
+	fprintf(stderr, "%-12s %6.1f s  agents %u  launched %u  running %u  done %u  (%.0f/s)",
+		names[load->phase], (double)(now - load->phase_began) / SECOND,
+		fleet_registered(load->fleet), books->launched, fleet_running(load->fleet),
+		books->done,
+		(books->done - load->done_shown) / ((double)(now - load->shown) / SECOND));
+	if (master.known)
+		fprintf(stderr, "  master %.1f s, %.0f MB", master.user + master.system,
+			(double)master.rss / 1e6);
+	fputc('\n', stderr);
+	load->shown = now;
+	load->done_shown = books->done;
+}
+
+/* ---- at the end ---------------------------------------------------------------- */
+
+static double run_seconds(const struct books *books)
+{
+	int64_t span = books->last_done - books->first_accept;
+
+	return span > 0 ? (double)span / SECOND : 0;
+}
+
+static double per(double value, double count)
+{
+	return count > 0 ? value / count : 0;
+}
+
+static void add_tasks(struct figures *out, const struct load *load)
+{
+	const struct books *books = &load->books;
+	double seconds = run_seconds(books);
+
+	add(out, "agents", "", (double)load->plan.agents);
+	add(out, "schedulers", "", (double)load->plan.schedulers);
+	add(out, "registration", "s", (double)load->registered_in / SECOND);
+	add(out, "tasks_launched", "", books->launched);
+	add(out, "tasks_done", "", books->done);
+	add(out, "tasks_dropped_by_master", "", books->dropped);
+	add(out, "violations", "", (double)books->violations);
+	add(out, "updates_sent_again", "", books->retries);
+	add(out, "updates_heard_again", "", books->repeated);
+	add(out, "seconds", "s", seconds);
+	add(out, "tasks_per_second", "tasks/s", per(books->done, seconds));
+}
+
+static void add_latency(struct figures *out, const char *const names[5],
+			const struct histogram *histogram)
+{
+	add(out, names[0], "ms", (double)histogram_percentile(histogram, 0.5) / MILLISECOND);
+	add(out, names[1], "ms", (double)histogram_percentile(histogram, 0.9) / MILLISECOND);
+	add(out, names[2], "ms", (double)histogram_percentile(histogram, 0.99) / MILLISECOND);
+	add(out, names[3], "ms", (double)histogram_percentile(histogram, 0.999) / MILLISECOND);
+	add(out, names[4], "ms", (double)histogram->max / MILLISECOND);
+}
+
+#define NAMES(what)                                                                                \
+	(const char *const[5])                                                                     \
+	{                                                                                          \
+		what "_p50", what "_p90", what "_p99", what "_p999", what "_max"                   \
+	}
+
+static void add_latencies(struct figures *out, const struct books *books)
+{
+	add_latency(out, NAMES("offer_to_launch"), &books->ready_to_launch);
+	add_latency(out, NAMES("accept_to_running"), &books->accept_to_running);
+	add_latency(out, NAMES("update_to_scheduler"), &books->update_to_scheduler);
+	add_latency(out, NAMES("call_to_answer"), &books->call_to_answer);
+	add_latency(out, NAMES("accept_to_done"), &books->accept_to_done);
+}
+
+static uint64_t bytes_of(const struct load *load)
+{
+	return load->after.sockets.sent + load->after.sockets.received - load->before.sockets.sent -
+	       load->before.sockets.received;
+}
+
+/* Of the launching and draining alone. */
+static uint64_t messages_of(const struct load *load)
+{
+	return load->after.messages - load->before.messages;
+}
+
+static void add_kernel(struct figures *out, const struct load *load)
+{
+	const struct process_figures *before = &load->before.master, *after = &load->after.master;
+	double wall = (double)(load->after.time - load->before.time) / SECOND;
+	double done = load->books.done;
+
+	add(out, "messages_per_task", "", per((double)messages_of(load), done));
+	add(out, "bytes_per_task", "B", per((double)bytes_of(load), done));
+	add(out, "load_cpu", "s",
+	    load->after.own.user + load->after.own.system - load->before.own.user -
+		    load->before.own.system);
+	add(out, "load_rss_peak", "MB", (double)load->after.own.peak / 1e6);
+	if (!before->known || !after->known)
+		return;
+	double cpu = after->user + after->system - before->user - before->system;
+	add(out, "master_cpu_user", "s", after->user - before->user);
+	add(out, "master_cpu_system", "s", after->system - before->system);
+	add(out, "master_cpu_share", "of one", per(cpu, wall));
+	add(out, "master_cpu_per_task", "us", per(cpu * 1e6, done));
+	add(out, "master_waited_for_cpu", "s", after->waited - before->waited);
+	add(out, "master_preempted", "times", (double)(after->preempted - before->preempted));
+	add(out, "master_rss", "MB", (double)after->rss / 1e6);
+	add(out, "master_rss_peak", "MB", (double)after->peak / 1e6);
+}
+
+static void add_limit(struct figures *out, const struct load *load, const struct echo *echo)
+{
+	double seconds = run_seconds(&load->books);
+
+	if (!echo)
+		return;
+	add(out, "loopback_messages", "", (double)echo->messages);
+	add(out, "loopback_seconds", "s", echo->seconds);
+	add(out, "loopback_tasks_per_second", "tasks/s", per(load->books.done, echo->seconds));
+	add(out, "ratio_to_loopback", "", per(echo->seconds, seconds));
+}
+
+static void print_table(const struct figures *figures)
+{
+	for (size_t i = 0; i < figures->count; i++) {
+		const struct figure *f = &figures->list[i];
+
+		printf("%-28s %14.*f %s\n", f->name,
+		       f->unit[0]	? 3
+		       : f->value < 100 ? 2
+					: 0,
+		       f->value, f->unit);
+	}
+}
+
+static void print_json(const struct figures *figures)
+{
+	struct buf out = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &out);
+	jw_begin_object(&w);
+	for (size_t i = 0; i < figures->count; i++)
+		jw_kv_double(&w, figures->list[i].name, figures->list[i].value);
+	jw_end_object(&w);
+	puts(out.data);
+	buf_free(&out);
+}
+
+void report_print(const struct load *load, const struct echo *echo)
+{
+	struct figures figures = {.count = 0};
+
+	add_tasks(&figures, load);
+	add_latencies(&figures, &load->books);
+	add_kernel(&figures, load);
+	add_limit(&figures, load, echo);
+	if (load->plan.json)
+		print_json(&figures);
+	else
+		print_table(&figures);
+}

@@ -1,0 +1,240 @@
+/* Calls of the simulated scheduler, and their answers. */
+#include <string.h>
+
+#include "bench/load/calls.h"
+#include "bench/load/scheduler_internal.h"
+
+const char *scheduler_media(const struct scheduler *s)
+{
+	return s->load->plan.as_json ? "application/json" : "application/x-protobuf";
+}
+
+static void write_call(const struct scheduler *s, const Mesos__Scheduler__Call *call,
+		       struct buf *out)
+{
+	if (s->load->plan.as_json)
+		proto_to_json(call, SPELL_V1, out);
+	else
+		proto_pack(call, out);
+}
+
+static void send_call(struct scheduler *s, Mesos__Scheduler__Call *call,
+		      Mesos__Scheduler__Call__Type type)
+{
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
+
+	id.value = s->id;
+	call->framework_id = &id;
+	call->has_type = 1;
+	call->type = type;
+	buf_clear(&s->body);
+	write_call(s, call, &s->body);
+	s->load->books.calls++;
+	calls_send(s->calls, type, s->body.data, s->body.len, clock_now());
+}
+
+void scheduler_write_subscribe(struct scheduler *s, struct buf *out)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
+	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%sscheduler-%zu", s->load->books.prefix, s->number);
+	info.user = "root";
+	info.name = name;
+	subscribe.framework_info = &info;
+	call.has_type = 1;
+	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
+	call.subscribe = &subscribe;
+	s->load->books.calls++;
+	write_call(s, &call, out);
+}
+
+/* ---- offers ----------------------------------------------------------------- */
+
+static double scalar(const Mesos__Offer *offer, const char *name)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < offer->n_resources; i++)
+		if (strcmp(offer->resources[i]->name, name) == 0 && offer->resources[i]->scalar)
+			sum += offer->resources[i]->scalar->value;
+	return sum;
+}
+
+int64_t scheduler_offer_fits(const struct plan *plan, const Mesos__Offer *offer)
+{
+	double by_cpus = scalar(offer, "cpus") / plan->task_cpus;
+	double by_mem = scalar(offer, "mem") / plan->task_mem;
+
+	return (int64_t)((by_cpus < by_mem ? by_cpus : by_mem) + 1e-6);
+}
+
+static Mesos__Resource *resource(struct arena *arena, const char *name, double value)
+{
+	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
+
+	r->name = (char *)name;
+	r->type = MESOS__VALUE__TYPE__SCALAR;
+	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
+	r->scalar->value = value;
+	return r;
+}
+
+/* What all tasks of an offer have in common is there once. */
+static void add_tasks(struct scheduler *s, struct arena *arena, const struct held *held,
+		      int64_t count, Mesos__Offer__Operation__Launch *launch)
+{
+	Mesos__Resource *cpus = resource(arena, "cpus", s->load->plan.task_cpus);
+	Mesos__Resource *mem = resource(arena, "mem", s->load->plan.task_mem);
+	Mesos__AgentID *agent = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
+	Mesos__CommandInfo *command =
+		PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+	int64_t now = clock_now();
+	/* An offer that waited for the plan was ready when the plan was. */
+	int64_t ready = s->load->plan.rate > 0 ? now : held->time;
+
+	if (ready < s->load->launching_since)
+		ready = now;
+	agent->value = held->agent;
+	command->value = "true";
+	for (int64_t i = 0; i < count; i++) {
+		Mesos__TaskInfo *task =
+			PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
+		char id[TASK_ID_MAX];
+
+		books_task_id(&s->load->books, books_launch(&s->load->books, s->number, ready, now),
+			      id);
+		task->name = "load";
+		task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
+		task->task_id->value = arena_strdup(arena, id);
+		task->agent_id = agent;
+		task->command = command;
+		proto_push(arena, task->n_resources, task->resources, cpus);
+		proto_push(arena, task->n_resources, task->resources, mem);
+		proto_push(arena, launch->n_task_infos, launch->task_infos, task);
+	}
+}
+
+void scheduler_call_accept(struct scheduler *s, const struct held *held, int64_t count)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Accept accept = MESOS__SCHEDULER__CALL__ACCEPT__INIT;
+	Mesos__Offer__Operation operation = MESOS__OFFER__OPERATION__INIT, *operations = &operation;
+	Mesos__Offer__Operation__Launch launch = MESOS__OFFER__OPERATION__LAUNCH__INIT;
+	Mesos__OfferID offer = MESOS__OFFER_ID__INIT, *offers = &offer;
+	Mesos__Filters filters = MESOS__FILTERS__INIT;
+	struct arena arena;
+
+	arena_init(&arena);
+	add_tasks(s, &arena, held, count, &launch);
+	offer.value = held->id;
+	operation.has_type = 1;
+	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
+	operation.launch = &launch;
+	/* What is left comes back with the next offers. */
+	filters.has_refuse_seconds = 1;
+	filters.refuse_seconds = 0;
+	accept.n_offer_ids = 1;
+	accept.offer_ids = &offers;
+	accept.n_operations = 1;
+	accept.operations = &operations;
+	accept.filters = &filters;
+	call.accept = &accept;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__ACCEPT);
+	arena_free(&arena);
+}
+
+void scheduler_call_decline(struct scheduler *s, const char *offer_id, double seconds)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Decline decline = MESOS__SCHEDULER__CALL__DECLINE__INIT;
+	Mesos__OfferID offer = MESOS__OFFER_ID__INIT, *offers = &offer;
+	Mesos__Filters filters = MESOS__FILTERS__INIT;
+
+	offer.value = (char *)offer_id;
+	filters.has_refuse_seconds = 1;
+	filters.refuse_seconds = seconds;
+	decline.n_offer_ids = 1;
+	decline.offer_ids = &offers;
+	decline.filters = &filters;
+	call.decline = &decline;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__DECLINE);
+}
+
+void scheduler_call_suppress(struct scheduler *s)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__SUPPRESS);
+}
+
+/* ---- tasks ------------------------------------------------------------------ */
+
+void scheduler_call_acknowledge(struct scheduler *s, const Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Acknowledge body = MESOS__SCHEDULER__CALL__ACKNOWLEDGE__INIT;
+
+	body.agent_id = status->agent_id;
+	body.task_id = status->task_id;
+	body.uuid = status->uuid;
+	call.acknowledge = &body;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE);
+}
+
+void scheduler_call_reconcile(struct scheduler *s, const char *task_id)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
+	Mesos__Scheduler__Call__Reconcile__Task task =
+		MESOS__SCHEDULER__CALL__RECONCILE__TASK__INIT;
+	Mesos__Scheduler__Call__Reconcile__Task *tasks = &task;
+	Mesos__TaskID id = MESOS__TASK_ID__INIT;
+
+	if (task_id) {
+		id.value = (char *)task_id;
+		task.task_id = &id;
+		body.n_tasks = 1;
+		body.tasks = &tasks;
+	}
+	call.reconcile = &body;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__RECONCILE);
+}
+
+void scheduler_call_teardown(struct scheduler *s)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__TEARDOWN);
+}
+
+/* ---- answers ---------------------------------------------------------------- */
+
+void scheduler_answered(void *context, Mesos__Scheduler__Call__Type type, int status,
+			struct slice why, int64_t sent)
+{
+	struct scheduler *s = context;
+
+	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN) {
+		s->torn_down = true;
+		return;
+	}
+	if (s->load->phase <= PHASE_DRAINING)
+		histogram_add(&s->load->books.call_to_answer, clock_now() - sent);
+	if (status != 202)
+		load_fail(s->load, "scheduler %zu: %s was answered with %d: %.*s", s->number,
+			  proto_enum_name(&mesos__scheduler__call__type__descriptor, (int)type,
+					  SPELL_V1),
+			  status, (int)why.len, why.data);
+}
+
+void scheduler_broken(void *context, const char *why)
+{
+	struct scheduler *s = context;
+
+	s->torn_down = true;
+	if (s->load->phase < PHASE_LEAVING)
+		load_fail(s->load, "scheduler %zu: its calls: %s", s->number, why);
+}

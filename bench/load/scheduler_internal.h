@@ -1,0 +1,52 @@
+/* What the parts of the simulated scheduler share. */
+#ifndef BENCH_LOAD_SCHEDULER_INTERNAL_H
+#define BENCH_LOAD_SCHEDULER_INTERNAL_H
+
+#include "base/list.h"
+#include "bench/load/scheduler.h"
+
+/* An offer not yet used. */
+struct held {
+	struct list link;
+	int64_t time;
+	int64_t fits; /* tasks */
+	char *id;
+	char *agent;
+	char text[];
+};
+
+struct scheduler {
+	struct load *load;
+	size_t number;
+	struct http_client *stream;
+	struct calls *calls; /* NULL before SUBSCRIBED */
+	char *id;
+	char *stream_id;
+	struct list held;
+	size_t held_count;
+	char *fence; /* task id that ends reconciliation; NULL before */
+	struct buf body;
+	bool suppressed;
+	bool reconciled;
+	bool torn_down;
+};
+
+/* -- scheduler_calls.c -- */
+
+const char *scheduler_media(const struct scheduler *scheduler);
+int64_t scheduler_offer_fits(const struct plan *plan, const Mesos__Offer *offer);
+void scheduler_write_subscribe(struct scheduler *scheduler, struct buf *out);
+/* Launches new tasks on the offer and writes them into the books. */
+void scheduler_call_accept(struct scheduler *scheduler, const struct held *held, int64_t count);
+void scheduler_call_decline(struct scheduler *scheduler, const char *offer_id, double seconds);
+void scheduler_call_suppress(struct scheduler *scheduler);
+void scheduler_call_acknowledge(struct scheduler *scheduler, const Mesos__TaskStatus *status);
+/* `task_id` NULL: all tasks. */
+void scheduler_call_reconcile(struct scheduler *scheduler, const char *task_id);
+void scheduler_call_teardown(struct scheduler *scheduler);
+/* Handlers of its struct calls. */
+void scheduler_answered(void *context, Mesos__Scheduler__Call__Type type, int status,
+			struct slice why, int64_t sent);
+void scheduler_broken(void *context, const char *why);
+
+#endif
