@@ -144,12 +144,31 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 	t->seen = r->mark;
 }
 
+/* Whether the agent itself said that the task is over. */
+static bool ended_by_agent(const struct framework *f, const char *task_id)
+{
+	const Mesos__TaskStatus *last;
+	struct completed_task *c, *next;
+
+	list_for_each (c, next, &f->completed_tasks, link) {
+		if (strcmp(c->info->task_id->value, task_id) || !c->info->n_statuses)
+			continue;
+		last = c->info->statuses[c->info->n_statuses - 1];
+		return !last->has_source ||
+		       last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER;
+	}
+	return false;
+}
+
 static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Task *task)
 {
 	struct task *old = framework_find_unreachable(f, task->task_id->value), *t;
 
 	/* Over already, and this master knows the agent: its last update comes again. */
 	if (r->registered && task_state_terminal(task->state))
+		return;
+	/* An old report, that something newer overtook. */
+	if (r->registered && ended_by_agent(f, task->task_id->value))
 		return;
 	if (old)
 		master_forget_task(r->m, old);

@@ -156,6 +156,30 @@ Test(master_agents, tasks_the_agent_lost_are_asked_back)
 	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
 }
 
+/* The report was long on its way, or comes twice. */
+Test(master_agents, an_old_report_starts_no_task_anew)
+{
+	run(AWARE);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", "TASK_FINISHED", 2);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	expect(d, "SlaveReregisteredMessage", "M-S0");
+	cr_expect_null(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 1);
+	cr_expect(resources_empty(&master_find_agent(d->m, "M-S0")->used));
+}
+
+/* The link broke, but not the agent: what was lost by the master's word alone goes on. */
+Test(master_agents, tasks_lost_with_a_link_come_back_with_it)
+{
+	run(NULL);
+	driver_exited(d, AGENT1);
+	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_DISCONNECTED");
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 0);
+}
+
 Test(master_agents, kills_are_repeated)
 {
 	run(AWARE);
