@@ -296,6 +296,9 @@ static bool remember_filter(struct allocator *a, int64_t now, const struct alloc
 				   until);
 	filter->number = memory->number;
 	filter->memory.stored = true;
+	/* Not anew with every start of a clock that is behind. */
+	if (since != memory->since)
+		alloc_memory_filter(a, filter);
 	/* Without the crash a batch would have met it. */
 	if (since <= now - a->interval)
 		filter->born = 0;

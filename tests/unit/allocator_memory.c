@@ -107,8 +107,9 @@ static struct lab open_lab(struct store *store, struct lab *lab)
 	return lab_open(&options);
 }
 
-/* The end of the process. The frameworks of before are added, inactive. */
-static void crash(struct store *store, const char *const *frameworks, const char *roles)
+/* The end of the process. The frameworks of before are added, inactive. Returns how many
+ * records are written anew. */
+static size_t restart(struct store *store, const char *const *frameworks, const char *roles)
 {
 	struct lab *lab = store->lab;
 	struct entry *entry, *next;
@@ -126,7 +127,12 @@ static void crash(struct store *store, const char *const *frameworks, const char
 		if (!allocator_remember(lab->a, lab->now, &entry->memory))
 			entry_free(store, entry);
 	}
-	cr_expect_eq(written(store), 0, "nothing changed by that");
+	return (size_t)written(store);
+}
+
+static void crash(struct store *store, const char *const *frameworks, const char *roles)
+{
+	cr_expect_eq(restart(store, frameworks, roles), 0, "nothing changed by that");
 }
 
 static void close_lab(struct store *store)
@@ -362,13 +368,33 @@ Test(allocator_memory, filters_of_the_future_last_as_long_as_asked)
 	lab_decline(&lab, 0, 5);
 	written(&store);
 	lab.now -= HOUR;
-	crash(&store, (const char *const[]){"f1", NULL}, "r");
+	cr_expect_eq(restart(&store, (const char *const[]){"f1", NULL}, "r"), 1);
 	cr_expect_eq(allocator_filter_count(lab.a), 1);
 	allocator_activate_framework(lab.a, "f1", true);
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	for (; !lab.grants.count && ticks < 100; ticks++)
 		free(lab_tick(&lab));
 	cr_expect_leq(ticks, 6, "%d", ticks);
+	close_lab(&store);
+}
+
+/* Nor are they prolonged when that one crashes, too. */
+Test(allocator_memory, filters_of_the_future_are_moved_once)
+{
+	struct store store;
+	struct lab lab = open_lab(&store, &lab);
+
+	lab_framework(&lab, "f1", "r");
+	lab_agent(&lab, "s1", "cpus:1;mem:64");
+	free(lab_event(&lab));
+	lab_decline(&lab, 0, 5);
+	written(&store);
+	lab.now -= HOUR;
+	cr_expect_eq(restart(&store, (const char *const[]){"f1", NULL}, "r"), 1);
+	cr_expect_eq(allocator_filter_count(lab.a), 1);
+	lab.now += 6 * SECOND;
+	crash(&store, (const char *const[]){"f1", NULL}, "r");
+	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	close_lab(&store);
 }
 
