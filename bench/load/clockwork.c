@@ -84,6 +84,8 @@ const char *load_framework_id(const struct load *load, size_t scheduler)
 int64_t load_credit(const struct load *load)
 {
 	const struct plan *plan = &load->plan;
+	const struct books *books = &load->books;
+	int64_t over = (int64_t)books->done + books->dropped;
 	int64_t max = plan->tasks > 0 ? plan->tasks : PLAN_TASKS_MAX;
 	int64_t since = clock_now() - load->launching_since;
 
@@ -95,7 +97,9 @@ int64_t load_credit(const struct load *load)
 		if (due < (double)max)
 			max = (int64_t)due;
 	}
-	return max > load->books.launched ? max - load->books.launched : 0;
+	if (plan->inflight > 0 && max > over + plan->inflight)
+		max = over + plan->inflight;
+	return max > books->launched ? max - books->launched : 0;
 }
 
 static bool all_launched(const struct load *load, int64_t now)

@@ -25,6 +25,7 @@ static struct flag table[] = {
 	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
 	TIME(duration, "0secs", "Launch for so long; 0: until all tasks were launched."),
 	NUMBER(rate, "0", "Tasks a second to launch; 0: as fast as the offers allow."),
+	INTEGER(inflight, "0", "Tasks under way at most; 0: what fits on the agents."),
 	INTEGER(tasks_per_offer, "0", "Tasks launched on one offer at most; 0: what fits."),
 	NUMBER(task_cpus, "0.1", "Processors of a task."),
 	NUMBER(task_mem, "32", "Memory of a task in MB."),
@@ -64,6 +65,8 @@ static int check_values(const struct plan *p, struct err *err)
 		rv = check_range("schedulers", p->schedulers, 1, PLAN_SCHEDULERS_MAX, err);
 	if (rv == 0)
 		rv = check_range("tasks", p->tasks, 0, PLAN_TASKS_MAX, err);
+	if (rv == 0)
+		rv = check_range("inflight", p->inflight, 0, PLAN_TASKS_MAX, err);
 	if (rv == 0)
 		rv = check_range("tasks_per_offer", p->tasks_per_offer, 0, PLAN_TASKS_PER_OFFER_MAX,
 				 err);

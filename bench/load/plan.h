@@ -27,6 +27,7 @@ struct plan {
 	int64_t tasks;
 	int64_t duration;
 	double rate;
+	int64_t inflight;
 	int64_t tasks_per_offer;
 	double task_cpus;
 	double task_mem;

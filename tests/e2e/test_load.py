@@ -1,0 +1,108 @@
+"""The load generator of bench/load against a real master: what it launches is not lost."""
+
+import json
+import os
+import subprocess
+import unittest
+
+import harness
+import processes
+from processes import SCALE
+
+BENCH_LOAD = os.path.join(os.path.dirname(harness.MESITA), "bench_load")
+
+
+def bench_load(*flags, timeout=60):
+    """(exit code, stdout, stderr)."""
+    process = processes.spawn([BENCH_LOAD, *flags], env=harness.clean_environment(), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, err = process.communicate(timeout=timeout * SCALE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise processes.Timeout("not done after %d s\n%s\n%s" % (timeout, out, err)) from None
+    return process.returncode, out, err
+
+
+@unittest.skipUnless(os.path.exists(BENCH_LOAD), "bench_load is not built")
+class Load(harness.TestCase):
+    agents = 0
+
+    def run_plan(self, *flags):
+        code, out, err = bench_load("--master=%s:%d" % self.master.address, "--json", *flags)
+        self.assertEqual(code, 0, out + err)
+        return json.loads(out)
+
+    def check_all_done(self, figures, tasks):
+        self.assertEqual(figures["tasks_launched"], tasks)
+        self.assertEqual(figures["tasks_done"], tasks)
+        self.assertEqual(figures["tasks_dropped_by_master"], 0)
+        self.assertEqual(figures["violations"], 0)
+
+    def check_master_is_empty(self):
+        state = self.master.state()
+        self.assertEqual(state["frameworks"], [])
+        processes.wait_for(lambda: not self.master.state()["slaves"], "agents to be gone")
+
+    def test_nothing_is_lost(self):
+        figures = self.run_plan("--agents=100", "--tasks=1000")
+        self.check_all_done(figures, 1000)
+        self.assertGreater(figures["tasks_per_second"], 0)
+        self.assertGreater(figures["ratio_to_loopback"], 0)
+        self.assertGreaterEqual(figures["master_rss"], 1)
+        self.check_master_is_empty()
+
+    def test_many_schedulers_in_json(self):
+        figures = self.run_plan("--agents=20", "--schedulers=5", "--tasks=500",
+                                "--encoding=json", "--ports=3", "--no-echo")
+        self.check_all_done(figures, 500)
+        self.check_master_is_empty()
+
+    def test_rate_and_length(self):
+        figures = self.run_plan("--agents=20", "--schedulers=2", "--tasks=200", "--rate=400",
+                                "--task_length=50ms", "--task_spread=10ms", "--no-echo")
+        self.check_all_done(figures, 200)
+        self.assertGreaterEqual(figures["seconds"], 0.4)
+
+    def test_master_that_dies(self):
+        """The run fails, with a reason, and ends by itself."""
+        process = processes.spawn(
+            [BENCH_LOAD, "--master=%s:%d" % self.master.address, "--agents=10", "--no-echo",
+             "--tasks=400", "--task_length=50secs"], env=harness.clean_environment(), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        processes.wait_for(lambda: self.master.metric("master/tasks_running") > 0, "tasks")
+        self.master.kill()
+        _, err = process.communicate(timeout=60 * SCALE)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertRegex(err, "broke|closed the connection")
+
+
+@unittest.skipUnless(os.path.exists(BENCH_LOAD), "bench_load is not built")
+class Plans(harness.TestCase):
+    agents = None
+
+    def refuse(self, code, words, *flags):
+        found, out, err = bench_load(*flags, timeout=20)
+        self.assertEqual(found, code, out + err)
+        self.assertIn(words, err)
+        self.assertEqual(out, "")
+
+    def test_no_master(self):
+        self.refuse(1, "no master at", "--master=127.0.0.1:%d" % harness.free_port(), "--tasks=1")
+
+    def test_impossible_plans(self):
+        master = "--master=127.0.0.1:1"
+        self.refuse(2, "--master", "--tasks=1")
+        self.refuse(2, "when to end", master)
+        self.refuse(2, "does not fit", master, "--tasks=1", "--task_cpus=8")
+        self.refuse(2, "must be from", master, "--tasks=1", "--agents=0")
+        self.refuse(2, "must be from", master, "--tasks=-1")
+        self.refuse(2, "must be from", master, "--tasks=1", "--rate=-1")
+        self.refuse(2, "protobuf or json", master, "--tasks=1", "--encoding=xml")
+        self.refuse(2, "there is room for", master, "--tasks=1", "--agents=1", "--rate=100",
+                    "--task_length=10secs")
+
+
+if __name__ == "__main__":
+    unittest.main()
