@@ -197,7 +197,8 @@ static void send_status(struct agent *agent, const Mesos__FrameworkID *framework
 	message->status = status;
 	if (latest)
 		message->latest_status = status;
-	message->operation_uuid = uuid_message(agent, uuid);
+	if (uuid)
+		message->operation_uuid = uuid_message(agent, uuid);
 	agent_send(agent, agent->master, message);
 }
 
@@ -438,6 +439,12 @@ static void answer_scheduler(struct agent *agent, const Mesos__FrameworkID *fram
 		status = new_status(agent, asked->operation_id, OPERATION(UNKNOWN),
 				    "Reconciliation: Operation is unknown");
 		uuid = asked->operation_uuid->value.data;
+	} else if (asked->operation_id && asked->resource_provider_id) {
+		/* There are no resource providers here: this one is unknown, too. */
+		status = new_status(agent, asked->operation_id, OPERATION(UNKNOWN), NULL);
+		status->resource_provider_id =
+			proto_copy_to(&agent->out->arena, asked->resource_provider_id);
+		uuid = NULL;
 	} else {
 		return;
 	}

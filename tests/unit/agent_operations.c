@@ -149,6 +149,19 @@ Test(agent_operations, reconciliation)
 			 "\"Reconciliation: Operation is unknown\"\n");
 }
 
+/* The master leaves these to the agent, and has the operation's id alone. */
+Test(agent_operations, reconciliation_of_resource_providers)
+{
+	Mesos__Internal__ReconcileOperationsMessage *message = from_json(
+		&mesos__internal__reconcile_operations_message__descriptor,
+		json("{'framework_id':{'value':'" RIG_FRAMEWORK "'},"
+		     "'operations':[{'operation_id':{'value':'o'}},"
+		     "{'operation_id':{'value':'o'},'resource_provider_id':{'value':'p'}}]}"));
+
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, "send master UpdateOperationStatusMessage op0 UNKNOWN unreliable\n");
+}
+
 /* ---- restarts -------------------------------------------------------------- */
 
 Test(agent_operations, what_they_made_is_there_after_a_crash)
