@@ -271,8 +271,8 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		t->said |= 1u << task->state;
 		if (task->has_status_update_state)
 			t->said |= 1u << task->status_update_state;
-		/* One that is over is not taken in by a master that had the agent. */
-		if (c || fw->torn || (known && books_terminal(task->state)))
+		/* What is over is not taken in by a master that had the agent. */
+		if (c || fw->torn || (known && (t->acknowledged || books_terminal(task->state))))
 			continue;
 		c = books_add_claim(b, false, v, fw, task->task_id->value, task->resources,
 				    task->n_resources);

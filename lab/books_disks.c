@@ -247,6 +247,7 @@ void books_agent_sent_away(struct books *b, const char *address)
 	const struct disk_book *d = find_disk(b, "master");
 	struct record *r, *next;
 
+	books_agent_leaves(b, address);
 	/* The letter does not say who it is: whoever was at the address. */
 	HASH_ITER (hh, d->records, r, next) {
 		if (r->synced && (!strncmp(r->key, "gone/", 5) || !strncmp(r->key, "maint", 5)))

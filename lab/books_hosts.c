@@ -14,6 +14,7 @@ struct host {
 	struct tally capacity, busy; /* by bare names */
 	struct list lives;
 	int64_t agent_since; /* it runs; 0 = not */
+	bool leaving;	     /* its agent was told to shut down */
 };
 
 struct running {
@@ -139,7 +140,20 @@ static bool has_its_agent(const struct books *b, const struct host *host)
 
 void books_agent_life_began(struct books *b, const struct process *p)
 {
-	host_of(b, p->address)->agent_since = b->world->now;
+	struct host *host = host_of(b, p->address);
+
+	host->agent_since = b->world->now;
+	host->leaving = false;
+}
+
+void books_agent_leaves(struct books *b, const char *address)
+{
+	host_of(b, address)->leaving = true;
+}
+
+bool books_is_leaving(struct books *b, const struct process *agent)
+{
+	return host_of(b, agent->address)->leaving;
 }
 
 void books_executor_life(struct books *b, const struct executor_life *e, bool up)

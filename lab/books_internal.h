@@ -65,6 +65,7 @@ struct fw {
 	uint64_t stream;	  /* number of the connection; 0 = none */
 	int64_t subscribed;	  /* since */
 	bool torn;		  /* down */
+	bool over;		  /* torn down in any life */
 	bool suppressed;
 	int64_t filters_until;	/* it refused something that long */
 	int64_t refusal;	/* the longest of those that may be in force */
@@ -263,6 +264,9 @@ void books_executor_said(struct books *b, const struct process *from, struct tas
 			 Mesos__TaskState state);
 void books_note_capacity(struct books *b, const char *address, const Mesos__AgentInfo *info);
 void books_agent_life_began(struct books *b, const struct process *p);
+/* Told to shut down, it stores nothing more. */
+void books_agent_leaves(struct books *b, const char *address);
+bool books_is_leaving(struct books *b, const struct process *agent);
 void books_agent_life_ended(struct books *b, const struct process *p);
 void books_fw_torn(struct books *b, const struct fw *fw);
 void books_free_hosts(struct books *b);

@@ -168,7 +168,7 @@ static void answer_offers(struct books *b, struct current_call *call, Mesos__Off
 
 static void tear_down(struct books *b, struct fw *fw)
 {
-	fw->torn = true;
+	fw->torn = fw->over = true;
 	books_end_offers_of(b, fw);
 	books_fw_torn(b, fw);
 	while (!list_empty(&fw->claims))

@@ -281,7 +281,7 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 			   from->name, event->task_id->value);
 		return;
 	}
-	if (u->task->fw->checkpoint && !u->task->fw->torn &&
+	if (u->task->fw->checkpoint && !u->task->fw->over && !books_is_leaving(b, from) &&
 	    !books_update_stored(b, from->name, u->uuid))
 		world_fail(b->world,
 			   "durable: %s acknowledges that task %s is %s, and would forget "
