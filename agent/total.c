@@ -101,6 +101,9 @@ int agent_total_recover(struct agent *agent, struct err *err)
 	if (rv == 0) {
 		resources_free(&agent->total);
 		agent->total = total;
+		/* A directory may be gone with a machine that lost its power. */
+		if (volumes.count)
+			agent_make_volumes(agent, 0, &volumes);
 		return 0;
 	}
 	resources_free(&total);

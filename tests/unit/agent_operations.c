@@ -169,7 +169,8 @@ Test(agent_operations, what_they_made_is_there_after_a_crash)
 	reserve_and_create();
 	restart();
 	rig_reregister(&rig);
-	rig_expect(&rig, "link " RIG_MASTER "\nsend master ReregisterSlaveMessage\n"
+	rig_expect(&rig, "make /w/volumes/roles/r/v1\nlink " RIG_MASTER
+			 "\nsend master ReregisterSlaveMessage\n"
 			 "send master UpdateSlaveMessage\n");
 	cr_assert_str_eq(checkpointed(), "disk(reservations: [(DYNAMIC,r)])[v1:data]:64");
 	cr_assert_eq(registration->agent->n_resources, 3);

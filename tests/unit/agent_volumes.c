@@ -20,6 +20,13 @@ Test(agent_volumes, volumes_are_made_before_they_are_there)
 	rig_expect(&rig, "");
 }
 
+Test(agent_volumes, volumes_are_made_again_at_the_start)
+{
+	reserve_and_create();
+	restart();
+	rig_expect(&rig, "make /w/volumes/roles/r/v1\n");
+}
+
 Test(agent_volumes, volumes_that_cannot_be_made_fail)
 {
 	apply(1, json(RESERVE(64, "r")));
