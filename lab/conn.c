@@ -174,14 +174,27 @@ static void on_echo(struct happening *h)
 	echo_free(echo);
 }
 
+/* What an agent tells of its state is old when it comes again, and would be believed: the
+ * transport keeps it single, and so do agents, whose every try is a new message. */
+static bool tells_state(const char *name)
+{
+	static const char *const names[] = {"RegisterSlave", "ReregisterSlave", "ExitedExecutor",
+					    "UpdateSlave", "UnregisterSlave"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strstr(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static void make_echo(const struct conn *conn, const struct process *to,
 		      const struct letter *letter)
 {
 	struct world *w = conn->world;
 	struct echo *echo;
 
-	/* That an executor ended does not say which life of it: the transport keeps it single. */
-	if (!to->address || (letter->name && strstr(letter->name, "ExitedExecutor")))
+	if (!to->address || (letter->kind == LETTER_MESSAGE && tells_state(letter->name)))
 		return;
 	echo = xcalloc(1, sizeof(*echo));
 	echo->world = w;
