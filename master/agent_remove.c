@@ -202,8 +202,7 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 
 /* ---- removed ----------------------------------------------------------------------- */
 
-void master_remove_agent_now(struct master *m, struct agent *a, const char *cause,
-			     bool unregistered)
+void master_remove_agent_now(struct master *m, struct agent *a, const char *cause)
 {
 	struct leaving how = {
 		.cause = arena_printf(&m->out->arena, "Agent %s removed: %s", a->info->hostname,
@@ -215,10 +214,6 @@ void master_remove_agent_now(struct master *m, struct agent *a, const char *caus
 	};
 
 	log_info("removing agent %s (%s): %s", a->id, a->info->hostname, cause);
-	if (unregistered)
-		m->counters.slave_removals_unregistered++;
-	else
-		m->counters.slave_removals_registered++;
 	lose_agent(m, a, &how);
 }
 
@@ -226,8 +221,11 @@ static void removal_stored(struct master *m, struct pending *p)
 {
 	struct agent *a = master_find_agent(m, p->key);
 
-	if (a && p->latest)
-		master_remove_agent_now(m, a, p->text, p->flag);
+	if (!a || !p->latest)
+		return;
+	if (p->flag)
+		m->counters.slave_removals_unregistered++;
+	master_remove_agent_now(m, a, p->text);
 }
 
 void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,

@@ -412,9 +412,10 @@ static void registered(struct master *m, struct pending *p)
 		forget_admitted(m, message->agent->id->value);
 		return;
 	}
-	if (old)
-		master_remove_agent_now(m, old, "a new agent registered at the same address",
-					false);
+	if (old) {
+		m->counters.slave_removals_registered++;
+		master_remove_agent_now(m, old, "a new agent registered at the same address");
+	}
 	if (message->resource_version_uuid) {
 		facts.resource_version = message->resource_version_uuid->value.data;
 		facts.resource_version_len = message->resource_version_uuid->value.len;

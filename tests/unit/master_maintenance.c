@@ -476,6 +476,9 @@ Test(master_maintenance, down_takes_agents_away)
 	expect(d, "master -> " AGENT1, "ShutdownMessage", "Operator initiated 'Machine DOWN'");
 	expect(d, "event 1 UPDATE", "TASK_LOST", "REASON_AGENT_REMOVED",
 	       "Agent host removed: Operator initiated 'Machine DOWN'");
+	cr_expect_eq(d->m->counters.slave_removals, 1);
+	cr_expect_eq(d->m->counters.slave_removals_registered, 0);
+	cr_expect_eq(d->m->counters.slave_removals_unregistered, 0);
 	expect(d, "event 1 RESCIND {", "M-O2");
 	expect(d, "event 1 RESCIND_INVERSE_OFFER", "M-O3");
 	expect(d, "event 1 FAILURE", "M-S0");
