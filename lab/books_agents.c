@@ -423,7 +423,7 @@ void books_master_ended(struct books *b)
 		pending_free(b, p);
 	HASH_ITER (hh, b->fws, fw, next_fw) {
 		fw->torn = fw->suppressed = false;
-		if (fw->filters_until <= b->world->now)
+		if (fw->filters_until + FILTERS_LINGER <= b->world->now)
 			fw->refusal = 0;
 		books_set_stream(b, fw, 0);
 		list_remove(&fw->grant_link);

@@ -56,6 +56,9 @@ void kinds_free(struct books *b);
 
 /* ---- records -------------------------------------------------------------------------- */
 
+/* A filter goes with the first batch after its end, and its record some time later. */
+#define FILTERS_LINGER (5 * SECOND)
+
 /* A framework; what is said of the master is of its present life. */
 struct fw {
 	UT_hash_handle hh;

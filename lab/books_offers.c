@@ -124,7 +124,7 @@ static void note_filter(struct books *b, struct fw *fw, const Mesos__Filters *fi
 
 	int64_t refusal = until - b->world->now;
 
-	if (fw->filters_until <= b->world->now || refusal > fw->refusal)
+	if (fw->filters_until + FILTERS_LINGER <= b->world->now || refusal > fw->refusal)
 		fw->refusal = refusal;
 	if (until > fw->filters_until)
 		fw->filters_until = until;
@@ -346,7 +346,7 @@ static bool was_in_line(const struct books *b, const struct fw *fw)
 {
 	return fw->stream && !fw->torn && !fw->suppressed && fw->role &&
 	       list_empty(&fw->grant_link) && b->world->now - fw->subscribed > SETTLED &&
-	       fw->filters_until <= b->world->now;
+	       fw->filters_until + FILTERS_LINGER <= b->world->now;
 }
 
 /* What it got in this step is not counted: others have it more only if they had it before. */

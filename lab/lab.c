@@ -13,17 +13,23 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "lab/coverage.h"
 #include "lab/books.h"
+#include "lab/coverage.h"
 #include "lab/faults.h"
 #include "lab/parts.h"
 #include "lab/scenario.h"
 
 #define AGENT_RESOURCES "cpus:4;mem:4096;disk:1000;ports:[31000-31999]"
-/* Longest way to an end: an agent that is away for its restart, registers with a backoff of a
- * minute, and retries updates at ten minutes. */
+/* Longest way to an end: an agent is away for its restart and registers with a backoff of a
+ * minute; it waits for its executors for 15; updates are sent again at ten; and schedulers ask
+ * every minute. */
+#define AGENT_AWAY (90 * SECOND + MINUTE)
+#define EXECUTORS_AWAY (15 * MINUTE)
+#define UPDATE_AGAIN (10 * MINUTE)
+#define ASKED_AGAIN (2 * MINUTE)
 #define TIDYING (10 * MINUTE)
-#define PEACE (45 * MINUTE)
+#define PEACE (AGENT_AWAY + EXECUTORS_AWAY + UPDATE_AGAIN + ASKED_AGAIN - TIDYING)
+#define QUIET (3 * MINUTE)
 #define TEARDOWN (20 * MINUTE) /* executors give a lost agent up after 15 */
 #define AUDIT (5 * MINUTE)
 
@@ -100,6 +106,15 @@ static void describe_open(struct lab *lab, struct buf *out)
 		scheduler_part_describe(lab->schedulers[i], out);
 }
 
+/* In a minute of peace: pings and heartbeats, updates that are sent again, reconciliation; and
+ * of each agent offers, every few seconds, to each scheduler that tidies up. */
+static uint64_t quiet_letters(const struct lab_options *o)
+{
+	uint64_t agents = (uint64_t)o->agents, schedulers = (uint64_t)o->schedulers;
+
+	return 100 * (agents + schedulers + agents * schedulers);
+}
+
 static void make_peace(struct lab *lab)
 {
 	struct buf open = BUF_INIT;
@@ -116,6 +131,11 @@ static void make_peace(struct lab *lab)
 		world_fail(&lab->world, "tasks without an end:\n%s", open.data);
 		buf_free(&open);
 	}
+	world_log(&lab->world, "all tasks are over");
+	/* And stays so. */
+	books_expect_quiet(lab->books, quiet_letters(lab->options));
+	run_until(lab, QUIET, NULL);
+	books_expect_quiet(lab->books, 0);
 }
 
 static bool all_subscribed(const struct lab *lab)
