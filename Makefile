@@ -46,7 +46,11 @@ asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and U
 	@[ -f $(BUILD)-asan/build.ninja ] || $(CONFIGURE) -B $(BUILD)-asan -DCMAKE_BUILD_TYPE=Debug \
 		-DMESITA_SANITIZE=ON -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
 	@$(NINJA) -C $(BUILD)-asan
-	@tests/run --build $(BUILD)-asan --only unit,sim,e2e --quick --slow 3
+	@[ -f $(BUILD)/build.ninja ] || $(CONFIGURE) -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) \
+		-DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD) mesita-sim
+	@tests/run --build $(BUILD)-asan --only unit,sim,e2e --quick --slow 3 \
+		--seeds 2000 --other $(BUILD)
 
 fuzz: ## each decoder for FUZZ_SECONDS
 	@deploy/install-deps build fuzz

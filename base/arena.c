@@ -1,6 +1,6 @@
 /* Arena and the heap functions that abort when memory runs out.
  *
- * Blocks double from 1 KiB to 64 KiB. A request too large for a block gets one of its own
+ * Blocks double from about 1 KiB to 64 KiB. A request too large for a block gets one of its own
  * behind the head, so that the room left in the head is not lost.
  */
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define ALIGNMENT 16
-#define FIRST_BLOCK 1024
+#define FIRST_BLOCK (1024 - sizeof(struct arena_block)) /* the heap has such at hand */
 #define LAST_BLOCK (64 * 1024)
 
 struct arena_block {
