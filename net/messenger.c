@@ -18,6 +18,8 @@
 
 struct linked {
 	struct list link;
+	UT_hash_handle hh; /* in the table until the peer breaks */
+	struct peer *peer;
 	char pid[];
 };
 
@@ -43,9 +45,11 @@ struct messenger {
 	void (*exited)(void *context, const char *pid);
 	void *context;
 	struct peer *table;
-	size_t count;	   /* of `all` */
-	struct list all;   /* also broken ones */
-	struct list dirty; /* with bytes to flush */
+	size_t count;	      /* of `all` and `broken` */
+	struct linked *links; /* of peers that are not broken, by pid */
+	struct list all;
+	struct list broken; /* their handles are closing, their links to be reported */
+	struct list dirty;  /* with bytes to flush */
 	uv_idle_t flusher;
 	uv_timer_t ticker;
 	int handles;
@@ -95,6 +99,7 @@ static void on_peer_closed(uv_handle_t *handle)
 static void break_peer(struct peer *peer, const char *why)
 {
 	struct messenger *messenger = peer->messenger;
+	struct linked *linked, *next;
 
 	if (peer->broken)
 		return;
@@ -102,6 +107,10 @@ static void break_peer(struct peer *peer, const char *why)
 		log_rumor("Connection to %s broke: %s", peer->address, why);
 	peer->broken = true;
 	HASH_DEL(messenger->table, peer);
+	list_for_each (linked, next, &peer->links, link)
+		HASH_DEL(messenger->links, linked);
+	list_remove(&peer->all);
+	list_append(&messenger->broken, &peer->all);
 	list_remove(&peer->dirty);
 	if (peer->dialing)
 		dial_cancel(&peer->dial);
@@ -163,8 +172,6 @@ static void on_tick(uv_timer_t *ticker)
 
 	list_for_each (peer, next, &messenger->all, all) {
 		uint64_t idle = now - peer->used;
-		if (peer->broken)
-			continue;
 		if (!peer->open && idle >= MESSENGER_CONNECT_TIMEOUT_MS)
 			break_peer(peer, uv_strerror(UV_ETIMEDOUT));
 		else if (peer->open && list_empty(&peer->links) && output_idle(&peer->output) &&
@@ -276,6 +283,7 @@ struct messenger *messenger_create(uv_loop_t *loop, void (*exited)(void *context
 	messenger->context = context;
 	messenger->read_buffer = xmalloc(HTTP_READ_SIZE);
 	list_init(&messenger->all);
+	list_init(&messenger->broken);
 	list_init(&messenger->dirty);
 	uv_idle_init(loop, &messenger->flusher);
 	uv_timer_init(loop, &messenger->ticker);
@@ -301,7 +309,7 @@ void messenger_close(struct messenger *messenger)
 	messenger->closing = true;
 	list_for_each (peer, next, &messenger->all, all) {
 		/* Last words may still reach the kernel. */
-		if (peer->open && !peer->broken)
+		if (peer->open)
 			flush_peer(peer);
 		break_peer(peer, "closing");
 	}
@@ -359,14 +367,13 @@ void messenger_send(struct messenger *messenger, const char *from, const char *t
 		touch(peer);
 }
 
-static struct linked *find_link(struct peer *peer, const char *pid)
+/* Many actors may share an address, so a link is found by its pid, not by its peer. */
+static struct linked *find_link(struct messenger *messenger, const char *pid)
 {
-	struct linked *linked, *next;
+	struct linked *linked;
 
-	list_for_each (linked, next, &peer->links, link)
-		if (strcmp(linked->pid, pid) == 0)
-			return linked;
-	return NULL;
+	HASH_FIND_STR(messenger->links, pid, linked);
+	return linked;
 }
 
 void messenger_link(struct messenger *messenger, const char *pid)
@@ -374,35 +381,51 @@ void messenger_link(struct messenger *messenger, const char *pid)
 	char host[PID_MAX];
 	int port = 0;
 
-	if (messenger->closing || !pid)
+	if (messenger->closing || !pid || find_link(messenger, pid))
 		return;
 	/* What is no pid gets a peer that is broken from the start: the owner learns
 	 * that nobody is there the same way as for an address where nobody is. */
 	bool valid = pid_parse(pid, NULL, host, &port);
 	struct peer *peer = valid ? get_peer(messenger, strchr(pid, '@') + 1, host, port)
 				  : get_peer(messenger, "", "", 0);
-	if (find_link(peer, pid))
-		return;
 	size_t len = strlen(pid);
 	struct linked *linked = xmalloc(sizeof(*linked) + len + 1);
 	memcpy(linked->pid, pid, len + 1);
+	linked->peer = peer;
 	list_append(&peer->links, &linked->link);
+	if (!peer->broken)
+		HASH_ADD_KEYPTR(hh, messenger->links, linked->pid, len, linked);
+}
+
+/* The report is due but did not come yet. */
+static void forget_reports(struct messenger *messenger, const char *pid)
+{
+	struct peer *peer, *next_peer;
+	struct linked *linked, *next;
+
+	list_for_each (peer, next_peer, &messenger->broken, all) {
+		list_for_each (linked, next, &peer->links, link) {
+			if (strcmp(linked->pid, pid) != 0)
+				continue;
+			list_remove(&linked->link);
+			free(linked);
+		}
+	}
 }
 
 void messenger_unlink(struct messenger *messenger, const char *pid)
 {
-	struct peer *peer, *next;
+	struct linked *linked = find_link(messenger, pid);
+	struct peer *peer = linked ? linked->peer : NULL;
 
-	/* Broken peers whose report is due have the link, too. */
-	list_for_each (peer, next, &messenger->all, all) {
-		struct linked *linked = find_link(peer, pid);
-		if (!linked)
-			continue;
-		list_remove(&linked->link);
-		free(linked);
-		if (!peer->broken && list_empty(&peer->links)) {
-			peer->used = uv_now(messenger->loop);
-			start_ticker(messenger);
-		}
+	forget_reports(messenger, pid);
+	if (!linked)
+		return;
+	HASH_DEL(messenger->links, linked);
+	list_remove(&linked->link);
+	free(linked);
+	if (list_empty(&peer->links)) {
+		peer->used = uv_now(messenger->loop);
+		start_ticker(messenger);
 	}
 }
