@@ -13,7 +13,7 @@
 
 #define PREFIX "mesos.internal."
 #define BODY_MAX (64 * 1024 * 1024)
-#define OUTSTANDING 500 /* registrations at a time */
+#define OUTSTANDING 5000 /* registrations at a time */
 #define REGISTER_AGAIN (10 * SECOND)
 #define UPDATE_AGAIN_MIN (10 * SECOND) /* as a real agent does */
 #define UPDATE_AGAIN_MAX (10 * MINUTE)
