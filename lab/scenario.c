@@ -259,6 +259,7 @@ static const struct trait {
 	TRAIT(forgetting, TRAIT_REAL),
 	TRAIT(greed, TRAIT_REAL),
 	TRAIT(lateness, TRAIT_REAL),
+	TRAIT(mischief, TRAIT_REAL),
 	TRAIT(tasks, TRAIT_COUNT),
 };
 
