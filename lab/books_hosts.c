@@ -194,7 +194,7 @@ void books_launch_delivered(struct books *b, const struct process *to, const Mes
 	struct task *t = life ? books_task(b, life->fw->id, info->task_id->value, false) : NULL;
 	struct running *r;
 
-	if (!t || !t->launched) {
+	if (!t || !t->launches) {
 		world_fail(b->world, "routes: task %s is handed to %s and was not launched",
 			   info->task_id->value, to->name);
 		return;

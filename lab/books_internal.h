@@ -118,9 +118,9 @@ struct task {
 	char *key; /* <framework>/<task> */
 	char *agent_id;
 	struct fw *fw;
-	bool launched;	 /* by a RunTaskMessage */
-	uint32_t said;	 /* states that its agent told: bits */
-	uint64_t starts; /* of its LAUNCH that reached an executor, since launched */
+	uint64_t launches; /* RunTaskMessages; a bad scheduler may use an id again */
+	uint32_t said;	   /* states that its agent told: bits */
+	uint64_t starts;   /* of its LAUNCH that reached an executor, since launched */
 	/* Its end as the scheduler was told by the agent. */
 	bool ended;
 	uint64_t acknowledged; /* in this life of the master, 1 = the first; 0 = not */

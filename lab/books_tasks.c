@@ -53,7 +53,7 @@ void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *
 
 	free(t->agent_id);
 	t->agent_id = xstrdup(info->agent_id->value);
-	t->launched = true;
+	t->launches++;
 	t->said = 1u << STATE(STAGING);
 	t->starts = 0;
 	t->ended = false;
@@ -188,7 +188,7 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 	if (!books_terminal(u->state))
 		return;
 	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
-	    t->fw->checkpoint && t->end != u->state)
+	    t->fw->checkpoint && t->launches == 1 && t->end != u->state)
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
 			   state_name(t->end), state_name(u->state));
 	t->ended = true;
@@ -262,7 +262,8 @@ void books_forwarded_acknowledgement(struct books *b, const struct letter *lette
 		return;
 	/* A task of the same id makes haste. */
 	if (t->acknowledged == b->lives_of_master + 1 && books_terminal(u->state) &&
-	    !b->call.accepts && !books_stored(b, "master", AFTER_KILL, "completed/%s", t->key))
+	    !b->call.accepts && t->launches == 1 &&
+	    !books_stored(b, "master", AFTER_KILL, "completed/%s", t->key))
 		world_fail(b->world,
 			   "durable: agent %s is told to forget task %s, and a master "
 			   "killed now would take it for lost",
