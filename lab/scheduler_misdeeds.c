@@ -288,8 +288,9 @@ void scheduler_spoil_launch(struct scheduler_part *part, struct answer *answer,
 
 bool scheduler_wants_acknowledged(struct scheduler_part *part, const Mesos__TaskStatus *status)
 {
-	if (scheduler_chance(part, part->options.forgetting) ||
-	    part->silent_until > part->world->now)
+	/* Retries become rare: in the end it does what ends a task in time. */
+	if (!part->finishing && (scheduler_chance(part, part->options.forgetting) ||
+				 part->silent_until > part->world->now))
 		return false;
 	if (part->options.mischief > 0) {
 		if (part->last_status)
