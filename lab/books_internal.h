@@ -126,7 +126,9 @@ struct task {
 	uint64_t acknowledged; /* in this life of the master, 1 = the first; 0 = not */
 	Mesos__TaskState end;
 	uint8_t end_uuid[16];
-	uint64_t crashes; /* of machines, when launched */
+	const struct update *told; /* last, by the present master */
+	uint64_t told_in;	   /* which life of it */
+	uint64_t crashes;	   /* of machines, when launched */
 };
 
 struct update {

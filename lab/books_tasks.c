@@ -185,6 +185,8 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 			   u ? state_name(u->state) : "nothing", u ? u->task->key : "nobody");
 		return;
 	}
+	t->told = u;
+	t->told_in = b->lives_of_master + 1;
 	if (!books_terminal(u->state))
 		return;
 	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
@@ -246,7 +248,9 @@ void books_acknowledged(struct books *b, struct fw *fw,
 	if (!u || !c || !books_terminal(u->state) || u->task->fw != fw || !c->view->connected ||
 	    strcmp(c->view->id, call->agent_id->value))
 		return;
-	u->task->acknowledged = b->lives_of_master + 1;
+	/* One of before is the agent's to judge. */
+	if (u->task->told == u && u->task->told_in == b->lives_of_master + 1)
+		u->task->acknowledged = b->lives_of_master + 1;
 	books_drop_claim(b, c);
 }
 
