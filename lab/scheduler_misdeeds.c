@@ -206,7 +206,7 @@ static void (*const deeds[])(struct scheduler_part *part, struct arena *arena) =
 	send_call_without_content,
 };
 
-static void pause_(struct scheduler_part *part)
+static void wait_a_while(struct scheduler_part *part)
 {
 	world_after(part->world, &part->misdeed,
 		    world_between(part->world, 100 * MILLISECOND, PAUSE_HIGH));
@@ -224,14 +224,14 @@ static void on_misdeed(struct happening *h)
 		deeds[at](part, &arena);
 	}
 	arena_free(&arena);
-	pause_(part);
+	wait_a_while(part);
 }
 
 void scheduler_begin_misdeeds(struct scheduler_part *part)
 {
 	part->misdeed.run = on_misdeed;
 	if (part->options.mischief > 0)
-		pause_(part);
+		wait_a_while(part);
 }
 
 void scheduler_end_misdeeds(struct scheduler_part *part)
