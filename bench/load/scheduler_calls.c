@@ -93,7 +93,8 @@ static void add_tasks(struct scheduler *s, struct arena *arena, const struct hel
 		PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
 	int64_t now = clock_now();
 	/* An offer that waited for the plan was ready when the plan was. */
-	int64_t ready = s->load->plan.rate > 0 ? now : held->time;
+	const struct plan *plan = &s->load->plan;
+	int64_t ready = plan->rate > 0 || plan->inflight > 0 ? now : held->time;
 
 	if (ready < s->load->launching_since)
 		ready = now;
