@@ -8,10 +8,11 @@
 
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
 #define REFUSE_DEFAULT 5.0 /* seconds */
-/* Of the dominant share: what rounding and the order within a cycle cannot explain. */
-#define SHARE_MARGIN 0.05
+/* Of the dominant share: what tasks that the master remembers, and no agent reported yet,
+ * cannot explain. */
+#define SHARE_MARGIN 0.2
 /* Subscribed for so long, a framework takes part in every cycle. */
-#define SETTLED (2 * SECOND)
+#define SETTLED (10 * SECOND)
 
 /* ---- offers --------------------------------------------------------------------- */
 
