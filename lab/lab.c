@@ -27,8 +27,8 @@
 #define EXECUTORS_AWAY (15 * MINUTE)
 #define UPDATES_AGAIN (4 * 10 * MINUTE)
 #define ASKED_AGAIN (2 * MINUTE)
+#define PEACE (AGENT_AWAY + EXECUTORS_AWAY + UPDATES_AGAIN + ASKED_AGAIN)
 #define TIDYING (10 * MINUTE)
-#define PEACE (AGENT_AWAY + EXECUTORS_AWAY + UPDATES_AGAIN + ASKED_AGAIN - TIDYING)
 #define QUIET (3 * MINUTE)
 #define TEARDOWN (20 * MINUTE) /* executors give a lost agent up after 15 */
 #define AUDIT (5 * MINUTE)
@@ -124,14 +124,14 @@ static void make_peace(struct lab *lab)
 	world_log(&lab->world, "peace");
 	for (int i = 0; i < lab->options->schedulers; i++)
 		scheduler_part_finish(lab->schedulers[i]);
-	/* Time to take volumes down. */
-	run_until(lab, TIDYING, NULL);
 	if (!run_until(lab, PEACE, all_done) && !lab->world.failure) {
 		describe_open(lab, &open);
 		world_fail(&lab->world, "tasks without an end:\n%s", open.data);
 		buf_free(&open);
 	}
 	world_log(&lab->world, "all tasks are over");
+	/* Time to take down the volumes that they had in use. */
+	run_until(lab, TIDYING, NULL);
 	/* And stays so. */
 	books_expect_quiet(lab->books, quiet_letters(lab->options));
 	run_until(lab, QUIET, NULL);
@@ -188,6 +188,8 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 {
 	static const char *const roles[] = {"a", "b", "b/c", "*"};
 	int more = (int)world_between(w, 0, 2), at = (int)world_between(w, 0, 3);
+	/* One that muddles its own books does not know when its volumes are free. */
+	bool keeper = world_chance(w, 0.3), mischief = world_chance(w, 0.3);
 
 	return (struct scheduler_options){
 		.number = number,
@@ -197,12 +199,12 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 		.partition_aware = world_chance(w, 0.5),
 		.checkpoint = world_chance(w, 0.7),
 		.own_executor = world_chance(w, 0.3),
-		.keeper = world_chance(w, 0.3),
+		.keeper = keeper && !mischief,
 		.slowness = world_chance(w, 0.3) ? 20 : 0.1,
 		.forgetting = world_chance(w, 0.3) ? 0.3 : 0,
 		.greed = world_chance(w, 0.3) ? 0.5 : 0,
 		.lateness = world_chance(w, 0.3) ? 0.5 : 0,
-		.mischief = world_chance(w, 0.3) ? 0.2 : 0,
+		.mischief = mischief ? 0.2 : 0,
 		.tasks = tasks,
 	};
 }

@@ -22,7 +22,8 @@ const char *const world_fault_names[WORLD_FAULTS] = {"kill",
 						     "failed sync",
 						     "full disk",
 						     "torn write",
-						     "clock set", "operator"};
+						     "clock set",
+						     "operator"};
 
 /* ---- time ------------------------------------------------------------------- */
 

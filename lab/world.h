@@ -108,7 +108,7 @@ struct world {
 	int repeats;	    /* letters that are still to arrive twice */
 	struct list echoes; /* struct echo.link: their second copies */
 
-	char *failure; /* the invariant that does not hold, or NULL */
+	char *failure;		   /* the invariant that does not hold, or NULL */
 	struct observer *observer; /* or NULL */
 	struct coverage *coverage; /* or NULL */
 };
