@@ -138,7 +138,7 @@ Test(allocator_property, agrees_with_the_full_scan, .timeout = 3600)
 
 /* Without word of weights the oracle must go wrong some time; what is left of that
  * history then must be short, and no event of it be without need. */
-Test(allocator_property, shrinks_what_differs, .timeout = 60)
+Test(allocator_property, shrinks_what_differs)
 {
 	struct script *script = xcalloc(1, sizeof(*script)), *again = xcalloc(1, sizeof(*again));
 	struct buf text = BUF_INIT;
