@@ -391,34 +391,10 @@ static const struct process_ops ops = {receive, closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------------- */
 
-static struct conn *stream_of(struct agent_part *part, uint64_t number)
-{
-	struct conn_end *end, *next;
-
-	list_for_each (end, next, &part->process.conns, link) {
-		if (end->conn->tag == number && end == &end->conn->of[CONN_SERVER])
-			return end->conn;
-	}
-	return NULL;
-}
-
-static void send_event(struct agent_part *part, const struct agent_action *action)
-{
-	struct conn *conn = stream_of(part, action->send_event.stream);
-	struct letter letter = {.kind = LETTER_EVENT};
-
-	if (!conn)
-		return;
-	proto_pack(action->send_event.event, &letter.bytes);
-	conn_send(conn, &part->process, &letter);
-}
-
 static void stop(struct agent_part *part, bool crash);
 
 static void take_action(struct agent_part *part, const struct agent_action *action)
 {
-	struct conn *conn;
-
 	switch (action->type) {
 	case AGENT_SEND_MESSAGE:
 		pid_send(&part->process, "slave(1)", action->send_message.to,
@@ -431,12 +407,10 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		pid_unlink(&part->process, action->link.pid);
 		break;
 	case AGENT_SEND_EVENT:
-		send_event(part, action);
+		stream_send(&part->process, action->send_event.stream, action->send_event.event);
 		break;
 	case AGENT_END_STREAM:
-		conn = stream_of(part, action->end_stream.stream);
-		if (conn)
-			conn_close(conn, &part->process);
+		stream_end(&part->process, action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
 		launch(part, &action->launch);

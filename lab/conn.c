@@ -405,6 +405,39 @@ void process_end(struct process *p)
 	free(p->address);
 }
 
+/* ---- streams ----------------------------------------------------------------- */
+
+/* The conn to the process that carries its stream of this number, or NULL. */
+static struct conn *stream_conn(struct process *p, uint64_t number)
+{
+	struct conn_end *end, *next;
+
+	list_for_each (end, next, &p->conns, link) {
+		if (end->conn->tag == number && end == &end->conn->of[CONN_SERVER])
+			return end->conn;
+	}
+	return NULL;
+}
+
+void stream_send(struct process *p, uint64_t number, const void *event)
+{
+	struct conn *conn = stream_conn(p, number);
+	struct letter letter = {.kind = LETTER_EVENT};
+
+	if (!conn)
+		return;
+	proto_pack(event, &letter.bytes);
+	conn_send(conn, p, &letter);
+}
+
+void stream_end(struct process *p, uint64_t number)
+{
+	struct conn *conn = stream_conn(p, number);
+
+	if (conn)
+		conn_close(conn, p);
+}
+
 /* ---- libprocess -------------------------------------------------------------- */
 
 static const char *pid_address(const char *pid)

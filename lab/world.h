@@ -219,6 +219,13 @@ void conn_half_open(struct conn *conn, enum conn_side unaware, int64_t span, boo
 void world_drop_echoes(struct world *w);
 struct process *conn_other(const struct conn *conn, const struct process *p);
 
+/* ---- streams ------------------------------------------------------------------------ */
+
+/* A subscription's stream is the conn to the process whose `tag` is its number. What goes to
+ * one that is no more is lost. */
+void stream_send(struct process *p, uint64_t number, const void *event);
+void stream_end(struct process *p, uint64_t number);
+
 /* ---- libprocess on top ----------------------------------------------------------- */
 
 /* From "actor@address" of `from` to the pid; lost if it cannot be reached. */
