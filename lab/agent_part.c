@@ -1,56 +1,17 @@
-/* An agent: the production core, its shell and its containers simulated. */
+/* An agent: the production core and its shell simulated, through its lives.
+ * agent_containers.c has what runs there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "base/arena.h"
+#include "lab/agent_part.h"
 #include "lab/coverage.h"
-#include "lab/parts.h"
 #include "proto/names.h"
 
 #define RESTART_LOW (100 * MILLISECOND)
 #define RESTART_HIGH (90 * SECOND)
-#define FORK_HIGH (300 * MILLISECOND)
 #define REDETECT_DELAY SECOND
-
-enum container_state { CONTAINER_STARTING, CONTAINER_UP, CONTAINER_OVER };
-
-struct container {
-	struct happening happening; /* it starts; or the agent hears of its end */
-	struct list link;
-	struct agent_part *part;
-	char *id;
-	char **environment;
-	enum container_state state;
-	struct executor_part *executor;
-	int64_t pid;
-	int status;
-	bool told;    /* the agent of this life knows of it */
-	bool watched; /* and hears of its end */
-};
-
-struct agent_part {
-	struct world *world;
-	int number;
-	char *name, *address;
-	char *id; /* as the master says, or NULL */
-	struct process process;
-	bool alive, crashed;
-	bool leaving; /* the core wants its process to end */
-	struct agent *core;
-	struct agent_actions out;
-	struct rng rng;
-	struct disk disk;
-	struct resource_shapes *shapes;
-	struct resources total;
-	struct happening tick, start, detect;
-	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
-	struct list containers;	 /* struct container.link */
-	struct list answers;	 /* struct answer.link: of what is done at once */
-	int64_t last_pid;
-	uint64_t last_stream;
-};
 
 /* An event that answers an action, before anything else comes in. */
 struct answer {
@@ -124,7 +85,7 @@ static void finish_step(struct agent_part *part)
 	arm(part);
 }
 
-static void feed(struct agent_part *part, const struct agent_event *event)
+void agent_part_feed(struct agent_part *part, const struct agent_event *event)
 {
 	if (!part->alive)
 		return;
@@ -136,169 +97,21 @@ static void on_tick(struct happening *h)
 {
 	struct agent_event event = {.type = AGENT_TICK};
 
-	feed(container_of(h, struct agent_part, tick), &event);
+	agent_part_feed(container_of(h, struct agent_part, tick), &event);
 }
 
 static void on_detect(struct happening *h)
 {
 	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = MASTER_PID}};
 
-	feed(container_of(h, struct agent_part, detect), &event);
+	agent_part_feed(container_of(h, struct agent_part, detect), &event);
 }
 
 static void on_stored(void *context, uint64_t ticket)
 {
 	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
 
-	feed(context, &event);
-}
-
-/* ---- containers ------------------------------------------------------------------- */
-
-static void container_free(struct container *c)
-{
-	world_cancel(c->part->world, &c->happening);
-	list_remove(&c->link);
-	if (c->executor)
-		executor_part_destroy(c->executor);
-	for (char **e = c->environment; *e; e++)
-		free(*e);
-	free(c->environment);
-	free(c->id);
-	free(c);
-}
-
-static struct container *find_container(struct agent_part *part, const char *id)
-{
-	struct container *c, *next;
-
-	list_for_each (c, next, &part->containers, link) {
-		if (!strcmp(c->id, id))
-			return c;
-	}
-	return NULL;
-}
-
-static void tell_started(struct container *c)
-{
-	struct agent_event event = {.type = AGENT_CONTAINER_STARTED,
-				    .container_started = {.container = c->id,
-							  .pid = c->pid,
-							  .start_ticks = (uint64_t)c->pid}};
-
-	c->told = true;
-	feed(c->part, &event);
-}
-
-/* The agent hears of the end; the container is no more. */
-static void on_over(struct happening *h)
-{
-	struct container *c = container_of(h, struct container, happening);
-	struct agent_part *part = c->part;
-	struct agent_event event = {
-		.type = AGENT_CONTAINER_EXITED,
-		.container_exited = {.container = c->id, .known = c->told, .status = c->status}};
-
-	if (!part->alive || !c->watched)
-		return; /* kept until an agent asks for it */
-	list_remove(&c->link);
-	feed(part, &event);
-	container_free(c);
-}
-
-static void container_over(struct container *c, int status)
-{
-	c->state = CONTAINER_OVER;
-	c->status = status;
-	c->executor = NULL;
-	c->happening.run = on_over;
-	world_after(c->part->world, &c->happening,
-		    world_between(c->part->world, MILLISECOND, 100 * MILLISECOND));
-}
-
-static void on_started(struct happening *h)
-{
-	struct container *c = container_of(h, struct container, happening);
-	struct agent_part *part = c->part;
-
-	c->state = CONTAINER_UP;
-	c->pid = ++part->last_pid;
-	c->executor = executor_part_create(part->world, part, c->id, c->environment);
-	if (part->alive && c->watched)
-		tell_started(c);
-}
-
-void agent_part_exited(struct agent_part *part, struct executor_part *executor, int status)
-{
-	struct container *c = find_container(part, executor_part_container(executor));
-
-	executor_part_destroy(executor);
-	container_over(c, status);
-}
-
-static void launch(struct agent_part *part, const struct agent_launch *launch)
-{
-	struct container *c = xcalloc(1, sizeof(*c));
-	size_t count = 0;
-
-	while (launch->environment[count])
-		count++;
-	c->part = part;
-	c->id = xstrdup(launch->container);
-	c->environment = xcalloc(count + 1, sizeof(*c->environment));
-	for (size_t i = 0; i < count; i++)
-		c->environment[i] = xstrdup(launch->environment[i]);
-	c->told = c->watched = true;
-	c->happening.run = on_started;
-	list_append(&part->containers, &c->link);
-	world_after(part->world, &c->happening, world_between(part->world, MILLISECOND, FORK_HIGH));
-}
-
-static void tell_exited(struct agent_part *part, const char *id)
-{
-	struct container *c = xcalloc(1, sizeof(*c));
-
-	c->part = part;
-	c->id = xstrdup(id);
-	c->environment = xcalloc(1, sizeof(*c->environment));
-	c->watched = true;
-	list_append(&part->containers, &c->link);
-	container_over(c, 0);
-}
-
-static void reattach(struct agent_part *part, const struct agent_action *action)
-{
-	struct container *c = find_container(part, action->reattach.container);
-
-	if (c)
-		c->watched = true;
-	if (!c)
-		tell_exited(part, action->reattach.container);
-	else if (c->state == CONTAINER_UP && !action->reattach.pid)
-		tell_started(c);
-	else if (c->state == CONTAINER_OVER && !timer_running(&c->happening.timer))
-		container_over(c, c->status);
-	else
-		c->told = c->state != CONTAINER_STARTING;
-}
-
-static void destroy(struct agent_part *part, const char *id)
-{
-	struct container *c = find_container(part, id);
-
-	if (!c) {
-		tell_exited(part, id);
-		return;
-	}
-	c->watched = true;
-	if (c->state == CONTAINER_OVER) {
-		if (!timer_running(&c->happening.timer))
-			container_over(c, c->status);
-		return;
-	}
-	if (c->executor)
-		executor_part_destroy(c->executor);
-	container_over(c, 9);
+	agent_part_feed(context, &event);
 }
 
 /* ---- what comes in ------------------------------------------------------------------ */
@@ -328,7 +141,7 @@ static void receive_message(struct agent_part *part, const struct letter *letter
 	event.message.from = letter->from;
 	note_id(part, event.message.message);
 	if (event.message.message)
-		feed(part, &event);
+		agent_part_feed(part, &event);
 	else
 		world_fail(part->world, "a %s that does not parse: %s", letter->name, err.text);
 	arena_free(&arena);
@@ -374,11 +187,11 @@ static void closed(struct process *p, struct conn *conn)
 
 	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
 		event.exited.pid = conn->linked;
-		feed(part, &event);
+		agent_part_feed(part, &event);
 	} else if (conn->tag) {
 		event.type = AGENT_STREAM_CLOSED;
 		event.stream_closed.stream = conn->tag;
-		feed(part, &event);
+		agent_part_feed(part, &event);
 	}
 }
 
@@ -413,13 +226,13 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		stream_end(&part->process, action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
-		launch(part, &action->launch);
+		agent_part_launch(part, &action->launch);
 		break;
 	case AGENT_REATTACH:
-		reattach(part, action);
+		agent_part_reattach(part, action);
 		break;
 	case AGENT_DESTROY:
-		destroy(part, action->destroy.container);
+		agent_part_end_container(part, action->destroy.container);
 		break;
 	case AGENT_STORE:
 		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
@@ -563,13 +376,10 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 
 static void stop(struct agent_part *part, bool crash)
 {
-	struct container *c, *next;
-
 	if (!part->alive)
 		return;
 	part->alive = false;
-	list_for_each (c, next, &part->containers, link)
-		c->watched = false;
+	agent_part_orphan(part);
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
 	part->process.vanishes = crash;
@@ -585,8 +395,8 @@ void agent_part_kill(struct agent_part *part, bool crash)
 		return;
 	world_log(part->world, "%s is %s", part->name, crash ? "crashed" : "killed");
 	stop(part, crash);
-	while (crash && !list_empty(&part->containers))
-		container_free(list_first(&part->containers, struct container, link));
+	if (crash)
+		agent_part_drop_containers(part);
 	part->crashed = crash;
 	restart_later(part);
 }
@@ -595,8 +405,7 @@ void agent_part_destroy(struct agent_part *part)
 {
 	stop(part, false);
 	world_cancel(part->world, &part->start);
-	while (!list_empty(&part->containers))
-		container_free(list_first(&part->containers, struct container, link));
+	agent_part_drop_containers(part);
 	disk_free(&part->disk);
 	resources_free(&part->total);
 	resource_shapes_destroy(part->shapes);
@@ -615,35 +424,6 @@ bool agent_part_alive(const struct agent_part *part)
 struct process *agent_part_process(struct agent_part *part)
 {
 	return part->alive ? &part->process : NULL;
-}
-
-void agent_part_describe(const struct agent_part *part, struct buf *out)
-{
-	struct container *c, *next;
-
-	list_for_each (c, next, &part->containers, link)
-		buf_printf(out, "%s: container %s is %s%s\n", part->name, c->id,
-			   c->state == CONTAINER_STARTING ? "starting"
-			   : c->state == CONTAINER_UP	  ? "up"
-							  : "over",
-			   timer_running(&c->happening.timer) ? " (due)" : "");
-}
-
-/* Ended while no agent was there, and no later one asked: a zombie that init reaps. */
-static bool reaped(const struct container *c)
-{
-	return c->state == CONTAINER_OVER && !timer_running(&c->happening.timer);
-}
-
-bool agent_part_idle(const struct agent_part *part)
-{
-	struct container *c, *next;
-
-	list_for_each (c, next, &part->containers, link) {
-		if (!reaped(c))
-			return false;
-	}
-	return true;
 }
 
 const char *agent_part_address(const struct agent_part *part)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "lab/world.h"
-#include "proto/proto.h"
+#include "lab/conn.h"
 
 #define DELAY_LOW (50 * MICROSECOND)
 #define DELAY_HIGH (5 * MILLISECOND)
@@ -14,7 +13,6 @@
 #define PATIENCE (30 * SECOND)
 /* How long nobody hears of the crash of a machine who does not send there. */
 #define VANISHED_HIGH (2 * MINUTE)
-#define ECHO_HIGH (3 * SECOND)
 
 /* A letter, or the end of the connection, on its way. */
 struct parcel {
@@ -61,8 +59,7 @@ static void conn_free(struct conn *conn)
 	free(conn);
 }
 
-/* The process at this end is done with it. */
-static void leave(struct conn *conn, enum conn_side side)
+void conn_leave(struct conn *conn, enum conn_side side)
 {
 	conn->of[side].process = NULL;
 	list_remove(&conn->of[side].link);
@@ -81,7 +78,6 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static struct conn *conn_make(struct world *w, struct process *client, struct process *server);
 static void arrive(struct happening *h);
 
 static void post(struct conn *conn, enum conn_side to, struct parcel *parcel)
@@ -105,7 +101,7 @@ static void tell_end(struct conn *conn, enum conn_side side)
 		if (conn->world->observer)
 			conn->world->observer->closed(conn->world->observer, p, conn);
 		p->ops->closed(p, conn);
-		leave(conn, side);
+		conn_leave(conn, side);
 	}
 }
 
@@ -121,91 +117,6 @@ static int64_t held_until(const struct parcel *parcel)
 	if (from)
 		until = later(until, from->mute_until);
 	return until > parcel->conn->world->now ? until : 0;
-}
-
-/* ---- letters that arrive twice -------------------------------------------------- */
-
-/* The second copy, on a connection of its own: the sender had no answer to the first. */
-struct echo {
-	struct happening happening;
-	struct list link;
-	struct world *world;
-	char *address;
-	struct letter letter;
-};
-
-/* Subscriptions are not among them: their sender holds on to the answer. */
-static bool echoes(const struct letter *letter)
-{
-	return letter->kind == LETTER_MESSAGE || (letter->kind == LETTER_CALL && letter->name);
-}
-
-static void echo_free(struct echo *echo)
-{
-	world_cancel(echo->world, &echo->happening);
-	list_remove(&echo->link);
-	letter_free(&echo->letter);
-	free(echo->address);
-	free(echo);
-}
-
-void world_drop_echoes(struct world *w)
-{
-	while (!list_empty(&w->echoes))
-		echo_free(list_first(&w->echoes, struct echo, link));
-}
-
-static void on_echo(struct happening *h)
-{
-	struct echo *echo = container_of(h, struct echo, happening);
-	struct world *w = echo->world;
-	struct process *to = process_at(w, echo->address);
-
-	if (to && to->deaf_until <= w->now) {
-		struct conn *conn = conn_make(w, NULL, to);
-
-		world_log(w, "%s gets a letter once more", to->name);
-		if (w->observer)
-			w->observer->delivered(w->observer, to, conn, &echo->letter);
-		to->ops->receive(to, conn, &echo->letter);
-		if (conn->of[CONN_SERVER].process)
-			leave(conn, CONN_SERVER);
-	}
-	echo_free(echo);
-}
-
-/* What an agent tells of its state is old when it comes again, and would be believed: the
- * transport keeps it single, and so do agents, whose every try is a new message. */
-static bool tells_state(const char *name)
-{
-	static const char *const names[] = {"RegisterSlave", "ReregisterSlave", "ExitedExecutor",
-					    "UpdateSlave", "UnregisterSlave"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strstr(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
-static void make_echo(const struct conn *conn, const struct process *to,
-		      const struct letter *letter)
-{
-	struct world *w = conn->world;
-	struct echo *echo;
-
-	if (!to->address || (letter->kind == LETTER_MESSAGE && tells_state(letter->name)))
-		return;
-	echo = xcalloc(1, sizeof(*echo));
-	echo->world = w;
-	echo->address = xstrdup(to->address);
-	echo->letter = (struct letter){.kind = letter->kind, .number = letter->number};
-	echo->letter.name = letter->name ? xstrdup(letter->name) : NULL;
-	echo->letter.from = letter->from ? xstrdup(letter->from) : NULL;
-	buf_append(&echo->letter.bytes, letter->bytes.data, letter->bytes.len);
-	echo->happening.run = on_echo;
-	list_append(&w->echoes, &echo->link);
-	world_after(w, &echo->happening, world_between(w, MILLISECOND, ECHO_HIGH));
 }
 
 static void arrive(struct happening *h)
@@ -243,10 +154,8 @@ static void arrive(struct happening *h)
 		return;
 	}
 	list_remove(&parcel->link);
-	if (w->repeats && echoes(&parcel->letter)) {
-		w->repeats--;
-		make_echo(conn, p, &parcel->letter);
-	}
+	if (w->repeats)
+		conn_echo(conn, p, &parcel->letter);
 	if (w->observer)
 		w->observer->delivered(w->observer, p, conn, &parcel->letter);
 	p->ops->receive(p, conn, &parcel->letter);
@@ -256,7 +165,7 @@ static void arrive(struct happening *h)
 		p->ops->kill(p);
 }
 
-static struct conn *conn_make(struct world *w, struct process *client, struct process *server)
+struct conn *conn_make(struct world *w, struct process *client, struct process *server)
 {
 	struct conn *conn = xcalloc(1, sizeof(*conn));
 
@@ -339,7 +248,7 @@ void conn_close(struct conn *conn, struct process *by)
 
 	if (conn->of[!side].process && !conn->broken)
 		post_end(conn, !side);
-	leave(conn, side);
+	conn_leave(conn, side);
 }
 
 void conn_break(struct conn *conn)
@@ -403,115 +312,4 @@ void process_end(struct process *p)
 	list_remove(&p->link);
 	free(p->name);
 	free(p->address);
-}
-
-/* ---- streams ----------------------------------------------------------------- */
-
-/* The conn to the process that carries its stream of this number, or NULL. */
-static struct conn *stream_conn(struct process *p, uint64_t number)
-{
-	struct conn_end *end, *next;
-
-	list_for_each (end, next, &p->conns, link) {
-		if (end->conn->tag == number && end == &end->conn->of[CONN_SERVER])
-			return end->conn;
-	}
-	return NULL;
-}
-
-void stream_send(struct process *p, uint64_t number, const void *event)
-{
-	struct conn *conn = stream_conn(p, number);
-	struct letter letter = {.kind = LETTER_EVENT};
-
-	if (!conn)
-		return;
-	proto_pack(event, &letter.bytes);
-	conn_send(conn, p, &letter);
-}
-
-void stream_end(struct process *p, uint64_t number)
-{
-	struct conn *conn = stream_conn(p, number);
-
-	if (conn)
-		conn_close(conn, p);
-}
-
-/* ---- libprocess -------------------------------------------------------------- */
-
-static const char *pid_address(const char *pid)
-{
-	const char *at = strrchr(pid, '@');
-
-	return at ? at + 1 : pid;
-}
-
-/* The one that `from` opened to the pid, or NULL. */
-static struct conn *pid_find(struct process *from, const char *pid)
-{
-	struct conn_end *end, *next;
-
-	list_for_each (end, next, &from->conns, link) {
-		struct conn *conn = end->conn;
-
-		if (end == &conn->of[CONN_CLIENT] && conn->peer &&
-		    !strcmp(conn->peer, pid_address(pid)))
-			return conn;
-	}
-	return NULL;
-}
-
-static struct conn *pid_conn(struct process *from, const char *pid)
-{
-	struct conn *conn = pid_find(from, pid);
-
-	if (conn)
-		return conn;
-	conn = conn_open(from, pid_address(pid));
-	if (conn)
-		conn->peer = xstrdup(pid_address(pid));
-	return conn;
-}
-
-void pid_send(struct process *from, const char *actor, const char *pid, const void *message)
-{
-	const ProtobufCMessage *m = message;
-	struct conn *conn = pid_conn(from, pid);
-	struct letter letter = {.kind = LETTER_MESSAGE};
-
-	letter.name = xstrdup(m->descriptor->name);
-	letter.from = xprintf("%s@%s", actor, from->address);
-	proto_pack(m, &letter.bytes);
-	if (!conn) {
-		if (from->world->observer)
-			from->world->observer->sent(from->world->observer, from, NULL,
-						    pid_address(pid), &letter);
-		letter_free(&letter);
-		return;
-	}
-	conn_send(conn, from, &letter);
-}
-
-void pid_link(struct process *from, const char *pid)
-{
-	struct conn *conn = pid_conn(from, pid);
-
-	if (!conn) {
-		conn = conn_make(from->world, from, NULL);
-		conn->peer = xstrdup(pid_address(pid));
-		conn_break(conn);
-	}
-	free(conn->linked);
-	conn->linked = xstrdup(pid);
-}
-
-void pid_unlink(struct process *from, const char *pid)
-{
-	struct conn *conn = pid_find(from, pid);
-
-	if (conn) {
-		free(conn->linked);
-		conn->linked = NULL;
-	}
 }

@@ -2,7 +2,8 @@
  * shells simulated, and models of schedulers, executors and tasks.
  *
  *	master_part.c	 a master on its disk, killed and started again
- *	agent_part.c	 an agent, its disk, its containers
+ *	agent_part.c	 an agent, its disk
+ *	agent_containers.c  its containers
  *	executor_part.c	 what runs in a container: the executor and its scripted tasks
  *	scheduler_part.c a framework's scheduler
  *
@@ -80,9 +81,12 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 void executor_part_destroy(struct executor_part *part);
 const char *executor_part_container(const struct executor_part *part);
 
-/* What a task does is in its name, "<seconds> <end>": it finishes or fails; its executor
- * crashes, is killed by a signal or exits; or it hangs until it is killed, and a deaf one
- * until its container is destroyed. */
+/* What a task does is in its name, "<seconds> <end> [<manner>]". Ends:
+ *	finish, fail, killed, lost, gone, dropped, error	it says so
+ *	crash, signal, exit	its executor does
+ *	hang, deaf		when it is killed; or, deaf, its container destroyed
+ * Manners: a lazy one is starting for long, a sudden one runs without starting, and a gentle
+ * one says that it is being killed. */
 
 /* ---- schedulers ------------------------------------------------------------------- */
 
@@ -98,6 +102,11 @@ struct scheduler_options {
 	double lateness;   /* chance that an offer is accepted after it was rescinded */
 	double mischief;   /* chance that what it says is spoilt; if not 0, it says more */
 	int tasks;	   /* that it wants to run in all */
+	bool names;	   /* its operations: it hears what becomes of them */
+	bool gentle;	   /* its tasks say that they are being killed */
+	double failover;   /* seconds that its framework waits for it; 0 = longer than any run */
+	double desertion;  /* chance that it does not come back when it dies */
+	const char *end;   /* of all its tasks; NULL = the seed decides */
 };
 
 struct scheduler_part;

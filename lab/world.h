@@ -6,6 +6,8 @@
  *
  *	world.c	  time, the trace, processes
  *	conn.c	  connections: ordered, delayed, partitioned, broken
+ *	echo.c	  letters that arrive twice
+ *	pid.c	  streams and libprocess on top
  *	disk.c	  what a process has stored, and what a crash leaves of it
  */
 #ifndef LAB_WORLD_H
