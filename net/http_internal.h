@@ -37,6 +37,7 @@ struct http_server {
 	uint64_t refused_logged; /* loop time of the last line about a refused client */
 	time_t date_second;
 	char date[HTTP_DATE_MAX];
+	bool date_kept; /* in a child: as it is */
 	char *read_buffer;
 };
 

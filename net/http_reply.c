@@ -55,11 +55,33 @@ static bool wants_gzip(const struct http_request *request, size_t len, const cha
 	       !has_header(extra, "Content-Encoding");
 }
 
+void http_compose(struct http_request *request, int status, const char *content_type,
+		  const char *const *extra, struct slice *body, struct buf *packed,
+		  struct buf *head)
+{
+	const struct exchange *exchange = request->answer;
+
+	http_reply_head(exchange->connection->server, head, status);
+	if (wants_gzip(request, body->len, extra) &&
+	    (packed->len > 0 || gzip_compress(packed, body->data, body->len) == 0)) {
+		*body = (struct slice){packed->data, packed->len};
+		buf_puts(head, "Content-Encoding: gzip\r\n");
+	}
+	http_reply_headers(head, extra);
+	if (content_type)
+		http_reply_headers(head, (const char *const[]){"Content-Type", content_type, NULL});
+	buf_printf(head, "Content-Length: %zu\r\n\r\n", body->len);
+	/* The client counts on nothing behind the head of an answer to HEAD. */
+	if (strcmp(request->method, "HEAD") == 0)
+		body->len = 0;
+}
+
 void http_reply(struct http_request *request, int status, const char *content_type,
 		const void *body, size_t len, const char *const *extra)
 {
 	struct exchange *exchange = request->answer;
 	struct http_connection *connection = exchange->connection;
+	struct slice bytes = {body, len};
 	struct buf packed = BUF_INIT;
 
 	if (!connection || connection->closing) {
@@ -69,19 +91,8 @@ void http_reply(struct http_request *request, int status, const char *content_ty
 		return;
 	}
 	struct buf *out = http_connection_sink(connection);
-	http_reply_head(connection->server, out, status);
-	if (wants_gzip(request, len, extra) && gzip_compress(&packed, body, len) == 0) {
-		body = packed.data;
-		len = packed.len;
-		buf_puts(out, "Content-Encoding: gzip\r\n");
-	}
-	http_reply_headers(out, extra);
-	if (content_type)
-		http_reply_headers(out, (const char *const[]){"Content-Type", content_type, NULL});
-	buf_printf(out, "Content-Length: %zu\r\n\r\n", len);
-	/* The client counts on nothing behind the head of an answer to HEAD. */
-	if (len > 0 && strcmp(request->method, "HEAD") != 0)
-		buf_append(out, body, len);
+	http_compose(request, status, content_type, extra, &bytes, &packed, out);
+	buf_append(out, bytes.data, bytes.len);
 	buf_free(&packed);
 	connection->current = NULL;
 	http_connection_answered(connection);

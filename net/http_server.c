@@ -126,7 +126,7 @@ const char *http_server_date(struct http_server *server)
 {
 	time_t now = time(NULL);
 
-	if (now != server->date_second) {
+	if (now != server->date_second && !server->date_kept) {
 		struct tm utc;
 		gmtime_r(&now, &utc);
 		strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &utc);

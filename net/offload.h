@@ -1,0 +1,74 @@
+/* Answers made in a child process, so that big ones do not stop the loop.
+ *
+ * A child of fork() has the process's memory as it was at that moment and shares it until one
+ * of both writes: a consistent view for the price of copying page tables (some ms), after which
+ * the loop goes on. The child renders the bodies, writes them to the clients' own sockets
+ * itself, and exits: no byte of them passes through the loop.
+ *
+ * Requests that come while a child is rendering wait, and all of them are answered by the next
+ * one, those that ask for the same from one body. So an answer is never older than its
+ * request, and any number of clients that poll without pause costs one child at a time. A
+ * child also costs the loop its fork(), and both sides the copies of pages written later;
+ * therefore the next is made only when OFFLOAD_PAUSE times that fork's time has gone by.
+ *
+ * The alternative, rendering in slices on the loop, takes that time from the loop (which is
+ * the bottleneck: a state of 100,000 tasks is some 100 MB, of which the copying to sockets alone
+ * is as much work as the rendering) and needs a view that survives changes.
+ *
+ * Failures: without a process or pipe to be had, answers are rendered on the loop. A child that
+ * dies, or a client that takes nothing for OFFLOAD_STALL_MS, ends the connections
+ * concerned. Slow clients hold a child, of which there are at most OFFLOAD_CHILDREN; when others
+ * wait for one, the child that has been writing longest is ended after OFFLOAD_PATIENCE_MS.
+ * Children die with the process that made them, however it ends.
+ *
+ * What `render` may do in the child: read memory, allocate, write to its buffer. No logs, no
+ * locks that another thread may hold, no loop, no files. */
+#ifndef NET_OFFLOAD_H
+#define NET_OFFLOAD_H
+
+#include "net/http.h"
+
+#define OFFLOAD_CHILDREN 4
+#define OFFLOAD_READS 256 /* answered by one child */
+#define OFFLOAD_PAUSE 100
+#define OFFLOAD_PAUSE_MAX_MS 1000
+#define OFFLOAD_STALL_MS 60000
+#define OFFLOAD_PATIENCE_MS 10000
+/* Below the loop's, which has to answer schedulers. */
+#define OFFLOAD_NICE 5
+
+struct offload;
+
+/* Appends the body of the answer, or its part of a child's. `*content_type` is preset to the
+ * read's. Allocations may be in request->arena. */
+typedef void offload_render(void *context, struct http_request *request, struct buf *body,
+			    const char **content_type);
+
+struct offload_read {
+	struct http_request *request;
+	offload_render *render;
+	void *context;
+	const char *content_type;
+};
+
+struct offload_counts {
+	uint64_t children; /* made */
+	uint64_t reads;	   /* handed to them */
+	uint64_t failed;   /* of these, not written whole */
+	uint64_t inlined;  /* rendered on the loop, since no child could be had */
+};
+
+struct offload *offload_create(uv_loop_t *loop);
+/* Ends all children, the connections of what they were writing, and what waits (503); frees
+ * itself from the loop. */
+void offload_close(struct offload *offload);
+
+/* Answers the request with 200 from a child, later. Equal reads are those with the same
+ * function, context, content type, query and body. */
+void offload_submit(struct offload *offload, const struct offload_read *read);
+/* Answers it at once, on the loop. */
+void offload_inline(const struct offload_read *read);
+
+struct offload_counts offload_counts(const struct offload *offload);
+
+#endif
