@@ -4,11 +4,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,9 +152,18 @@ static void on_connection(uv_stream_t *listener, int status)
 	uv_read_start((uv_stream_t *)&end->tcp, on_alloc, on_read);
 }
 
-static void serve(struct side *side, int fd)
+static void move_beside(int pid)
+{
+	cpu_set_t set;
+
+	if (pid > 0 && sched_getaffinity(pid, sizeof(set), &set) == 0)
+		sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void serve(struct side *side, int fd, int master_pid)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	move_beside(master_pid);
 	side->server = true;
 	uv_tcp_init(&side->loop, &side->listener);
 	side->listener.data = side;
@@ -244,6 +255,17 @@ static struct side *make_side(const struct echo *echo)
 	return side;
 }
 
+/* The processor time that it took in all. */
+static double wait_for_server(pid_t child)
+{
+	struct rusage usage = {0};
+
+	while (wait4(child, NULL, 0, &usage) < 0 && errno == EINTR)
+		;
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
 int echo_measure(struct echo *echo, struct err *err)
 {
 	uint32_t connections = echo->connections;
@@ -259,7 +281,7 @@ int echo_measure(struct echo *echo, struct err *err)
 	connections = connections > CONNECTIONS_MAX ? CONNECTIONS_MAX : connections;
 	child = fork();
 	if (child == 0)
-		serve(make_side(echo), fd);
+		serve(make_side(echo), fd, echo->master_pid);
 	close(fd);
 	if (child < 0)
 		return err_set(err, ERR_IO, "fork: %s", strerror(errno));
@@ -269,7 +291,7 @@ int echo_measure(struct echo *echo, struct err *err)
 	echo->seconds = (double)(clock_now() - begin) / SECOND;
 	if (side->failed)
 		kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	echo->server_cpu = wait_for_server(child);
 	bool failed = side->failed;
 	uv_loop_close(&side->loop);
 	free(side->message);

@@ -1,6 +1,7 @@
 /* The limit: as many messages of the same mean size as the run had, sent by one process and
  * sent back by another through libuv on loopback, over as many connections. Each message is
- * one write, as in a system that handles one at a time; nothing is parsed. */
+ * one write, as in a system that handles one at a time; nothing is parsed. The process that
+ * sends back runs on the processors that the master may use. */
 #ifndef BENCH_LOAD_ECHO_H
 #define BENCH_LOAD_ECHO_H
 
@@ -12,7 +13,10 @@ struct echo {
 	uint64_t messages; /* in both directions together */
 	uint64_t bytes;
 	uint32_t connections;
-	double seconds; /* out */
+	int master_pid; /* 0: unknown, the server runs where this process may */
+	/* out */
+	double seconds;
+	double server_cpu; /* seconds of processor time of the one that sends back */
 };
 
 /* Blocks until it is done. The other process ends with it. */

@@ -67,6 +67,7 @@ static int measure_limit(const struct load *load, struct echo *echo, struct err 
 	echo->bytes = after->sockets.sent + after->sockets.received - before->sockets.sent -
 		      before->sockets.received;
 	echo->connections = after->sockets.count;
+	echo->master_pid = load->master_pid;
 	return echo_measure(echo, err);
 }
 

@@ -157,6 +157,7 @@ static void add_limit(struct figures *out, const struct load *load, const struct
 	add(out, "loopback_messages", "", (double)echo->messages);
 	add(out, "loopback_seconds", "s", echo->seconds);
 	add(out, "loopback_tasks_per_second", "tasks/s", per(load->books.done, echo->seconds));
+	add(out, "loopback_cpu_per_task", "us", per(echo->server_cpu * 1e6, load->books.done));
 	add(out, "ratio_to_loopback", "", per(echo->seconds, seconds));
 }
 
