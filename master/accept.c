@@ -229,6 +229,27 @@ static int check_number(struct accepting *accepting, const Mesos__Offer__Operati
 	return err_set(err, ERR_LIMIT, "More than %d operations in one call", CONVERSIONS_MAX);
 }
 
+/* Drivers cannot hear of operations: one that asks to is dropped, and its driver aborts. */
+static bool drop_driver_feedback(struct master *m, const struct framework *f,
+				 const Mesos__Offer__Operation *operation)
+{
+	static const char why[] =
+		"The 'id' field was set in an offer operation, but operation feedback is not "
+		"supported for the SchedulerDriver API";
+
+	if (!operation->id || operation_launches(operation) || f->http)
+		return false;
+	log_warning("dropped the operation %s of framework %s: %s", operation_name(operation),
+		    f->id, why);
+	if (framework_connected(f))
+		driver_tell_error(m, f->pid, f->reached,
+				  arena_printf(&m->out->arena,
+					       "%s; please use the HTTP scheduler API for this "
+					       "feature",
+					       why));
+	return true;
+}
+
 /* True if the operation goes on. */
 static bool admit_operation(struct master *m, struct accepting *accepting,
 			    const Mesos__Offer__Operation *operation)
@@ -240,9 +261,12 @@ static bool admit_operation(struct master *m, struct accepting *accepting,
 			    accepting->f->id);
 		return false;
 	}
-	if (!check_number(accepting, operation, &err) && !check_operation(operation, &err) &&
-	    !check_feedback(accepting, operation, &err))
-		return true;
+	if (!check_number(accepting, operation, &err) && !check_operation(operation, &err)) {
+		if (drop_driver_feedback(m, accepting->f, operation))
+			return false;
+		if (!check_feedback(accepting, operation, &err))
+			return true;
+	}
 	refuse_operation(m, accepting, operation, err.text);
 	return false;
 }

@@ -1,4 +1,4 @@
-/* The scheduler calls of an HTTP framework.
+/* The scheduler calls: those of HTTP frameworks, and what becomes of any.
  *
  * Whatever is wrong with a call itself is a status; everything that only turns out
  * while it is carried out is an event or a log line, the call was 202.
@@ -230,7 +230,8 @@ static void call_update_framework(struct master *m, struct framework *f,
 
 /* ---- dispatch ---------------------------------------------------------------------- */
 
-static void carry_out(struct master *m, struct framework *f, const Mesos__Scheduler__Call *call)
+void master_carry_out_call(struct master *m, struct framework *f,
+			   const Mesos__Scheduler__Call *call)
 {
 	switch (call->type) {
 	case CALL(TEARDOWN):
@@ -372,5 +373,5 @@ void master_handle_call(struct master *m, const struct master_event *event)
 		return;
 	}
 	master_reply(m, 202, "%s", "");
-	carry_out(m, f, call);
+	master_carry_out_call(m, f, call);
 }

@@ -152,6 +152,7 @@ struct task {
 	bool holds;		    /* resources are accounted (not terminal, not unreachable) */
 	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
 	bool unreachable;	    /* in framework.unreachable, not in framework.tasks */
+	bool fresh;		    /* no record of it was stored yet */
 	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
 	struct list order;	    /* framework.unreachable_order when unreachable */
 	struct list dirty;	    /* master.dirty_tasks: to be written behind */
@@ -164,6 +165,7 @@ struct completed_task {
 	struct framework *framework;
 	Mesos__Task *info;
 	uint64_t number; /* of its stored record */
+	bool fresh;	 /* which there is not yet */
 	struct list link;
 	struct list dirty; /* master.dirty_completed */
 };
@@ -242,7 +244,8 @@ struct framework {
 	bool http;	 /* connected by a stream, not by a pid */
 	uint64_t stream; /* the shell's number; valid while connected and http */
 	char *stream_id; /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
-	char *pid;	 /* driver's pid; NULL for HTTP frameworks */
+	char *pid;	 /* driver's pid, kept after a disconnect; NULL for HTTP frameworks */
+	char *reached;	 /* "ip:port" at which the driver reaches us; NULL = as advertised */
 	char **roles;	 /* subscribed */
 	size_t role_count;
 	struct constraints *constraints; /* offer_constraints; NULL = none */
@@ -276,6 +279,7 @@ struct framework {
 	struct list dirty;
 	UT_hash_handle hh;	  /* master.frameworks or master.completed, by id */
 	UT_hash_handle hh_stream; /* master.streams, by stream; connected HTTP ones */
+	UT_hash_handle hh_driver; /* master.drivers, by pid; connected drivers */
 };
 
 enum agent_state {
@@ -369,6 +373,7 @@ enum master_timer {
 	TIMER_REMOVAL,	/* the rate limiter lets the next one go */
 	TIMER_PRUNE,	/* departed agents of long ago are forgotten */
 	TIMER_INVERSE_OFFER,
+	TIMER_WARM,   /* what changed is stored */
 	TIMER_SETTLE, /* offers begin after a restart, whoever is back */
 };
 
@@ -388,6 +393,7 @@ struct master {
 	struct framework *frameworks; /* all but completed ones, by id */
 	struct framework *completed;  /* by id, oldest first */
 	struct framework *streams;    /* connected by HTTP, by stream number */
+	struct framework *drivers;    /* connected drivers of v0, by pid */
 	struct agent *agents;	      /* RECOVERED and REGISTERED, by id */
 	struct agent *agents_by_pid;  /* REGISTERED, by pid */
 	size_t recovered_agents;      /* how many of agents are RECOVERED */
@@ -419,6 +425,9 @@ struct master {
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes;       /* NUL-ended keys, one after the other */
+	struct timer warm;	       /* runs while something waits to be stored (warm.c) */
+	size_t warm_marks;	       /* how many records were marked since the last batch */
+	bool warm_urgent;	       /* the step ends with a batch */
 	struct list dirty_completed;   /* struct completed_task.dirty */
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */

@@ -46,6 +46,9 @@ void master_tell_rescind(struct master *m, struct framework *f, const char *offe
 void master_tell_rescind_inverse(struct master *m, struct framework *f, const char *id);
 /* `status` is the step's own. */
 void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status);
+/* The same for an agent's; `latest` is the newest state that the agent knows. */
+void master_tell_forwarded(struct master *m, struct framework *f, Mesos__TaskStatus *status,
+			   Mesos__TaskState latest);
 void master_tell_message(struct master *m, struct framework *f,
 			 const Mesos__Internal__ExecutorToFrameworkMessage *message);
 void master_tell_executor_failure(struct master *m, struct framework *f, const char *agent_id,
@@ -64,6 +67,23 @@ void master_inverse_event_send(struct master *m, struct framework *f);
 /* ERROR to a stream, then its end. */
 void master_refuse_stream(struct master *m, uint64_t stream, const char *text);
 
+/* ---- driver.c, driver_events.c: scheduler drivers of v0 --------------------- */
+
+/* Whether the message is one that drivers send; it is handled then. */
+bool master_driver_message(struct master *m, const struct master_event *event);
+/* The link to the pid broke. False: it is no driver's. */
+bool master_driver_exited(struct master *m, const char *pid);
+/* Any event to a connected driver, in the words of v0. */
+void driver_tell(struct master *m, struct framework *f, const Mesos__Scheduler__Event *event);
+/* An agent's update. */
+void driver_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status,
+			Mesos__TaskState latest);
+/* FrameworkRegisteredMessage, or FrameworkReregisteredMessage. */
+void driver_tell_registered(struct master *m, struct framework *f, bool again);
+/* FrameworkErrorMessage, at which a driver aborts. To whoever is at the pid, reached at
+ * `local` (NULL: as advertised). */
+void driver_tell_error(struct master *m, const char *pid, const char *local, const char *text);
+
 /* ---- frameworks.c: the objects --------------------------------------------- */
 
 /* A framework of a copy of `info` (id set), in no table. */
@@ -78,12 +98,15 @@ void master_update_framework(struct master *m, struct framework *f,
 			     size_t suppressed_count,
 			     const Mesos__Scheduler__OfferConstraints *constraints);
 void master_activate_framework(struct master *m, struct framework *f, bool active);
+/* Those of inverse kind, too; the framework is not told. */
+void master_discard_offers(struct master *m, struct framework *f);
 /* The stream, if any, is ended. */
 void master_remove_framework(struct master *m, struct framework *f);
 /* The stream or link is gone. */
 void master_disconnect_framework(struct master *m, struct framework *f);
 void master_framework_failover_expired(struct master *m, struct framework *f);
-void master_detach_stream(struct master *m, struct framework *f);
+/* Nobody speaks for it any more: no stream, no link. */
+void master_detach_framework(struct master *m, struct framework *f);
 void master_free_framework(struct framework *f);
 /* Interprets info: roles, capabilities. */
 void framework_derive(struct framework *f);
@@ -101,7 +124,25 @@ void master_tell_allocator(struct master *m, struct framework *f, bool is_new);
 void master_handle_call(struct master *m, const struct master_event *event);
 int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal,
 			 struct err *err);
+/* A valid call of whoever speaks for the framework; not SUBSCRIBE. */
+void master_carry_out_call(struct master *m, struct framework *f,
+			   const Mesos__Scheduler__Call *call);
 void master_subscribe(struct master *m, const struct master_event *event);
+/* A subscription that is being made, by HTTP or by a driver. */
+struct subscription {
+	const Mesos__Scheduler__Call__Subscribe *call;
+	Mesos__FrameworkInfo *info; /* the step's own; without an id if that is empty */
+	struct framework *f;	    /* of that id; NULL: none yet */
+};
+int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Subscribe *call,
+			      const char *principal, struct subscription *out, struct err *err);
+/* The framework of the subscription, new or with what it says now; nobody speaks for it
+ * yet, or somebody else does. Offers that are out stay. */
+struct framework *master_admit_framework(struct master *m, struct subscription *s);
+/* Whoever speaks for the framework now hears that its time is over. */
+void master_supplant(struct master *m, struct framework *f);
+/* Somebody new speaks for it: its stream or pid is in its place. */
+void master_connect_framework(struct master *m, struct framework *f);
 /* What is wrong with the info itself; then with it here and now. */
 int framework_info_validate(const Mesos__FrameworkInfo *info, struct err *err);
 int master_validate_framework_info(const struct master *m, const Mesos__FrameworkInfo *info,
@@ -292,8 +333,10 @@ void master_status_update(struct master *m, const char *from,
 			  const Mesos__Internal__StatusUpdateMessage *message);
 void master_acknowledge(struct master *m, struct framework *f,
 			const Mesos__Scheduler__Call__Acknowledge *acknowledge);
-/* Acknowledgements held in this step wait for this ticket. */
+/* Acknowledgements held since the last store action wait for this ticket. */
 void master_time_acknowledgements(struct master *m, uint64_t ticket);
+/* Whether there are such. */
+bool master_untimed_acknowledgements(const struct master *m);
 void master_send_acknowledgements(struct master *m, uint64_t stored);
 /* The task's id is used again: the agent must have heard before. */
 void master_hurry_acknowledgement(struct master *m, const char *framework_id, const char *task_id);
@@ -549,8 +592,10 @@ void warm_drop_executor(struct master *m, struct executor *e);
 void warm_drop_completed(struct master *m, struct completed_task *c);
 /* Any record by its key's parts: kind '/' a ['/' b ['/' c]]. */
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c);
-/* One store action with everything that changed in this step. */
+/* One store action with everything that changed since the last one. */
 void warm_flush(struct master *m);
+/* Does so if it cannot wait, or sees to it that it happens soon. */
+void warm_end_step(struct master *m);
 void *warm_stored_agent(struct arena *arena, const struct agent *a);
 
 /* ---- offer_memory.c ------------------------------------------------------------------------- */

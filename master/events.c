@@ -1,4 +1,5 @@
-/* The v1 events that schedulers hear.
+/* The events that schedulers hear: v1 ones on their streams, messages of v0 to drivers
+ * (driver_events.c).
  *
  * A framework that is not connected hears nothing: agents repeat their own
  * updates, what the master itself says is lost. Offers are in the format that the
@@ -28,10 +29,13 @@ static void stream_send(struct master *m, uint64_t stream, Mesos__Scheduler__Eve
 
 static void tell(struct master *m, struct framework *f, Mesos__Scheduler__Event *event)
 {
-	if (!framework_connected(f) || !f->http)
+	if (!framework_connected(f))
 		return;
 	f->counters.events[event->type]++;
-	stream_send(m, f->stream, event);
+	if (f->http)
+		stream_send(m, f->stream, event);
+	else
+		driver_tell(m, f, event);
 }
 
 void master_refuse_stream(struct master *m, uint64_t stream, const char *text)
@@ -114,6 +118,17 @@ void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus
 				 mesos__scheduler__event__update__descriptor);
 	event->update->status = status;
 	tell(m, f, event);
+}
+
+void master_tell_forwarded(struct master *m, struct framework *f, Mesos__TaskStatus *status,
+			   Mesos__TaskState latest)
+{
+	if (!framework_connected(f) || f->http) {
+		master_tell_update(m, f, status);
+		return;
+	}
+	f->counters.events[MESOS__SCHEDULER__EVENT__TYPE__UPDATE]++;
+	driver_tell_update(m, f, status, latest);
 }
 
 void master_tell_message(struct master *m, struct framework *f,

@@ -221,6 +221,7 @@ void master_free_framework(struct framework *f)
 	proto_free(f->info);
 	free(f->stream_id);
 	free(f->pid);
+	free(f->reached);
 	free(f->id);
 	free(f);
 }
@@ -270,6 +271,15 @@ void master_update_framework(struct master *m, struct framework *f,
 	warm_framework(m, f);
 }
 
+void master_discard_offers(struct master *m, struct framework *f)
+{
+	struct offer *o, *next;
+
+	list_for_each (o, next, &f->offers, by_framework)
+		master_discard_offer(m, o);
+	master_discard_inverse_of_framework(m, f);
+}
+
 void master_activate_framework(struct master *m, struct framework *f, bool active)
 {
 	if (f->active == active)
@@ -292,13 +302,16 @@ void *master_update_framework_message(struct master *m, const struct framework *
 
 /* ---- losing its connection ------------------------------------------------------- */
 
-void master_detach_stream(struct master *m, struct framework *f)
+void master_detach_framework(struct master *m, struct framework *f)
 {
-	if (!f->http)
-		return;
-	HASH_DELETE(hh_stream, m->streams, f);
-	timers_stop(&m->timers, &f->heartbeat);
-	f->http = false;
+	if (f->http) {
+		HASH_DELETE(hh_stream, m->streams, f);
+		timers_stop(&m->timers, &f->heartbeat);
+		f->http = false;
+	} else if (framework_connected(f) && f->pid) {
+		HASH_DELETE(hh_driver, m->drivers, f);
+		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, f->pid);
+	}
 }
 
 /* In nanoseconds; validated when it subscribed. */
@@ -312,14 +325,11 @@ static int64_t failover_timeout(const struct framework *f)
 void master_disconnect_framework(struct master *m, struct framework *f)
 {
 	int64_t timeout = failover_timeout(f);
-	struct offer *o, *next;
 
 	log_info("framework %s (%s) disconnected", f->id, f->info->name);
-	list_for_each (o, next, &f->offers, by_framework)
-		master_discard_offer(m, o);
-	master_discard_inverse_of_framework(m, f);
+	master_discard_offers(m, f);
 	master_activate_framework(m, f, false);
-	master_detach_stream(m, f);
+	master_detach_framework(m, f);
 	f->state = FRAMEWORK_DISCONNECTED;
 	warm_framework(m, f);
 	if (!timeout) {
@@ -393,12 +403,9 @@ void master_remove_framework(struct master *m, struct framework *f)
 	Mesos__Internal__ShutdownFrameworkMessage *message =
 		STEP_NEW(m, Mesos__Internal__ShutdownFrameworkMessage,
 			 mesos__internal__shutdown_framework_message__descriptor);
-	struct offer *o, *next;
 
 	log_info("removing framework %s (%s)", f->id, f->info->name);
-	list_for_each (o, next, &f->offers, by_framework)
-		master_discard_offer(m, o);
-	master_discard_inverse_of_framework(m, f);
+	master_discard_offers(m, f);
 	master_activate_framework(m, f, false);
 	message->framework_id = master_framework_id(m, f->id);
 	master_broadcast(m, message);
@@ -406,7 +413,7 @@ void master_remove_framework(struct master *m, struct framework *f)
 	master_leave_operations(m, f);
 	if (framework_connected(f) && f->http)
 		master_emit(m, MASTER_END_STREAM)->end_stream.stream = f->stream;
-	master_detach_stream(m, f);
+	master_detach_framework(m, f);
 	timers_stop(&m->timers, &f->failover);
 	f->unregistered_time = m->now;
 	master_drop_answers_of_framework(f);

@@ -261,6 +261,7 @@ void master_destroy(struct master *m)
 	proto_free(m->schedule);
 	free_agents(m);
 	HASH_CLEAR(hh_stream, m->streams);
+	HASH_CLEAR(hh_driver, m->drivers);
 	free_frameworks(&m->frameworks);
 	free_frameworks(&m->completed);
 	free_departed(&m->unreachable);
@@ -353,7 +354,8 @@ static void handle(struct master *m, const struct master_event *event)
 		master_handle_message(m, event);
 		break;
 	case MASTER_EXITED:
-		master_agent_exited(m, event->exited.pid);
+		if (!master_driver_exited(m, event->exited.pid))
+			master_agent_exited(m, event->exited.pid);
 		break;
 	case MASTER_STORED:
 		registry_stored(m, event->stored.ticket);

@@ -48,6 +48,8 @@ struct master_options {
 	int max_completed_frameworks;		 /* 50 */
 	int max_completed_tasks_per_framework;	 /* 1000 */
 	int max_unreachable_tasks_per_framework; /* 1000 */
+	int64_t warm_delay;			 /* ns; most time until changes of tasks are
+						    stored; 0 = each step stores its own */
 	int64_t registry_gc_interval;		 /* ns; 0 = Mesos' default, 15 min */
 	int64_t registry_max_agent_age;	  /* ns; 0 = 2 weeks; of unreachable and gone agents */
 	int registry_max_agent_count;	  /* 0 = 102400; of each of both */
@@ -92,7 +94,8 @@ struct master_event {
 			const char *from; /* sender's pid */
 			ProtobufCMessage
 				*message;  /* a mesos.internal message (or scheduler.Call) */
-			const char *local; /* "ip:port" that the sender reached us at */
+			const char *local; /* "ip:port" that the sender reached us at if
+					      that may not be our address, else NULL */
 			bool force;	   /* scheduler.Call SUBSCRIBE of v0 */
 		} message;
 		struct {
@@ -142,7 +145,8 @@ struct master_action {
 			uint64_t stream;
 		} end_stream;
 		struct {
-			const char *from;	   /* our actor: "master" or "slave-observer(N)" */
+			const char *from;	   /* our actor: "master" or "slave-observer(N)", at
+						      our address; or a whole pid of ours */
 			const char *to;		   /* pid */
 			ProtobufCMessage *message; /* name = its descriptor's full name */
 		} send_message;
@@ -196,6 +200,8 @@ int master_load(struct master *master, struct slice key, struct slice value, str
 /* All pairs were loaded: rebuilds indexes, writes our identity. Until that write is
  * durable, calls are answered 503 and messages dropped. */
 void master_start(struct master *master, int64_t now, struct master_actions *out);
+/* Before an orderly end: what waits to be stored. */
+void master_finish(struct master *master, int64_t now, struct master_actions *out);
 
 /* Feeds one event; side effects are appended to `out`. */
 void master_step(struct master *master, int64_t now, const struct master_event *event,

@@ -2,7 +2,7 @@
  * which, and the small ones.
  *
  * A message of an agent counts only if it comes from that agent's pid. Everything
- * else from outside is logged and changes nothing.
+ * else from outside is logged and changes nothing. Those of drivers are in driver.c.
  */
 #include "master/core.h"
 
@@ -114,8 +114,10 @@ static void update_slave(struct master *m, const char *from,
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-static void dispatch(struct master *m, const char *from, ProtobufCMessage *message)
+static void dispatch(struct master *m, const struct master_event *event)
 {
+	const char *from = event->message.from;
+	ProtobufCMessage *message = event->message.message;
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 
 #define IS(name) (type == &mesos__internal__##name##__descriptor)
@@ -137,7 +139,7 @@ static void dispatch(struct master *m, const char *from, ProtobufCMessage *messa
 		update_slave(m, from, (void *)message);
 	} else if (IS(update_operation_status_message)) {
 		master_operation_status(m, from, (void *)message);
-	} else {
+	} else if (!master_driver_message(m, event)) {
 		m->counters.dropped_messages++;
 		log_warning("ignored a %s from %s", type->name, from);
 	}
@@ -146,11 +148,9 @@ static void dispatch(struct master *m, const char *from, ProtobufCMessage *messa
 
 void master_handle_message(struct master *m, const struct master_event *event)
 {
-	const char *from = event->message.from;
-
-	if (!m->recovered || !from) {
+	if (!m->recovered || !event->message.from) {
 		m->counters.dropped_messages++;
 		return;
 	}
-	dispatch(m, from, event->message.message);
+	dispatch(m, event);
 }

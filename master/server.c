@@ -42,7 +42,10 @@ static void send_message(struct shell *shell, const char *actor, const char *to,
 	char from[PID_MAX];
 	struct buf body = BUF_INIT;
 
-	snprintf(from, sizeof(from), "%s@%s", actor, shell->address);
+	if (strchr(actor, '@'))
+		snprintf(from, sizeof(from), "%s", actor);
+	else
+		snprintf(from, sizeof(from), "%s@%s", actor, shell->address);
 	proto_pack(message, &body);
 	messenger_send(shell->messenger, from, to, message->descriptor->name, body.data, body.len);
 	buf_free(&body);
@@ -277,6 +280,19 @@ static bool actor_exists(const char *id)
 	return !strcmp(id, "master") || str_has_prefix(id, "slave-observer(");
 }
 
+/* Where the sender reached us. Who was told nothing else takes that for our address. */
+static const char *reached_at(const struct shell *shell, const struct http_request *request)
+{
+	const struct master_flags *f = shell->flags;
+	bool any = !f->ip || !strcmp(f->ip, "0.0.0.0");
+	const char *local;
+
+	if (!any || f->advertise_ip || f->advertise_port)
+		return NULL;
+	local = http_local(request);
+	return local && strcmp(local, shell->address) ? local : NULL;
+}
+
 static void take_message(struct shell *shell, struct http_request *request)
 {
 	struct libprocess_message message;
@@ -312,7 +328,7 @@ static void take_message(struct shell *shell, struct http_request *request)
 			    message.from, err.text);
 	} else {
 		event.message.from = message.from;
-		event.message.local = http_local(request);
+		event.message.local = reached_at(shell, request);
 		shell_step(shell, &event);
 	}
 	http_reply(request, 202, NULL, NULL, 0, NULL);

@@ -1,9 +1,9 @@
 /* SUBSCRIBE: the checks of a FrameworkInfo and what becomes
- * of the subscription.
+ * of the subscription. Those of drivers share the most of it; the rest is in driver.c.
  *
  * A refusal is answered 200 with one ERROR event and the end of the stream, never
- * with a status. The stream of an older subscription of the framework hears
- * "Framework failed over" and is ended.
+ * with a status. Whoever spoke for the framework before hears "Framework failed over"
+ * and is let go.
  */
 #include "master/core.h"
 
@@ -273,122 +273,132 @@ static int check_principal(const struct framework *f, const Mesos__FrameworkInfo
 	return err_set(err, ERR_INVALID, "Changing framework's principal is not allowed.");
 }
 
-/* ---- outcomes ------------------------------------------------------------------- */
-
-static void adopt_stream(struct master *m, struct framework *f, uint64_t stream,
-			 const char *stream_id)
+int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Subscribe *call,
+			      const char *principal, struct subscription *out, struct err *err)
 {
-	if (framework_connected(f) && f->http) {
-		master_refuse_stream(m, f->stream, "Framework failed over");
-		master_detach_stream(m, f);
-	}
-	free(f->pid);
-	f->pid = NULL;
-	free(f->stream_id);
-	f->stream_id = xstrdup(stream_id);
-	f->stream = stream;
-	f->http = true;
-	master_await_framework(m, f, false);
-	f->state = FRAMEWORK_CONNECTED;
-	HASH_ADD(hh_stream, m->streams, stream, sizeof(f->stream), f);
-	timers_stop(&m->timers, &f->failover);
-}
-
-static void discard_offers(struct master *m, struct framework *f)
-{
-	struct offer *o, *next;
-
-	list_for_each (o, next, &f->offers, by_framework)
-		master_discard_offer(m, o);
-	master_discard_inverse_of_framework(m, f);
-}
-
-static void welcome(struct master *m, struct framework *f)
-{
-	f->counters.calls[MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE]++;
-	master_tell_subscribed(m, f);
-	master_tell_heartbeat(m, f);
-	warm_framework(m, f);
-}
-
-static void subscribe_new(struct master *m, Mesos__FrameworkInfo *info,
-			  const Mesos__Scheduler__Call__Subscribe *subscribe,
-			  const struct master_event *event)
-{
-	struct framework *f;
-
-	info->id = master_framework_id(m, arena_printf(&m->out->arena, "%s-%04llu", m->options.id,
-						       (unsigned long long)m->next_framework++));
-	f = master_add_framework(m, info);
-	framework_set_suppressed(f, subscribe->suppressed_roles, subscribe->n_suppressed_roles);
-	framework_set_constraints(f, subscribe->offer_constraints);
-	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
-	f->registered_time = f->reregistered_time = m->now;
-	f->active = true;
-	master_tell_allocator(m, f, false);
-	log_info("framework %s (%s) subscribed", f->id, info->name);
-	welcome(m, f);
-}
-
-static void subscribe_known(struct master *m, struct framework *f, const Mesos__FrameworkInfo *info,
-			    const Mesos__Scheduler__Call__Subscribe *subscribe,
-			    const struct master_event *event)
-{
-	bool recovered = f->state == FRAMEWORK_RECOVERED;
-
-	discard_offers(m, f);
-	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
-	f->reregistered_time = m->now;
-	if (recovered)
-		f->registered_time = m->now;
-	f->active = true;
-	master_update_framework(m, f, info, subscribe->suppressed_roles,
-				subscribe->n_suppressed_roles, subscribe->offer_constraints);
-	log_info("framework %s (%s) subscribed again", f->id, f->info->name);
-	welcome(m, f);
-	master_broadcast(m, master_update_framework_message(m, f));
-}
-
-void master_subscribe(struct master *m, const struct master_event *event)
-{
-	const Mesos__Scheduler__Call__Subscribe *subscribe = event->call.call->subscribe;
-	Mesos__FrameworkInfo *info = STEP_COPY(m, subscribe->framework_info);
-	struct framework *f = NULL;
-	uint8_t uuid[UUID_BYTES];
-	struct err err = {{0}};
+	Mesos__FrameworkInfo *info = STEP_COPY(m, call->framework_info);
 	int rv;
 
-	uuid_make(m->options.rng, uuid);
-	m->out->reply.stream_id = arena_alloc(&m->out->arena, UUID_TEXT);
-	uuid_format(uuid, (char *)m->out->reply.stream_id);
-	master_reply(m, 200, "%s", "");
+	*out = (struct subscription){.call = call, .info = info};
 	if (info->id && !info->id->value[0])
 		info->id = NULL;
 	if (info->id)
 		m->counters.messages_reregister_framework++;
 	else
 		m->counters.messages_register_framework++;
-	if (!info->principal && event->call.principal)
-		info->principal = master_text(m, event->call.principal);
-	rv = master_validate_framework_info(m, info, &err);
+	if (!info->principal && principal)
+		info->principal = master_text(m, principal);
+	rv = master_validate_framework_info(m, info, err);
 	if (!rv)
-		rv = master_validate_suppressed(info, subscribe->suppressed_roles,
-						subscribe->n_suppressed_roles,
-						subscribe->offer_constraints, &err);
+		rv = master_validate_suppressed(info, call->suppressed_roles,
+						call->n_suppressed_roles, call->offer_constraints,
+						err);
 	if (!rv && info->id)
-		f = master_find_framework(m, info->id->value);
-	if (!rv && f)
-		rv = check_principal(f, info, &err);
-	if (rv) {
-		log_rumor("refused the subscription of framework '%s': %s", info->name, err.text);
+		out->f = master_find_framework(m, info->id->value);
+	if (!rv && out->f)
+		rv = check_principal(out->f, info, err);
+	return rv;
+}
+
+/* ---- outcomes ------------------------------------------------------------------- */
+
+static struct framework *admit_new(struct master *m, const struct subscription *s)
+{
+	struct framework *f;
+
+	s->info->id =
+		master_framework_id(m, arena_printf(&m->out->arena, "%s-%04llu", m->options.id,
+						    (unsigned long long)m->next_framework++));
+	f = master_add_framework(m, s->info);
+	framework_set_suppressed(f, s->call->suppressed_roles, s->call->n_suppressed_roles);
+	framework_set_constraints(f, s->call->offer_constraints);
+	f->registered_time = f->reregistered_time = m->now;
+	f->active = true;
+	master_tell_allocator(m, f, false);
+	log_info("framework %s (%s) subscribed", f->id, s->info->name);
+	return f;
+}
+
+struct framework *master_admit_framework(struct master *m, struct subscription *s)
+{
+	struct framework *f = s->f;
+
+	if (!s->info->id)
+		return admit_new(m, s);
+	if (!f)
+		f = master_add_framework(m, s->info);
+	f->reregistered_time = m->now;
+	if (f->state == FRAMEWORK_RECOVERED)
+		f->registered_time = m->now;
+	f->active = true;
+	master_update_framework(m, f, s->info, s->call->suppressed_roles,
+				s->call->n_suppressed_roles, s->call->offer_constraints);
+	log_info("framework %s (%s) subscribed again", f->id, f->info->name);
+	return f;
+}
+
+void master_supplant(struct master *m, struct framework *f)
+{
+	static const char why[] = "Framework failed over";
+
+	if (!framework_connected(f))
+		return;
+	if (f->http)
+		master_refuse_stream(m, f->stream, why);
+	else
+		driver_tell_error(m, f->pid, f->reached, why);
+	master_detach_framework(m, f);
+}
+
+void master_connect_framework(struct master *m, struct framework *f)
+{
+	master_await_framework(m, f, false);
+	f->state = FRAMEWORK_CONNECTED;
+	f->counters.calls[MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE]++;
+	timers_stop(&m->timers, &f->failover);
+	warm_framework(m, f);
+}
+
+static void adopt_stream(struct master *m, struct framework *f, uint64_t stream,
+			 const char *stream_id)
+{
+	master_supplant(m, f);
+	free(f->pid);
+	free(f->reached);
+	f->pid = f->reached = NULL;
+	free(f->stream_id);
+	f->stream_id = xstrdup(stream_id);
+	f->stream = stream;
+	f->http = true;
+	HASH_ADD(hh_stream, m->streams, stream, sizeof(f->stream), f);
+	master_connect_framework(m, f);
+}
+
+void master_subscribe(struct master *m, const struct master_event *event)
+{
+	struct subscription s;
+	struct framework *f;
+	uint8_t uuid[UUID_BYTES];
+	struct err err = {{0}};
+	bool has_id;
+
+	uuid_make(m->options.rng, uuid);
+	m->out->reply.stream_id = arena_alloc(&m->out->arena, UUID_TEXT);
+	uuid_format(uuid, (char *)m->out->reply.stream_id);
+	master_reply(m, 200, "%s", "");
+	if (master_check_subscription(m, event->call.call->subscribe, event->call.principal, &s,
+				      &err)) {
+		log_rumor("refused the subscription of framework '%s': %s", s.info->name, err.text);
 		master_refuse_stream(m, event->call.stream, err.text);
 		return;
 	}
-	if (!info->id) {
-		subscribe_new(m, info, subscribe, event);
-		return;
-	}
-	if (!f)
-		f = master_add_framework(m, info);
-	subscribe_known(m, f, info, subscribe, event);
+	has_id = s.info->id;
+	if (s.f)
+		master_discard_offers(m, s.f);
+	f = master_admit_framework(m, &s);
+	adopt_stream(m, f, event->call.stream, m->out->reply.stream_id);
+	master_tell_subscribed(m, f);
+	master_tell_heartbeat(m, f);
+	if (has_id)
+		master_broadcast(m, master_update_framework_message(m, f));
 }

@@ -90,7 +90,7 @@ void master_status_update(struct master *m, const char *from,
 		t = NULL;
 	forwarded = f && framework_connected(f);
 	if (forwarded)
-		master_tell_update(m, f, forwarded_status(m, update));
+		master_tell_forwarded(m, f, forwarded_status(m, update), latest_state(update));
 	if (!t || !forwarded)
 		m->counters.invalid_status_updates++;
 	else

@@ -5,7 +5,7 @@
 
 #include "proto/proto.h"
 
-/* Some thirty names and a compare that mostly fails in its first bytes after the
+/* Some forty names and a compare that mostly fails in its first bytes after the
  * common prefix: a linear walk costs less than decoding the smallest message. */
 static const ProtobufCMessageDescriptor *const types[] = {
 	&mesos__internal__status_update_message__descriptor,
@@ -36,6 +36,14 @@ static const ProtobufCMessageDescriptor *const types[] = {
 	&mesos__internal__drain_slave_message__descriptor,
 	&mesos__internal__register_executor_message__descriptor,
 	&mesos__internal__reregister_executor_message__descriptor,
+	&mesos__internal__register_framework_message__descriptor,
+	&mesos__internal__reregister_framework_message__descriptor,
+	&mesos__internal__unregister_framework_message__descriptor,
+	&mesos__internal__deactivate_framework_message__descriptor,
+	&mesos__internal__resource_request_message__descriptor,
+	&mesos__internal__launch_tasks_message__descriptor,
+	&mesos__internal__revive_offers_message__descriptor,
+	&mesos__internal__reconcile_tasks_message__descriptor,
 };
 
 const ProtobufCMessageDescriptor *proto_message_type(const char *name)
