@@ -2,6 +2,7 @@
  * a command task (`mesita executor` and `sh -c true`) with nothing around them.
  *
  *   bench_spawn PROGRAM COUNT [PARALLEL]
+ *   bench_spawn - COUNT [PARALLEL]           `sh -c true` alone, as a kept executor starts it
  *
  * Prints "<pairs per second> <median microseconds of one pair, run one by one>". The exit
  * status is 1, and nothing is printed, if a process cannot be started. */
@@ -46,11 +47,10 @@ static pid_t start(char *const *argv)
 static void run_pair(char *const *executor)
 {
 	char *command[] = {"/bin/sh", "-c", "true", NULL};
-	pid_t pid = start(executor);
 
-	waitpid(pid, NULL, 0);
-	pid = start(command);
-	waitpid(pid, NULL, 0);
+	if (executor[0])
+		waitpid(start(executor), NULL, 0);
+	waitpid(start(command), NULL, 0);
 }
 
 static double rate(char *const *executor, int count, int parallel)
@@ -110,10 +110,10 @@ int main(int argc, char **argv)
 	double pairs;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_spawn PROGRAM COUNT [PARALLEL]\n");
+		fprintf(stderr, "usage: bench_spawn PROGRAM|- COUNT [PARALLEL]\n");
 		return 2;
 	}
-	executor[0] = argv[1];
+	executor[0] = strcmp(argv[1], "-") ? argv[1] : NULL;
 	count = atoi(argv[2]);
 	parallel = argc > 3 ? atoi(argv[3]) : 2;
 	if (count < parallel || parallel < 1) {

@@ -1,7 +1,10 @@
 /* A scheduler that measures: runs `true` as command tasks and prints how it went.
  *
- *   bench_tasks HOST:PORT rate COUNT       all as fast as the offers allow
- *   bench_tasks HOST:PORT latency COUNT    one after the other
+ *   bench_tasks HOST:PORT rate COUNT [EXECUTOR]       all as fast as the offers allow
+ *   bench_tasks HOST:PORT latency COUNT [EXECUTOR]    one after the other
+ *
+ * EXECUTOR is the path of bench_executor: the tasks then run under one executor that is kept,
+ * and the first task of all, which starts it, is not counted.
  *
  * rate prints tasks per second from the first ACCEPT to the last TASK_FINISHED; latency
  * prints the median and 99th percentile of ACCEPT to TASK_FINISHED in milliseconds. A
@@ -23,10 +26,13 @@ struct bench {
 	uv_loop_t loop;
 	uv_timer_t stall;
 	struct scheduler_driver *driver;
+	char *executor; /* NULL: command tasks */
 	bool one_by_one;
 	int count;
 	int launched;
-	int finished;
+	int finished; /* without the one that warms up */
+	bool warming_up;
+	bool warmed_up;
 	int64_t begin; /* of the first ACCEPT, or of the task under way */
 	double *spans; /* latency mode: ms, by task */
 	int status;
@@ -87,7 +93,30 @@ static Mesos__Resource *resource(struct arena *arena, const char *name, double v
 	return r;
 }
 
-static Mesos__TaskInfo *make_task(struct arena *arena, int number, Mesos__AgentID *agent)
+static Mesos__CommandInfo *command(struct arena *arena, char *value)
+{
+	Mesos__CommandInfo *c =
+		PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
+
+	c->value = value;
+	return c;
+}
+
+static Mesos__ExecutorInfo *make_executor(struct bench *b, struct arena *arena)
+{
+	Mesos__ExecutorInfo *e =
+		PROTO_NEW(arena, Mesos__ExecutorInfo, mesos__executor_info__descriptor);
+
+	e->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	e->executor_id->value = "kept";
+	e->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	e->framework_id->value = (char *)scheduler_driver_id(b->driver);
+	e->command = command(arena, b->executor);
+	return e;
+}
+
+static Mesos__TaskInfo *make_task(struct bench *b, struct arena *arena, int number,
+				  Mesos__AgentID *agent)
 {
 	Mesos__TaskInfo *task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
 
@@ -97,8 +126,13 @@ static Mesos__TaskInfo *make_task(struct arena *arena, int number, Mesos__AgentI
 	task->agent_id = agent;
 	proto_push(arena, task->n_resources, task->resources, resource(arena, "cpus", CPUS));
 	proto_push(arena, task->n_resources, task->resources, resource(arena, "mem", MEM));
-	task->command = PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
-	task->command->value = "true";
+	if (b->executor) {
+		task->executor = make_executor(b, arena);
+		task->has_data = 1;
+		task->data = (ProtobufCBinaryData){4, (uint8_t *)"true"};
+	} else {
+		task->command = command(arena, "true");
+	}
 	return task;
 }
 
@@ -108,7 +142,9 @@ static int tasks_for(const struct bench *b, const Mesos__Offer *offer)
 	double fits = by_cpus < by_mem ? by_cpus : by_mem;
 	int left = b->count - b->launched;
 
-	if (b->one_by_one)
+	if (b->executor && !b->warmed_up)
+		left = !b->warming_up;
+	else if (b->one_by_one)
 		left = left > 0 && b->launched == b->finished ? 1 : 0;
 	return fits + 1e-6 < left ? (int)(fits + 1e-6) : left;
 }
@@ -126,9 +162,15 @@ static void use_offer(struct bench *b, Mesos__Offer *offer)
 	arena_init(&arena);
 	if (fits > 0 && (b->one_by_one || b->launched == 0))
 		b->begin = clock_now();
-	for (int i = 0; i < fits; i++)
+	if (b->executor && !b->warmed_up && fits > 0) {
+		b->warming_up = true;
 		proto_push(&arena, launch.n_task_infos, launch.task_infos,
-			   make_task(&arena, b->launched++, offer->agent_id));
+			   make_task(b, &arena, -1, offer->agent_id));
+	} else {
+		for (int i = 0; i < fits; i++)
+			proto_push(&arena, launch.n_task_infos, launch.task_infos,
+				   make_task(b, &arena, b->launched++, offer->agent_id));
+	}
 	operation.has_type = 1;
 	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
 	operation.launch = &launch;
@@ -149,9 +191,13 @@ static void use_offer(struct bench *b, Mesos__Offer *offer)
 
 static void task_finished(struct bench *b)
 {
+	note_progress(b);
+	if (b->executor && !b->warmed_up) {
+		b->warmed_up = true;
+		return;
+	}
 	if (b->one_by_one)
 		b->spans[b->finished] = (double)(clock_now() - b->begin) / MILLISECOND;
-	note_progress(b);
 	if (++b->finished == b->count)
 		finish(b, 0);
 }
@@ -232,13 +278,14 @@ int main(int argc, char **argv)
 	struct bench b = {0};
 	struct err err;
 
-	if (argc != 4 || atoi(argv[3]) < 1) {
-		fprintf(stderr, "usage: bench_tasks HOST:PORT rate|latency COUNT\n");
+	if (argc < 4 || argc > 5 || atoi(argv[3]) < 1) {
+		fprintf(stderr, "usage: bench_tasks HOST:PORT rate|latency COUNT [EXECUTOR]\n");
 		return 2;
 	}
 	log_setup(LOG_LEVEL_WARNING, 2);
 	b.one_by_one = !strcmp(argv[2], "latency");
 	b.count = atoi(argv[3]);
+	b.executor = argc > 4 ? argv[4] : NULL;
 	b.spans = xcalloc((size_t)b.count, sizeof(*b.spans));
 	info.name = "bench";
 	info.user = "root";
