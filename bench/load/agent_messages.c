@@ -22,12 +22,15 @@ static Mesos__Resource *add(struct arena *arena, Mesos__AgentInfo *info, const c
 	return r;
 }
 
-static void add_scalar(struct arena *arena, Mesos__AgentInfo *info, const char *name, double value)
+static void set_scalar(struct arena *arena, Mesos__Resource *r, double value)
 {
-	Mesos__Resource *r = add(arena, info, name, MESOS__VALUE__TYPE__SCALAR);
-
 	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
 	r->scalar->value = value;
+}
+
+static void add_scalar(struct arena *arena, Mesos__AgentInfo *info, const char *name, double value)
+{
+	set_scalar(arena, add(arena, info, name, MESOS__VALUE__TYPE__SCALAR), value);
 }
 
 static void add_ports(struct arena *arena, Mesos__AgentInfo *info)
@@ -42,7 +45,8 @@ static void add_ports(struct arena *arena, Mesos__AgentInfo *info)
 	proto_push(arena, r->ranges->n_range, r->ranges->range, range);
 }
 
-static void add_capabilities(struct arena *arena, Mesos__Internal__RegisterSlaveMessage *message)
+static void add_capabilities(struct arena *arena, size_t *count,
+			     Mesos__AgentInfo__Capability ***list)
 {
 	static const Mesos__AgentInfo__Capability__Type types[] = {
 		MESOS__AGENT_INFO__CAPABILITY__TYPE__MULTI_ROLE,
@@ -57,8 +61,20 @@ static void add_capabilities(struct arena *arena, Mesos__Internal__RegisterSlave
 
 		c->has_type = 1;
 		c->type = types[i];
-		proto_push(arena, message->n_agent_capabilities, message->agent_capabilities, c);
+		proto_push(arena, *count, *list, c);
 	}
+}
+
+static void fill_info(const struct plan *plan, uint32_t agent, int port, struct arena *arena,
+		      Mesos__AgentInfo *info)
+{
+	info->hostname = arena_printf(arena, "load-agent-%u", agent + 1);
+	info->has_port = 1;
+	info->port = port;
+	add_scalar(arena, info, "cpus", plan->agent_cpus);
+	add_scalar(arena, info, "mem", plan->agent_mem);
+	add_scalar(arena, info, "disk", DISK_MB);
+	add_ports(arena, info);
 }
 
 void agent_message_register(const struct plan *plan, uint32_t agent, int port, struct rng *rng,
@@ -72,19 +88,116 @@ void agent_message_register(const struct plan *plan, uint32_t agent, int port, s
 	struct arena arena;
 
 	arena_init(&arena);
-	info.hostname = arena_printf(&arena, "load-agent-%u", agent + 1);
-	info.has_port = 1;
-	info.port = port;
-	add_scalar(&arena, &info, "cpus", plan->agent_cpus);
-	add_scalar(&arena, &info, "mem", plan->agent_mem);
-	add_scalar(&arena, &info, "disk", DISK_MB);
-	add_ports(&arena, &info);
+	fill_info(plan, agent, port, &arena, &info);
 	uuid_make(rng, uuid);
 	version.value = (ProtobufCBinaryData){UUID_BYTES, uuid};
 	message.agent = &info;
 	message.version = VERSION;
 	message.resource_version_uuid = &version;
-	add_capabilities(&arena, &message);
+	add_capabilities(&arena, &message.n_agent_capabilities, &message.agent_capabilities);
+	proto_pack(&message, out);
+	arena_free(&arena);
+}
+
+/* ---- coming back ---------------------------------------------------------------- */
+
+static const char *role_of(const Mesos__FrameworkInfo *framework)
+{
+	if (framework->n_roles > 0)
+		return framework->roles[0];
+	return framework->role ? framework->role : "*";
+}
+
+static void add_amount(struct arena *arena, Mesos__Task *task, const char *name, double value,
+		       const Mesos__FrameworkInfo *framework)
+{
+	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
+
+	r->name = (char *)name;
+	r->type = MESOS__VALUE__TYPE__SCALAR;
+	set_scalar(arena, r, value);
+	r->allocation_info = PROTO_NEW(arena, Mesos__Resource__AllocationInfo,
+				       mesos__resource__allocation_info__descriptor);
+	r->allocation_info->role = (char *)role_of(framework);
+	proto_push(arena, task->n_resources, task->resources, r);
+}
+
+/* The status as the agent keeps it, of the last update. */
+static void add_status(struct arena *arena, Mesos__Task *task, const struct agent_task *known)
+{
+	Mesos__TaskStatus *status =
+		PROTO_NEW(arena, Mesos__TaskStatus, mesos__task_status__descriptor);
+
+	status->task_id = task->task_id;
+	status->agent_id = task->agent_id;
+	status->state = known->state;
+	status->has_source = 1;
+	status->source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
+	status->has_timestamp = 1;
+	status->timestamp = clock_seconds(known->time);
+	status->has_uuid = 1;
+	status->uuid = (ProtobufCBinaryData){UUID_BYTES, (uint8_t *)known->uuid};
+	proto_push(arena, task->n_statuses, task->statuses, status);
+	task->has_status_update_state = 1;
+	task->status_update_state = known->state;
+	task->has_status_update_uuid = 1;
+	task->status_update_uuid = status->uuid;
+}
+
+static Mesos__Task *make_task(const struct plan *plan, struct arena *arena, Mesos__AgentID *agent,
+			      const struct agent_task *known)
+{
+	Mesos__Task *task = PROTO_NEW(arena, Mesos__Task, mesos__task__descriptor);
+
+	task->name = AGENT_TASK_NAME;
+	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
+	task->task_id->value = (char *)known->id;
+	task->framework_id = known->framework->id;
+	task->agent_id = agent;
+	task->state = known->state;
+	add_amount(arena, task, "cpus", plan->task_cpus, known->framework);
+	add_amount(arena, task, "mem", plan->task_mem, known->framework);
+	add_status(arena, task, known);
+	return task;
+}
+
+static void add_framework(struct arena *arena, Mesos__Internal__ReregisterSlaveMessage *message,
+			  const Mesos__FrameworkInfo *framework)
+{
+	for (size_t i = 0; i < message->n_frameworks; i++)
+		if (message->frameworks[i] == framework)
+			return;
+	proto_push(arena, message->n_frameworks, message->frameworks,
+		   (Mesos__FrameworkInfo *)framework);
+}
+
+/* Executors of command tasks are the agent's own affair and not in it. */
+void agent_message_reregister(const struct plan *plan, const struct agent_self *self,
+			      struct rng *rng, struct buf *out)
+{
+	Mesos__Internal__ReregisterSlaveMessage message =
+		MESOS__INTERNAL__REREGISTER_SLAVE_MESSAGE__INIT;
+	Mesos__AgentInfo info = MESOS__AGENT_INFO__INIT;
+	Mesos__AgentID id = MESOS__AGENT_ID__INIT;
+	Mesos__UUID version = MESOS__UUID__INIT;
+	uint8_t uuid[UUID_BYTES];
+	struct arena arena;
+
+	arena_init(&arena);
+	fill_info(plan, self->number, self->port, &arena, &info);
+	id.value = (char *)self->id;
+	info.id = &id;
+	uuid_make(rng, uuid);
+	version.value = (ProtobufCBinaryData){UUID_BYTES, uuid};
+	message.agent = &info;
+	message.version = VERSION;
+	message.resource_version_uuid = &version;
+	add_capabilities(&arena, &message.n_agent_capabilities, &message.agent_capabilities);
+	for (size_t i = 0; i < self->count; i++) {
+		add_framework(&arena, &message, self->tasks[i].framework);
+		proto_push(&arena, message.n_tasks, message.tasks,
+			   make_task(plan, &arena, &id, &self->tasks[i]));
+	}
 	proto_pack(&message, out);
 	arena_free(&arena);
 }
@@ -155,6 +268,33 @@ static bool parse_registered(struct slice body, struct arena *arena, struct agen
 	return true;
 }
 
+static bool parse_reregistered(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__SlaveReregisteredMessage *m =
+		proto_unpack(&mesos__internal__slave_reregistered_message__descriptor, arena,
+			     body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_REREGISTERED;
+	out->id = m->agent_id->value;
+	for (size_t i = 0; i < m->n_reconciliations; i++)
+		out->asked_for += m->reconciliations[i]->n_statuses;
+	return true;
+}
+
+static bool parse_kill(struct slice body, struct arena *arena, struct agent_order *out)
+{
+	Mesos__Internal__KillTaskMessage *m = proto_unpack(
+		&mesos__internal__kill_task_message__descriptor, arena, body.data, body.len, NULL);
+
+	if (!m)
+		return false;
+	out->kind = ORDER_KILL;
+	out->id = m->task_id->value;
+	return true;
+}
+
 static bool parse_run(struct slice body, struct arena *arena, struct agent_order *out)
 {
 	Mesos__Internal__RunTaskMessage *m = proto_unpack(
@@ -164,6 +304,7 @@ static bool parse_run(struct slice body, struct arena *arena, struct agent_order
 		return false;
 	out->kind = ORDER_RUN;
 	out->id = m->task->task_id->value;
+	out->framework = m->framework;
 	return true;
 }
 
@@ -216,6 +357,8 @@ bool agent_message_parse(const char *name, struct slice body, struct arena *aren
 		{"StatusUpdateAcknowledgementMessage", parse_acknowledged},
 		{"PingSlaveMessage", parse_ping},
 		{"SlaveRegisteredMessage", parse_registered},
+		{"SlaveReregisteredMessage", parse_reregistered},
+		{"KillTaskMessage", parse_kill},
 		{"ShutdownMessage", parse_shutdown},
 	};
 

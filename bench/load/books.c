@@ -44,7 +44,8 @@ static struct record *get(const struct books *books, uint32_t number)
 	return &books->blocks[number / BLOCK][number % BLOCK];
 }
 
-uint32_t books_launch(struct books *books, size_t scheduler, int64_t ready, int64_t now)
+uint32_t books_launch(struct books *books, size_t scheduler, enum fate fate, int64_t ready,
+		      int64_t now)
 {
 	uint32_t number = books->launched++;
 	struct record *record;
@@ -53,6 +54,7 @@ uint32_t books_launch(struct books *books, size_t scheduler, int64_t ready, int6
 		books->blocks[number / BLOCK] = xcalloc(BLOCK, sizeof(struct record));
 	record = get(books, number);
 	record->scheduler = (uint16_t)scheduler;
+	record->fate = fate;
 	record->ready = ready;
 	record->accepted = now;
 	if (number == 0)
@@ -111,8 +113,9 @@ static bool is_terminal(Mesos__TaskState state)
 
 /* The master's own word (no uuid) ends a task that never ran. */
 static void hear_end(struct books *books, uint32_t number, struct record *record,
-		     const Mesos__TaskStatus *status)
+		     const Mesos__TaskStatus *status, int64_t now)
 {
+	bool doomed = record->fate == FATE_KILL;
 	uint32_t end = 0;
 
 	if (status->has_uuid && status->uuid.len == UUID_BYTES)
@@ -124,10 +127,14 @@ static void hear_end(struct books *books, uint32_t number, struct record *record
 			books_violate(books, "task %u ended twice", number);
 		return;
 	}
+	if (doomed && record->life == LIFE_RUNNING)
+		histogram_add(&books->kill_to_ended, now - record->asked);
 	record->life = LIFE_ENDED;
 	record->end = end;
 	books->ended++;
-	if (status->state == MESOS__TASK_STATE__TASK_FINISHED)
+	books->killed += doomed;
+	if (status->state ==
+	    (doomed ? MESOS__TASK_STATE__TASK_KILLED : MESOS__TASK_STATE__TASK_FINISHED))
 		return;
 	if (books->dropped++ < BOOKS_VIOLATIONS_SHOWN)
 		fprintf(stderr, "bench_load: task %u: %s, %s\n", number,
@@ -139,26 +146,85 @@ static void hear_end(struct books *books, uint32_t number, struct record *record
 	record->life = LIFE_DONE;
 }
 
-void books_hear(struct books *books, size_t scheduler, const Mesos__TaskStatus *status, int64_t now)
+static struct record *find_own(struct books *books, size_t scheduler,
+			       const Mesos__TaskStatus *status, uint32_t *number)
+{
+	struct record *record = books_find(books, status->task_id->value, number);
+
+	if (record && record->scheduler == scheduler)
+		return record;
+	books_violate(books, "scheduler %zu heard of %s, which is not its task", scheduler,
+		      status->task_id->value);
+	return NULL;
+}
+
+static const char *state_name(const Mesos__TaskStatus *status)
+{
+	return proto_enum_name(&mesos__task_state__descriptor, (int)status->state, SPELL_V1);
+}
+
+bool books_hear(struct books *books, size_t scheduler, const Mesos__TaskStatus *status, int64_t now,
+		enum fate *fate)
 {
 	uint32_t number;
-	struct record *record = books_find(books, status->task_id->value, &number);
+	struct record *record = find_own(books, scheduler, status, &number);
 
-	if (!record || record->scheduler != scheduler) {
-		books_violate(books, "scheduler %zu heard of %s, which is not its task", scheduler,
-			      status->task_id->value);
-		return;
-	}
+	if (!record)
+		return false;
 	if (status->has_uuid && record->life < LIFE_ENDED)
 		histogram_add(&books->update_to_scheduler, now - record->sent);
 	if (is_terminal(status->state)) {
-		hear_end(books, number, record, status);
+		hear_end(books, number, record, status, now);
 	} else if (record->life != LIFE_ACCEPTED) {
 		books->repeated++;
 	} else if (status->state == MESOS__TASK_STATE__TASK_RUNNING) {
 		record->life = LIFE_RUNNING;
+		books->running++;
+		books->last_running = now;
 		histogram_add(&books->accept_to_running, now - record->accepted);
+		record->asked = now;
+		books->reconciled += record->fate == FATE_RECONCILE;
+		*fate = record->fate;
+		return true;
 	}
+	return false;
+}
+
+/* Events are in order: who has not heard of an end is not told one by an answer. */
+void books_answer(struct books *books, size_t scheduler, const Mesos__TaskStatus *status,
+		  int64_t now)
+{
+	uint32_t number;
+	struct record *record = find_own(books, scheduler, status, &number);
+
+	if (!record)
+		return;
+	if (record->fate != FATE_RECONCILE || record->answered) {
+		books_violate(books, "an answer about task %u that nobody asked for", number);
+		return;
+	}
+	if (is_terminal(status->state) != (record->life >= LIFE_ENDED))
+		books_violate(books, "the master says that task %u is %s, it is %s", number,
+			      state_name(status), record->life >= LIFE_ENDED ? "over" : "not");
+	record->answered = true;
+	books->answered++;
+	histogram_add(&books->reconcile_to_answer, now - record->asked);
+}
+
+void books_confirm(struct books *books, size_t scheduler, const Mesos__TaskStatus *status)
+{
+	uint32_t number;
+	struct record *record = find_own(books, scheduler, status, &number);
+
+	if (!record)
+		return;
+	if (record->confirmed || status->state != MESOS__TASK_STATE__TASK_RUNNING) {
+		books_violate(books, "the new master says that task %u is %s%s", number,
+			      state_name(status), record->confirmed ? ", again" : "");
+		return;
+	}
+	record->confirmed = true;
+	books->confirmed++;
 }
 
 void books_finish(struct books *books, uint32_t number, int64_t now)

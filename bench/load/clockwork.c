@@ -9,11 +9,15 @@
 
 #include "bench/load/agents.h"
 #include "bench/load/clockwork.h"
+#include "bench/load/failover.h"
+#include "bench/load/probe.h"
 #include "bench/load/report.h"
 #include "bench/load/scheduler.h"
 
 #define TICK_MS 5
 #define PROGRESS_EVERY SECOND
+#define END_AT_A_TIME 2000
+#define SAMPLE_EVERY (100 * MILLISECOND)
 #define LEAVE_TIMEOUT (10 * SECOND)
 #define RECONCILE_TIMEOUT (30 * SECOND)
 /* Ticks without a waiting byte after which all was sent. */
@@ -25,15 +29,18 @@ static void enter(struct load *load, enum phase phase, int64_t now)
 	load->phase_began = load->stalled_since = now;
 }
 
-static size_t scheduler_count(const struct load *load)
+/* A probe that is over has left its place. */
+static void each_scheduler(struct load *load, void (*tell)(struct scheduler *))
 {
-	return load->schedulers ? (size_t)load->plan.schedulers : 0;
+	for (size_t i = 0; i < load->scheduler_count; i++)
+		if (load->schedulers[i])
+			tell(load->schedulers[i]);
 }
 
 static bool all_schedulers(const struct load *load, bool (*holds)(const struct scheduler *))
 {
-	for (size_t i = 0; i < scheduler_count(load); i++)
-		if (!holds(load->schedulers[i]))
+	for (size_t i = 0; i < load->scheduler_count; i++)
+		if (load->schedulers[i] && !holds(load->schedulers[i]))
 			return false;
 	return true;
 }
@@ -51,11 +58,14 @@ static void take_snapshot(struct load *load, struct snapshot *out, int64_t now)
 
 static void leave(struct load *load, int64_t now)
 {
+	struct process_figures last;
+
 	if (load->phase >= PHASE_LEAVING)
 		return;
 	enter(load, PHASE_LEAVING, now);
-	for (size_t i = 0; i < scheduler_count(load); i++)
-		scheduler_teardown(load->schedulers[i]);
+	process_read(load->master_pid, &last);
+	load->failover_figures.peak = last.peak;
+	each_scheduler(load, scheduler_teardown);
 	fleet_unregister(load->fleet);
 }
 
@@ -76,20 +86,61 @@ void load_fail(struct load *load, const char *format, ...)
 
 const char *load_framework_id(const struct load *load, size_t scheduler)
 {
-	return scheduler_id(load->schedulers[scheduler]);
+	return load->schedulers[scheduler] ? scheduler_id(load->schedulers[scheduler]) : "";
+}
+
+enum fate load_choose_fate(struct load *load)
+{
+	double draw = rng_unit(&load->rng);
+
+	if (draw < load->plan.kill)
+		return FATE_KILL;
+	return draw < load->plan.kill + load->plan.reconcile ? FATE_RECONCILE : FATE_END;
+}
+
+bool load_choose_decline(struct load *load)
+{
+	return load->plan.decline > 0 && rng_unit(&load->rng) < load->plan.decline;
+}
+
+bool load_broke(struct load *load)
+{
+	if (load->phase != PHASE_WAITING && load->phase != PHASE_LOST &&
+	    load->phase != PHASE_RETURNING)
+		return false;
+	if (load->phase == PHASE_WAITING) {
+		int64_t now = clock_now();
+
+		enter(load, PHASE_LOST, now);
+		failover_begin(load->failover, now);
+	}
+	return true;
 }
 
 /* ---- launching ----------------------------------------------------------------- */
+
+static int64_t tasks_wanted(const struct plan *plan)
+{
+	return plan->tasks > 0 ? plan->tasks : PLAN_TASKS_MAX;
+}
+
+/* While probes come the load goes on. */
+static bool time_is_up(const struct load *load, int64_t since)
+{
+	return load->plan.duration > 0 && since >= load->plan.duration && probes_over(load);
+}
 
 int64_t load_credit(const struct load *load)
 {
 	const struct plan *plan = &load->plan;
 	const struct books *books = &load->books;
-	int64_t over = (int64_t)books->done + books->dropped;
-	int64_t max = plan->tasks > 0 ? plan->tasks : PLAN_TASKS_MAX;
-	int64_t since = clock_now() - load->launching_since;
+	int64_t launched = (int64_t)books->launched - load->probes.tasks;
+	/* No longer under way; tasks that are held are not once they run. */
+	int64_t over = plan->hold ? (int64_t)books->running : (int64_t)books->done;
+	int64_t since = clock_now() - load->launching_since, max = tasks_wanted(plan);
 
-	if (load->phase != PHASE_LAUNCHING || (plan->duration > 0 && since >= plan->duration))
+	over += books->dropped;
+	if (load->phase != PHASE_LAUNCHING || time_is_up(load, since))
 		return 0;
 	if (plan->rate > 0) {
 		double due = plan->rate * ((double)since / SECOND);
@@ -99,22 +150,19 @@ int64_t load_credit(const struct load *load)
 	}
 	if (plan->inflight > 0 && max > over + plan->inflight)
 		max = over + plan->inflight;
-	return max > books->launched ? max - books->launched : 0;
+	return max > launched ? max - launched : 0;
 }
 
 static bool all_launched(const struct load *load, int64_t now)
 {
-	const struct plan *plan = &load->plan;
-	int64_t max = plan->tasks > 0 ? plan->tasks : PLAN_TASKS_MAX;
-
-	return load->books.launched >= max ||
-	       (plan->duration > 0 && now - load->launching_since >= plan->duration);
+	return (int64_t)load->books.launched - load->probes.tasks >= tasks_wanted(&load->plan) ||
+	       time_is_up(load, now - load->launching_since);
 }
 
 /* Gives the tasks that are due to the schedulers in turn. */
 static void launch(struct load *load)
 {
-	size_t count = scheduler_count(load), idle = 0;
+	size_t count = (size_t)load->plan.schedulers, idle = 0;
 	int64_t share = load->plan.rate > 0 ? load->plan.tasks_per_offer : INT64_MAX;
 
 	while (idle < count && load_credit(load) > 0) {
@@ -124,13 +172,143 @@ static void launch(struct load *load)
 	}
 }
 
+/* ---- samples ---------------------------------------------------------------------- */
+
+/* The master as the kernel sees it now and then, for what only a moment shows. */
+static void sample(struct load *load, int64_t now)
+{
+	struct process_figures master;
+	uint32_t running = fleet_running(load->fleet);
+
+	load->sampled = now;
+	process_read(load->master_pid, &master);
+	if (!master.known)
+		return;
+	if (running >= load->stages.most_running && load->phase <= PHASE_DRAINING) {
+		load->stages.most_running = running;
+		load->stages.running = master.rss;
+	}
+	if (load->before.time > 0 && load->after.time == 0) {
+		if (master.waited - load->waited_before > load->longest_wait)
+			load->longest_wait = master.waited - load->waited_before;
+	}
+	load->waited_before = master.waited;
+}
+
 /* ---- phases ---------------------------------------------------------------------- */
 
 static void subscribe_all(struct load *load)
 {
-	load->schedulers = xcalloc((size_t)load->plan.schedulers, sizeof(*load->schedulers));
-	for (size_t i = 0; i < (size_t)load->plan.schedulers; i++)
-		load->schedulers[i] = scheduler_create(load, i);
+	size_t count = (size_t)load->plan.schedulers;
+
+	load->schedulers = xcalloc(count + (size_t)load->plan.probes, sizeof(*load->schedulers));
+	for (; load->scheduler_count < count; load->scheduler_count++)
+		load->schedulers[load->scheduler_count] =
+			scheduler_create(load, load->scheduler_count);
+}
+
+static void begin_launching(struct load *load, int64_t now)
+{
+	take_snapshot(load, &load->before, now);
+	load->stages.subscribed = load->before.master.rss;
+	load->waited_before = load->before.master.waited;
+	load->launching_since = now;
+	enter(load, PHASE_LAUNCHING, now);
+	launch(load);
+}
+
+static bool all_answered(const struct load *load)
+{
+	return load->books.answered >= load->books.reconciled;
+}
+
+static void reconcile(struct load *load, enum phase phase, int64_t now)
+{
+	enter(load, phase, now);
+	each_scheduler(load, scheduler_reconcile);
+}
+
+static void end_launching(struct load *load, int64_t now)
+{
+	enter(load, load->plan.hold ? PHASE_HOLDING : PHASE_DRAINING, now);
+	if (!load->plan.hold || probes_over(load))
+		each_scheduler(load, scheduler_suppress);
+}
+
+/* Held tasks have served. */
+static void end_holding(struct load *load, int64_t now)
+{
+	if (load->plan.drain && !load->failed)
+		enter(load, PHASE_DRAINING, now);
+	else
+		leave(load, now);
+}
+
+static void step_holding(struct load *load, int64_t now)
+{
+	const struct books *books = &load->books;
+
+	if (load->after.time == 0) {
+		if (fleet_told(load->fleet) + books->dropped < books->launched ||
+		    !all_answered(load))
+			return;
+		each_scheduler(load, scheduler_suppress);
+		take_snapshot(load, &load->after, now);
+		load->stages.most_running = fleet_running(load->fleet);
+		load->stages.running = load->after.master.rss;
+	}
+	probe_step(load, now);
+	if (!probes_over(load))
+		return;
+	if (!load->plan.failover) {
+		end_holding(load, now);
+		return;
+	}
+	load->failover = failover_create(load);
+	enter(load, PHASE_WAITING, now);
+	failover_announce(load);
+}
+
+static void step_failover(struct load *load, int64_t now)
+{
+	switch (load->phase) {
+	case PHASE_LOST:
+		failover_look(load->failover, now);
+		if (failover_found(load->failover))
+			enter(load, PHASE_RETURNING, now);
+		break;
+	case PHASE_RETURNING:
+		failover_return(load->failover, now);
+		if (failover_complete(load->failover, now))
+			reconcile(load, PHASE_CONFIRMING, now);
+		break;
+	case PHASE_CONFIRMING:
+		if (!all_schedulers(load, scheduler_reconciled))
+			break;
+		load->failover_figures.confirmed = now;
+		failover_check(load);
+		end_holding(load, now);
+		break;
+	default:
+		break;
+	}
+}
+
+static void step_draining(struct load *load, int64_t now)
+{
+	const struct books *books = &load->books;
+	uint32_t over = books->done + books->dropped;
+
+	/* What is held ends some at a time: nobody measures how long ends can queue. */
+	if (load->plan.hold && load->ended_runs < over + END_AT_A_TIME) {
+		fleet_end_runs(load->fleet, END_AT_A_TIME, now);
+		load->ended_runs += END_AT_A_TIME;
+	}
+	if (over < books->launched || !all_answered(load))
+		return;
+	if (load->after.time == 0)
+		take_snapshot(load, &load->after, now);
+	reconcile(load, PHASE_RECONCILING, now);
 }
 
 static void step(struct load *load, int64_t now)
@@ -140,32 +318,33 @@ static void step(struct load *load, int64_t now)
 		if (fleet_registered(load->fleet) < load->plan.agents)
 			break;
 		load->registered_in = now - load->phase_began;
+		sample(load, now);
+		load->stages.registered = load->stages.running;
 		enter(load, PHASE_SUBSCRIBING, now);
 		subscribe_all(load);
 		break;
 	case PHASE_SUBSCRIBING:
-		if (!all_schedulers(load, scheduler_subscribed))
-			break;
-		take_snapshot(load, &load->before, now);
-		load->launching_since = now;
-		enter(load, PHASE_LAUNCHING, now);
-		launch(load);
+		if (all_schedulers(load, scheduler_subscribed))
+			begin_launching(load, now);
 		break;
 	case PHASE_LAUNCHING:
 		launch(load);
-		if (!all_launched(load, now))
-			break;
-		enter(load, PHASE_DRAINING, now);
-		for (size_t i = 0; i < scheduler_count(load); i++)
-			scheduler_suppress(load->schedulers[i]);
+		if (!load->plan.hold)
+			probe_step(load, now);
+		if (all_launched(load, now))
+			end_launching(load, now);
+		break;
+	case PHASE_HOLDING:
+		step_holding(load, now);
+		break;
+	case PHASE_WAITING:
+	case PHASE_LOST:
+	case PHASE_RETURNING:
+	case PHASE_CONFIRMING:
+		step_failover(load, now);
 		break;
 	case PHASE_DRAINING:
-		if (load->books.done + load->books.dropped < load->books.launched)
-			break;
-		take_snapshot(load, &load->after, now);
-		enter(load, PHASE_RECONCILING, now);
-		for (size_t i = 0; i < scheduler_count(load); i++)
-			scheduler_reconcile(load->schedulers[i]);
+		step_draining(load, now);
 		break;
 	case PHASE_RECONCILING:
 		if (all_schedulers(load, scheduler_reconciled))
@@ -182,8 +361,9 @@ static void step(struct load *load, int64_t now)
 static void close_all(struct load *load)
 {
 	load->phase = PHASE_OVER;
-	for (size_t i = 0; i < scheduler_count(load); i++)
-		scheduler_close(load->schedulers[i]);
+	failover_close(load->failover);
+	each_scheduler(load, scheduler_close);
+	load->scheduler_count = 0;
 	free(load->schedulers);
 	load->schedulers = NULL;
 	fleet_close(load->fleet);
@@ -205,7 +385,8 @@ static void watch_progress(struct load *load, int64_t now)
 {
 	const struct books *books = &load->books;
 	uint64_t progress = fleet_registered(load->fleet) + (uint64_t)books->launched +
-			    books->done + books->ended;
+			    books->done + books->ended + books->running + books->confirmed +
+			    fleet_returned(load->fleet) + load->probes.waits.count;
 
 	if (progress != load->progress)
 		load->stalled_since = now;
@@ -235,6 +416,8 @@ static void tick_cb(uv_timer_t *ticker)
 	}
 	if (load->failed || load->books.violations > BOOKS_VIOLATIONS_SHOWN)
 		leave(load, now);
+	if (now - load->sampled >= SAMPLE_EVERY)
+		sample(load, now);
 	if (now - load->shown >= PROGRESS_EVERY)
 		report_progress(load, now);
 	if (load->phase == PHASE_LEAVING &&
@@ -266,6 +449,8 @@ int load_run(struct load *load, struct err *err)
 	uv_signal_start(&load->terminate, signal_cb, SIGTERM);
 	load->master_pid =
 		load->plan.master_pid ? (int)load->plan.master_pid : process_find(load->plan.port);
+	process_read(load->master_pid, &load->before.master);
+	load->stages.idle = load->before.master.rss;
 	load->shown = clock_now();
 	enter(load, PHASE_REGISTERING, load->shown);
 	rv = fleet_create(load, &load->fleet, err);

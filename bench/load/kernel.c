@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_MAX_HERE 128
@@ -25,22 +26,63 @@ static bool read_text(const char *path, char *out, size_t size)
 	return len > 0;
 }
 
-/* The processor times are behind the name, which may hold anything but ends with ')'. */
+/* The text behind the name, which may hold anything but ends with ')'. */
+static bool read_stat(const char *path, char *text, size_t size, const char **rest)
+{
+	if (!read_text(path, text, size) || !(*rest = strrchr(text, ')')))
+		return false;
+	++*rest;
+	return true;
+}
+
+static double since_boot(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 static bool read_times(int pid, struct process_figures *out)
 {
+	double tick = (double)sysconf(_SC_CLK_TCK);
 	char path[NAME_MAX_HERE], text[2048];
 	unsigned long user, system;
+	unsigned long long start;
 	const char *rest;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!read_text(path, text, sizeof(text)) || !(rest = strrchr(text, ')')))
+	if (!read_stat(path, text, sizeof(text), &rest))
 		return false;
-	if (sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-		   &system) != 2)
+	if (sscanf(rest,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &user, &system, &start) != 3)
 		return false;
-	out->user = (double)user / (double)sysconf(_SC_CLK_TCK);
-	out->system = (double)system / (double)sysconf(_SC_CLK_TCK);
+	out->user = (double)user / tick;
+	out->system = (double)system / tick;
+	out->age = since_boot() - (double)start / tick;
 	return true;
+}
+
+/* Of the main thread, which is the one with the loop. */
+static void read_thread(int pid, struct process_figures *out)
+{
+	unsigned long long ran, waited, blocked;
+	char path[NAME_MAX_HERE], text[2048];
+	const char *rest;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, pid);
+	if (read_text(path, text, sizeof(text)) && sscanf(text, "%llu %llu", &ran, &waited) == 2)
+		out->waited = (double)waited / 1e9;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	if (read_stat(path, text, sizeof(text), &rest) &&
+	    sscanf(rest,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %*d %*u "
+		   "%*u %llu",
+		   &blocked) == 1)
+		out->blocked = (double)blocked / (double)sysconf(_SC_CLK_TCK);
 }
 
 static uint64_t line_of(const char *text, const char *name)
@@ -53,7 +95,6 @@ static uint64_t line_of(const char *text, const char *name)
 void process_read(int pid, struct process_figures *out)
 {
 	char path[NAME_MAX_HERE], text[8192];
-	unsigned long long ran, waited;
 
 	memset(out, 0, sizeof(*out));
 	if (pid <= 0 || !read_times(pid, out))
@@ -62,12 +103,10 @@ void process_read(int pid, struct process_figures *out)
 	if (read_text(path, text, sizeof(text))) {
 		out->rss = line_of(text, "VmRSS:") * 1024;
 		out->peak = line_of(text, "VmHWM:") * 1024;
-		out->preempted = line_of(text, "nonvoluntary_ctxt_switches:");
+		out->preempted = line_of(text, "\nnonvoluntary_ctxt_switches:");
+		out->slept = line_of(text, "\nvoluntary_ctxt_switches:");
 	}
-	/* Of the main thread, which is the one with the loop. */
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, pid);
-	if (read_text(path, text, sizeof(text)) && sscanf(text, "%llu %llu", &ran, &waited) == 2)
-		out->waited = (double)waited / 1e9;
+	read_thread(pid, out);
 	out->known = true;
 }
 

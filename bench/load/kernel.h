@@ -9,10 +9,13 @@ struct process_figures {
 	bool known;
 	double user; /* seconds of processor time */
 	double system;
-	double waited; /* seconds it was ready and another had the processor */
-	uint64_t rss;  /* bytes */
+	double waited;	/* seconds its main thread was ready and another had the processor */
+	double blocked; /* seconds that thread waited for disks; 0 where nobody counts that */
+	double age;	/* seconds since it was started */
+	uint64_t rss;	/* bytes */
 	uint64_t peak;
-	uint64_t preempted; /* times */
+	uint64_t preempted; /* times its main thread was */
+	uint64_t slept;	    /* times that thread gave the processor up by itself */
 };
 
 struct socket_figures {

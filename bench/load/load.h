@@ -14,6 +14,11 @@ enum phase {
 	PHASE_REGISTERING, /* agents */
 	PHASE_SUBSCRIBING, /* schedulers */
 	PHASE_LAUNCHING,   /* the plan is carried out */
+	PHASE_HOLDING,	   /* all is launched, soon all runs; probes */
+	PHASE_WAITING,	   /* for the master to die */
+	PHASE_LOST,	   /* it did; for a new one to answer */
+	PHASE_RETURNING,   /* agents and schedulers come back to it */
+	PHASE_CONFIRMING,  /* it is asked for all tasks */
 	PHASE_DRAINING,	   /* all is launched, not all is done */
 	PHASE_RECONCILING, /* the master is asked what it still knows */
 	PHASE_LEAVING,	   /* teardown, unregistration */
@@ -29,8 +34,38 @@ struct snapshot {
 	uint64_t messages;
 };
 
+/* The master's memory as the cluster grows. */
+struct stages {
+	uint64_t idle;
+	uint64_t registered;
+	uint64_t subscribed;
+	uint64_t running; /* the most that was seen since */
+	uint32_t most_running;
+};
+
+/* Moments of a failover; 0: not come. */
+struct failover_figures {
+	int64_t broke;
+	int64_t found; /* a master with its registry answered */
+	int64_t agents;
+	int64_t frameworks;
+	int64_t all;
+	int64_t confirmed;	       /* and told of each task */
+	struct process_figures master; /* at `all` */
+	uint64_t peak;		       /* at the end of it all */
+};
+
 struct fleet;
 struct scheduler;
+struct failover;
+
+struct probes {
+	struct scheduler *current;
+	int64_t next; /* when the next may come; 0: not known yet */
+	int64_t done;
+	uint32_t tasks; /* launched by them */
+	struct histogram waits;
+};
 
 struct load {
 	uv_loop_t loop;
@@ -41,7 +76,8 @@ struct load {
 	struct books books;
 	struct rng rng;
 	struct fleet *fleet;
-	struct scheduler **schedulers;
+	struct scheduler **schedulers; /* then the probes; NULL: it is over */
+	size_t scheduler_count;
 	enum phase phase;
 	int64_t phase_began;
 	bool failed;
@@ -58,6 +94,17 @@ struct load {
 	struct snapshot before;
 	struct snapshot after;
 	int64_t registered_in;
+
+	struct stages stages;
+	struct probes probes;
+	uint32_t ended_runs; /* held tasks that may have been told to end */
+	struct failover *failover;
+	struct failover_figures failover_figures;
+	/* The longest time within a tenth of a second that the master's loop was kept from a
+	 * processor, in seconds. */
+	double longest_wait;
+	double waited_before;
+	int64_t sampled;
 };
 
 /* The run is over and has failed. */
@@ -66,5 +113,10 @@ void load_fail(struct load *load, const char *format, ...) __attribute__((format
 const char *load_framework_id(const struct load *load, size_t scheduler);
 /* How many tasks a scheduler may launch now. */
 int64_t load_credit(const struct load *load);
+/* What is to become of the next task. */
+enum fate load_choose_fate(struct load *load);
+bool load_choose_decline(struct load *load);
+/* A connection broke. False: that was not in the plan. */
+bool load_broke(struct load *load);
 
 #endif

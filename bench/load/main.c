@@ -18,10 +18,23 @@
 
 #define SPARE_FILES 64
 
+/* What the plan counts on is less; beyond that the process ends, not the machine. */
+static int limit_memory(const struct plan *plan, struct err *err)
+{
+	rlim_t bytes = (rlim_t)plan->memory_max * 1024 * 1024;
+	struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+
+	if (setrlimit(RLIMIT_DATA, &limit) != 0)
+		return err_set(err, ERR_LIMIT, "--memory_max=%ld: %s", (long)plan->memory_max,
+			       strerror(errno));
+	return 0;
+}
+
 /* Two connections a scheduler, two a port of agents. */
 static int raise_file_limit(const struct plan *plan, struct err *err)
 {
-	uint64_t needed = 2 * (uint64_t)(plan->schedulers + plan->ports) + SPARE_FILES;
+	uint64_t needed =
+		2 * (uint64_t)(plan->schedulers + plan->probes + plan->ports) + SPARE_FILES;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
@@ -76,6 +89,8 @@ static int run(struct load *load, struct err *err)
 	struct echo echo = {0};
 	int rv = raise_file_limit(&load->plan, err);
 
+	if (rv == 0)
+		rv = limit_memory(&load->plan, err);
 	if (rv == 0)
 		rv = find_master(&load->plan, err);
 	if (rv == 0)

@@ -34,6 +34,17 @@ static struct flag table[] = {
 	INTEGER(seed, "1", "Of the lengths."),
 	TIME(stall, "60secs", "Without any progress for so long the run has failed."),
 	INTEGER(master_pid, "0", "Process to take the master's figures from; 0: who listens there."),
+	NUMBER(kill, "0", "Share of the tasks that run until they are killed."),
+	NUMBER(reconcile, "0", "Share of the tasks that are asked for while they run."),
+	NUMBER(decline, "0", "Share of the offers that are declined, for a second."),
+	INTEGER(probes, "0", "Frameworks that come one after the other and start one task each."),
+	TIME(probe_after, "0secs", "When the first comes, after launching began."),
+	TIME(probe_pause, "500ms", "Between two of them."),
+	BOOLEAN(hold, "false", "Tasks run until all do, whatever --task_length says."),
+	BOOLEAN(failover, "false", "As --hold; then wait until the master died and came back."),
+	TIME(reregister_spread, "0secs", "Over so long agents come back to a new master."),
+	BOOLEAN(drain, "true", "End held tasks one by one; otherwise just leave."),
+	INTEGER(memory_max, "8192", "Memory of this process at most, in MB."),
 	BOOLEAN(echo, "true", "Measure the loopback limit after the run."),
 	BOOLEAN(json, "false", "Print the figures as JSON, not as a table."),
 	FLAG_TABLE_END,
@@ -82,7 +93,71 @@ static int check_values(const struct plan *p, struct err *err)
 		rv = check_amount("task_mem", p->task_mem, 0.01, err);
 	if (rv == 0)
 		rv = check_amount("rate", p->rate, 0, err);
+	if (rv == 0)
+		rv = check_range("probes", p->probes, 0, PLAN_PROBES_MAX, err);
+	if (rv == 0)
+		rv = check_range("memory_max", p->memory_max, 64, 1024 * 1024, err);
 	return rv;
+}
+
+static int check_share(const char *name, double value, struct err *err)
+{
+	if (value >= 0 && value <= 1)
+		return 0;
+	return err_set(err, ERR_INVALID, "--%s=%g: must be from 0 to 1", name, value);
+}
+
+static int check_shares(const struct plan *p, struct err *err)
+{
+	int rv = check_share("kill", p->kill, err);
+
+	if (rv == 0)
+		rv = check_share("reconcile", p->reconcile, err);
+	if (rv == 0)
+		rv = check_share("decline", p->decline, err);
+	if (rv == 0 && p->kill + p->reconcile > 1)
+		rv = err_set(err, ERR_INVALID, "--kill and --reconcile are more than all together");
+	if (rv == 0 && p->decline == 1)
+		rv = err_set(err, ERR_INVALID, "--decline=1 leaves no offer to launch on");
+	return rv;
+}
+
+/* Tasks that are held all have to be there at a time. */
+static int check_hold(const struct plan *p, struct err *err)
+{
+	if (!p->hold)
+		return 0;
+	if (p->tasks == 0 || p->duration > 0)
+		return err_set(err, ERR_INVALID,
+			       "--hold and --failover need --tasks, and no "
+			       "--duration");
+	if (p->tasks > p->fits * p->agents)
+		return err_set(err, ERR_INVALID, "%ld tasks to hold, there is room for %ld",
+			       (long)p->tasks, (long)(p->fits * p->agents));
+	if (p->kill > 0)
+		return err_set(err, ERR_INVALID, "tasks that are held are not killed: --kill");
+	return 0;
+}
+
+/* Of the books, the agents, their tasks and the frameworks that each knows. */
+double plan_memory(const struct plan *p)
+{
+	double room = (double)(p->fits * p->agents);
+	double tasks = (double)(p->tasks > 0 ? p->tasks : PLAN_TASKS_MAX);
+	double alive = tasks < room ? tasks : room;
+
+	return 40 * tasks + 200 * alive + 400 * (double)p->agents +
+	       65536.0 * (double)(p->schedulers + p->ports);
+}
+
+static int check_memory(const struct plan *p, struct err *err)
+{
+	double needed = plan_memory(p) / (1024 * 1024);
+
+	if (needed <= (double)p->memory_max)
+		return 0;
+	return err_set(err, ERR_INVALID, "the plan needs up to %.0f MB, --memory_max=%ld", needed,
+		       (long)p->memory_max);
 }
 
 /* Whether what is asked for can come to an end at all. */
@@ -100,7 +175,8 @@ static int check_sense(struct plan *p, struct err *err)
 	if (p->tasks_per_offer == 0 || p->tasks_per_offer > p->fits)
 		p->tasks_per_offer =
 			p->fits < PLAN_TASKS_PER_OFFER_MAX ? p->fits : PLAN_TASKS_PER_OFFER_MAX;
-	if (p->task_length >= p->stall)
+	p->hold = p->hold || p->failover;
+	if (!p->hold && p->task_length >= p->stall)
 		return err_set(err, ERR_INVALID, "--task_length must be shorter than --stall");
 	/* Little's law: so many run at a time. */
 	double running = p->rate * ((double)p->task_length / SECOND);
@@ -126,7 +202,13 @@ static int check(struct plan *p, struct err *err)
 		return err_set(err, ERR_INVALID, "--encoding=%s: must be protobuf or json",
 			       p->encoding);
 	rv = check_values(p, err);
-	return rv < 0 ? rv : check_sense(p, err);
+	if (rv == 0)
+		rv = check_shares(p, err);
+	if (rv == 0)
+		rv = check_sense(p, err);
+	if (rv == 0)
+		rv = check_hold(p, err);
+	return rv < 0 ? rv : check_memory(p, err);
 }
 
 int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err)

@@ -14,6 +14,7 @@
 #define PLAN_PORTS_MAX 1000
 #define PLAN_TASKS_MAX 20000000
 #define PLAN_TASKS_PER_OFFER_MAX 1000
+#define PLAN_PROBES_MAX 1000
 
 struct plan {
 	const char *master;
@@ -39,6 +40,24 @@ struct plan {
 	bool echo;
 	bool json;
 
+	/* fates of tasks and offers */
+	double kill;
+	double reconcile;
+	double decline;
+
+	/* one more framework on the loaded cluster */
+	int64_t probes;
+	int64_t probe_after;
+	int64_t probe_pause;
+
+	/* tasks that only run, and a master that dies under them */
+	bool hold;
+	bool failover;
+	int64_t reregister_spread;
+	bool drain;
+
+	int64_t memory_max; /* MB */
+
 	/* worked out */
 	char *host;
 	int port;
@@ -54,5 +73,7 @@ struct plan_flags {
 /* 0: go ahead. 1: help was printed. Negative: the plan is impossible, `err` says why. */
 int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err);
 void plan_free(struct plan_flags *plan);
+/* Upper bound of what the run keeps in memory, in bytes. */
+double plan_memory(const struct plan *plan);
 
 #endif

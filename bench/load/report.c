@@ -5,7 +5,7 @@
 
 #include "bench/load/agents.h"
 
-#define FIGURES_MAX 64
+#define FIGURES_MAX 128
 
 struct figure {
 	const char *name;
@@ -29,13 +29,12 @@ static void add(struct figures *out, const char *name, const char *unit, double 
 void report_progress(struct load *load, int64_t now)
 {
 	static const char *const names[] = {
-		[PHASE_REGISTERING] = "registering",
-		[PHASE_SUBSCRIBING] = "subscribing",
-		[PHASE_LAUNCHING] = "launching",
-		[PHASE_DRAINING] = "draining",
-		[PHASE_RECONCILING] = "reconciling",
-		[PHASE_LEAVING] = "leaving",
-		[PHASE_OVER] = "over",
+		[PHASE_REGISTERING] = "registering", [PHASE_SUBSCRIBING] = "subscribing",
+		[PHASE_LAUNCHING] = "launching",     [PHASE_HOLDING] = "holding",
+		[PHASE_WAITING] = "waiting",	     [PHASE_LOST] = "master lost",
+		[PHASE_RETURNING] = "returning",     [PHASE_CONFIRMING] = "confirming",
+		[PHASE_DRAINING] = "draining",	     [PHASE_RECONCILING] = "reconciling",
+		[PHASE_LEAVING] = "leaving",	     [PHASE_OVER] = "over",
 	};
 	const struct books *books = &load->books;
 	struct process_figures master;
@@ -46,6 +45,10 @@ void report_progress(struct load *load, int64_t now)
 		fleet_registered(load->fleet), books->launched, fleet_running(load->fleet),
 		books->done,
 		(books->done - load->done_shown) / ((double)(now - load->shown) / SECOND));
+	if (load->plan.probes > 0 && load->phase >= PHASE_LAUNCHING)
+		fprintf(stderr, "  probes %ld", (long)load->probes.done);
+	if (load->phase >= PHASE_LOST && load->phase <= PHASE_CONFIRMING)
+		fprintf(stderr, "  back %u", fleet_returned(load->fleet));
 	if (master.known)
 		fprintf(stderr, "  master %.1f s, %.0f MB", master.user + master.system,
 			(double)master.rss / 1e6);
@@ -78,6 +81,8 @@ static void add_tasks(struct figures *out, const struct load *load)
 	add(out, "registration", "s", (double)load->registered_in / SECOND);
 	add(out, "tasks_launched", "", books->launched);
 	add(out, "tasks_done", "", books->done);
+	add(out, "tasks_killed", "", books->killed);
+	add(out, "tasks_reconciled", "", books->answered);
 	add(out, "tasks_dropped_by_master", "", books->dropped);
 	add(out, "violations", "", (double)books->violations);
 	add(out, "updates_sent_again", "", books->retries);
@@ -102,8 +107,13 @@ static void add_latency(struct figures *out, const char *const names[5],
 		what "_p50", what "_p90", what "_p99", what "_p999", what "_max"                   \
 	}
 
+/* Only of what the plan had in it. */
 static void add_latencies(struct figures *out, const struct books *books)
 {
+	if (books->kill_to_ended.count > 0)
+		add_latency(out, NAMES("kill_to_ended"), &books->kill_to_ended);
+	if (books->reconcile_to_answer.count > 0)
+		add_latency(out, NAMES("reconcile_to_answer"), &books->reconcile_to_answer);
 	add_latency(out, NAMES("offer_to_launch"), &books->ready_to_launch);
 	add_latency(out, NAMES("accept_to_running"), &books->accept_to_running);
 	add_latency(out, NAMES("update_to_scheduler"), &books->update_to_scheduler);
@@ -127,7 +137,7 @@ static void add_kernel(struct figures *out, const struct load *load)
 {
 	const struct process_figures *before = &load->before.master, *after = &load->after.master;
 	double wall = (double)(load->after.time - load->before.time) / SECOND;
-	double done = load->books.done;
+	double done = load->plan.hold ? load->books.running : load->books.done;
 
 	add(out, "messages_per_task", "", per((double)messages_of(load), done));
 	add(out, "bytes_per_task", "B", per((double)bytes_of(load), done));
@@ -143,9 +153,75 @@ static void add_kernel(struct figures *out, const struct load *load)
 	add(out, "master_cpu_share", "of one", per(cpu, wall));
 	add(out, "master_cpu_per_task", "us", per(cpu * 1e6, done));
 	add(out, "master_waited_for_cpu", "s", after->waited - before->waited);
+	add(out, "master_waited_longest", "ms in 100", load->longest_wait * 1e3);
+	add(out, "master_blocked_by_disk", "s", after->blocked - before->blocked);
 	add(out, "master_preempted", "times", (double)(after->preempted - before->preempted));
+	add(out, "master_slept", "times", (double)(after->slept - before->slept));
 	add(out, "master_rss", "MB", (double)after->rss / 1e6);
 	add(out, "master_rss_peak", "MB", (double)after->peak / 1e6);
+}
+
+static void add_stages(struct figures *out, const struct load *load)
+{
+	const struct stages *stages = &load->stages;
+
+	if (!load->before.master.known)
+		return;
+	add(out, "master_rss_idle", "MB", (double)stages->idle / 1e6);
+	add(out, "master_rss_registered", "MB", (double)stages->registered / 1e6);
+	add(out, "master_rss_subscribed", "MB", (double)stages->subscribed / 1e6);
+	add(out, "master_rss_running", "MB", (double)stages->running / 1e6);
+	add(out, "tasks_running_most", "", stages->most_running);
+}
+
+static void add_hold(struct figures *out, const struct load *load)
+{
+	const struct books *books = &load->books;
+	double seconds = (double)(books->last_running - books->first_accept) / SECOND;
+
+	if (!load->plan.hold)
+		return;
+	add(out, "tasks_running", "", books->running);
+	add(out, "running_seconds", "s", seconds);
+	add(out, "running_per_second", "tasks/s", per(books->running, seconds));
+}
+
+static void add_probes(struct figures *out, const struct load *load)
+{
+	if (load->plan.probes == 0)
+		return;
+	add(out, "probes", "", (double)load->probes.waits.count);
+	add_latency(out, NAMES("probe"), &load->probes.waits);
+}
+
+static double between(int64_t from, int64_t to)
+{
+	return from > 0 && to > from ? (double)(to - from) / SECOND : 0;
+}
+
+/* From the start of the new master, where the kernel tells it. */
+static void add_failover(struct figures *out, const struct load *load)
+{
+	const struct failover_figures *f = &load->failover_figures;
+
+	if (f->all == 0)
+		return;
+	add(out, "failover_found", "s", between(f->broke, f->found));
+	add(out, "failover_agents", "s", between(f->found, f->agents));
+	add(out, "failover_frameworks", "s", between(f->found, f->frameworks));
+	add(out, "failover", "s", between(f->broke, f->all));
+	add(out, "failover_confirmed", "s", between(f->all, f->confirmed));
+	add(out, "failover_tasks", "", load->books.confirmed);
+	if (!f->master.known)
+		return;
+	add(out, "failover_from_start", "s", f->master.age);
+	add(out, "failover_start_to_found", "s",
+	    f->master.age > between(f->found, f->all) ? f->master.age - between(f->found, f->all)
+						      : 0);
+	add(out, "failover_master_cpu", "s", f->master.user + f->master.system);
+	add(out, "failover_master_waited", "s", f->master.waited);
+	add(out, "failover_master_rss", "MB", (double)f->master.rss / 1e6);
+	add(out, "failover_master_rss_peak", "MB", (double)f->peak / 1e6);
 }
 
 static void add_limit(struct figures *out, const struct load *load, const struct echo *echo)
@@ -194,7 +270,11 @@ void report_print(const struct load *load, const struct echo *echo)
 
 	add_tasks(&figures, load);
 	add_latencies(&figures, &load->books);
+	add_probes(&figures, load);
 	add_kernel(&figures, load);
+	add_stages(&figures, load);
+	add_hold(&figures, load);
+	add_failover(&figures, load);
 	add_limit(&figures, load, echo);
 	if (load->plan.json)
 		print_json(&figures);

@@ -88,11 +88,37 @@ void scheduler_suppress(struct scheduler *s)
 		decline_offer(s, held, NEVER);
 }
 
+/* A probe needs one task's worth, whatever the plan of the others. */
+static void probe_offers(struct scheduler *s)
+{
+	struct held *held, *next;
+
+	list_for_each (held, next, &s->held, link) {
+		if (!s->suppressed && held->fits > 0) {
+			scheduler_call_accept(s, held, 1);
+			drop_offer(s, held);
+			s->load->probes.tasks++;
+			scheduler_suppress(s);
+			return;
+		}
+	}
+	while ((held = list_first(&s->held, struct held, link)))
+		decline_offer(s, held, s->suppressed ? NEVER : LATER);
+}
+
 static void take_offers(struct scheduler *s, const Mesos__Scheduler__Event__Offers *offers,
 			int64_t now)
 {
-	for (size_t i = 0; i < offers->n_offers; i++)
-		hold_offer(s, offers->offers[i], now);
+	for (size_t i = 0; i < offers->n_offers; i++) {
+		if (!s->probe && !s->suppressed && load_choose_decline(s->load))
+			scheduler_call_decline(s, offers->offers[i]->id->value, LATER);
+		else
+			hold_offer(s, offers->offers[i], now);
+	}
+	if (s->probe) {
+		probe_offers(s);
+		return;
+	}
 	if (s->load->phase == PHASE_LAUNCHING && s->load->plan.rate == 0)
 		scheduler_launch(s, INT64_MAX);
 	while (s->held_count > (s->suppressed ? 0 : hold_max(s)))
@@ -112,10 +138,13 @@ static void take_rescind(struct scheduler *s, const char *offer_id)
 
 /* ---- updates ---------------------------------------------------------------- */
 
+/* All tasks are asked for: none at the end of the run, all after a failover. */
 static void take_reconciled(struct scheduler *s, const Mesos__TaskStatus *status)
 {
 	if (strcmp(status->task_id->value, s->fence) == 0)
 		s->reconciled = true;
+	else if (s->load->phase == PHASE_CONFIRMING)
+		books_confirm(&s->load->books, s->number, status);
 	else
 		books_violate(&s->load->books, "the master still holds task %s for %s",
 			      status->task_id->value,
@@ -123,19 +152,49 @@ static void take_reconciled(struct scheduler *s, const Mesos__TaskStatus *status
 					      SPELL_V1));
 }
 
+/* The task runs: what the plan has for it. */
+static void call_for_fate(struct scheduler *s, const Mesos__TaskStatus *status, enum fate fate,
+			  int64_t now)
+{
+	if (s->probe)
+		histogram_add(&s->load->probes.waits, now - s->began);
+	if (fate == FATE_KILL)
+		scheduler_call_kill(s, status);
+	else if (fate == FATE_RECONCILE)
+		scheduler_call_reconcile_one(s, status);
+}
+
+static bool is_answer(const Mesos__TaskStatus *status)
+{
+	return !status->has_uuid && status->has_reason &&
+	       status->reason == MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION;
+}
+
 static void take_update(struct scheduler *s, const Mesos__TaskStatus *status, int64_t now)
 {
-	if (s->fence && !status->has_uuid) {
-		take_reconciled(s, status);
+	enum fate fate;
+	bool begins;
+
+	if (is_answer(status)) {
+		if (s->fence)
+			take_reconciled(s, status);
+		else
+			books_answer(&s->load->books, s->number, status, now);
 		return;
 	}
-	books_hear(&s->load->books, s->number, status, now);
+	begins = books_hear(&s->load->books, s->number, status, now, &fate);
 	if (status->has_uuid && status->agent_id)
 		scheduler_call_acknowledge(s, status);
+	if (begins)
+		call_for_fate(s, status, fate, now);
+	else if (s->probe && status->state != MESOS__TASK_STATE__TASK_RUNNING)
+		s->probed = true;
 }
 
 void scheduler_reconcile(struct scheduler *s)
 {
+	s->reconciled = false;
+	free(s->fence);
 	s->fence = xprintf("%s" FENCE "-%zu", s->load->books.prefix, s->number);
 	scheduler_call_reconcile(s, NULL);
 	/* Calls are taken in order: once this is answered, so is the one before. */
@@ -155,7 +214,12 @@ static void take_subscribed(struct scheduler *s, const Mesos__Scheduler__Event__
 
 	if (s->calls)
 		return;
+	if (s->id && strcmp(s->id, event->framework_id->value) != 0)
+		load_fail(s->load, "scheduler %zu was %s and is now %s", s->number, s->id,
+			  event->framework_id->value);
+	free(s->id);
 	s->id = xstrdup(event->framework_id->value);
+	s->lost = false;
 	head = xprintf("Host: %s:%d\r\nContent-Type: %s\r\nMesos-Stream-Id: %s\r\n", plan->host,
 		       plan->port, scheduler_media(s), s->stream_id);
 	s->calls = calls_create(&s->load->loop, plan->host, plan->port, head, &handlers, s);
@@ -207,20 +271,27 @@ static void opened_cb(void *context, const struct http_answer *answer)
 {
 	struct scheduler *s = context;
 
-	if (answer->status == 200)
+	if (answer->status == 200) {
+		free(s->stream_id);
 		s->stream_id = xstrdup(answer->stream_id);
-	else if (answer->status == 0)
+	} else if (s->load->phase == PHASE_RETURNING &&
+		   (answer->status == 0 || answer->status == 503)) {
+		s->subscribing = false; /* soon again */
+	} else if (answer->status == 0) {
 		load_fail(s->load, "scheduler %zu: %s", s->number, answer->error);
-	else
+	} else {
 		load_fail(s->load, "scheduler %zu: the subscription was refused (%d): %.*s",
 			  s->number, answer->status, (int)answer->body.len, answer->body.data);
+	}
 }
 
 static void ended_cb(void *context, const char *why)
 {
 	struct scheduler *s = context;
 
-	if (s->load->phase < PHASE_LEAVING)
+	if (scheduler_lost(s))
+		return;
+	if (s->load->phase < PHASE_LEAVING && !s->leaving)
 		load_fail(s->load, "scheduler %zu: the event stream ended: %s", s->number, why);
 }
 
@@ -255,9 +326,49 @@ struct scheduler *scheduler_create(struct load *load, size_t number)
 	return s;
 }
 
+struct scheduler *scheduler_create_probe(struct load *load, size_t number, int64_t now)
+{
+	struct scheduler *s = scheduler_create(load, number);
+
+	s->probe = true;
+	s->began = now;
+	return s;
+}
+
+bool scheduler_probed(const struct scheduler *s)
+{
+	return s->probed;
+}
+
+bool scheduler_lost(struct scheduler *s)
+{
+	if (!load_broke(s->load))
+		return false;
+	s->lost = true;
+	s->subscribing = false;
+	return true;
+}
+
+void scheduler_return(struct scheduler *s)
+{
+	struct held *held;
+
+	if (s->subscribing || scheduler_subscribed(s))
+		return;
+	while ((held = list_first(&s->held, struct held, link)))
+		drop_offer(s, held);
+	if (s->calls)
+		calls_close(s->calls);
+	s->calls = NULL;
+	http_client_close(s->stream);
+	s->stream = http_client_create(&s->load->loop, s->load->plan.host, s->load->plan.port);
+	s->subscribing = true;
+	subscribe(s);
+}
+
 bool scheduler_subscribed(const struct scheduler *s)
 {
-	return s->calls != NULL;
+	return s->calls && !s->lost;
 }
 
 const char *scheduler_id(const struct scheduler *s)
@@ -272,6 +383,9 @@ bool scheduler_reconciled(const struct scheduler *s)
 
 void scheduler_teardown(struct scheduler *s)
 {
+	if (s->leaving)
+		return;
+	s->leaving = true;
 	if (!s->calls)
 		s->torn_down = true;
 	else

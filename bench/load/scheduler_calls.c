@@ -1,8 +1,11 @@
 /* Calls of the simulated scheduler, and their answers. */
 #include <string.h>
 
+#include "bench/load/agent_messages.h"
 #include "bench/load/calls.h"
 #include "bench/load/scheduler_internal.h"
+
+#define FAILOVER_TIMEOUT 604800.0 /* seconds */
 
 const char *scheduler_media(const struct scheduler *s)
 {
@@ -38,11 +41,26 @@ void scheduler_write_subscribe(struct scheduler *s, struct buf *out)
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
+	char *roles[] = {"*"};
 	char name[64];
 
 	snprintf(name, sizeof(name), "%sscheduler-%zu", s->load->books.prefix, s->number);
 	info.user = "root";
 	info.name = name;
+	if (s->load->plan.failover) {
+		info.has_failover_timeout = 1;
+		info.failover_timeout = FAILOVER_TIMEOUT;
+	}
+	if (s->id) {
+		id.value = s->id;
+		info.id = call.framework_id = &id;
+	}
+	/* It has nothing to launch any more. */
+	if (s->suppressed) {
+		subscribe.n_suppressed_roles = 1;
+		subscribe.suppressed_roles = roles;
+	}
 	subscribe.framework_info = &info;
 	call.has_type = 1;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
@@ -103,11 +121,12 @@ static void add_tasks(struct scheduler *s, struct arena *arena, const struct hel
 	for (int64_t i = 0; i < count; i++) {
 		Mesos__TaskInfo *task =
 			PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
+		enum fate fate = s->probe ? FATE_KILL : load_choose_fate(s->load);
 		char id[TASK_ID_MAX];
 
-		books_task_id(&s->load->books, books_launch(&s->load->books, s->number, ready, now),
-			      id);
-		task->name = "load";
+		books_task_id(&s->load->books,
+			      books_launch(&s->load->books, s->number, fate, ready, now), id);
+		task->name = AGENT_TASK_NAME;
 		task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
 		task->task_id->value = arena_strdup(arena, id);
 		task->agent_id = agent;
@@ -204,6 +223,33 @@ void scheduler_call_reconcile(struct scheduler *s, const char *task_id)
 	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__RECONCILE);
 }
 
+void scheduler_call_reconcile_one(struct scheduler *s, const Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
+	Mesos__Scheduler__Call__Reconcile__Task task =
+		MESOS__SCHEDULER__CALL__RECONCILE__TASK__INIT;
+	Mesos__Scheduler__Call__Reconcile__Task *tasks = &task;
+
+	task.task_id = status->task_id;
+	task.agent_id = status->agent_id;
+	body.n_tasks = 1;
+	body.tasks = &tasks;
+	call.reconcile = &body;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__RECONCILE);
+}
+
+void scheduler_call_kill(struct scheduler *s, const Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Kill body = MESOS__SCHEDULER__CALL__KILL__INIT;
+
+	body.task_id = status->task_id;
+	body.agent_id = status->agent_id;
+	call.kill = &body;
+	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__KILL);
+}
+
 void scheduler_call_teardown(struct scheduler *s)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
@@ -235,7 +281,9 @@ void scheduler_broken(void *context, const char *why)
 {
 	struct scheduler *s = context;
 
+	if (scheduler_lost(s))
+		return;
 	s->torn_down = true;
-	if (s->load->phase < PHASE_LEAVING)
+	if (s->load->phase < PHASE_LEAVING && !s->leaving)
 		load_fail(s->load, "scheduler %zu: its calls: %s", s->number, why);
 }

@@ -26,10 +26,21 @@ struct scheduler {
 	size_t held_count;
 	char *fence; /* task id that ends reconciliation; NULL before */
 	struct buf body;
+	int64_t began; /* a probe: when it subscribed */
+	bool probe;
+	bool probed;	  /* its task has lived and died */
+	bool leaving;	  /* asked to be torn down */
+	bool lost;	  /* its connections are; not subscribed anew yet */
+	bool subscribing; /* anew, and no answer yet */
 	bool suppressed;
 	bool reconciled;
 	bool torn_down;
 };
+
+/* -- scheduler.c -- */
+
+/* A connection of it broke. False: that was not in the plan. */
+bool scheduler_lost(struct scheduler *scheduler);
 
 /* -- scheduler_calls.c -- */
 
@@ -41,6 +52,9 @@ void scheduler_call_accept(struct scheduler *scheduler, const struct held *held,
 void scheduler_call_decline(struct scheduler *scheduler, const char *offer_id, double seconds);
 void scheduler_call_suppress(struct scheduler *scheduler);
 void scheduler_call_acknowledge(struct scheduler *scheduler, const Mesos__TaskStatus *status);
+void scheduler_call_kill(struct scheduler *scheduler, const Mesos__TaskStatus *status);
+/* A task that runs; the answer comes as an update. */
+void scheduler_call_reconcile_one(struct scheduler *scheduler, const Mesos__TaskStatus *status);
 /* `task_id` NULL: all tasks. */
 void scheduler_call_reconcile(struct scheduler *scheduler, const char *task_id);
 void scheduler_call_teardown(struct scheduler *scheduler);

@@ -1,0 +1,146 @@
+/* See failover.h. */
+#include "bench/load/failover.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/load/agents.h"
+#include "bench/load/scheduler.h"
+#include "net/client.h"
+
+#define LOOK_EVERY (10 * MILLISECOND)
+#define LOOK_TIMEOUT_MS 60000
+#define RETRY_EVERY (50 * MILLISECOND)
+#define QUESTION "{\"type\":\"GET_HEALTH\"}"
+
+struct failover {
+	struct load *load;
+	struct http_client *client; /* NULL between two questions */
+	int64_t next;
+	bool asking;
+	bool found;
+};
+
+struct failover *failover_create(struct load *load)
+{
+	struct failover *f = xcalloc(1, sizeof(*f));
+
+	f->load = load;
+	return f;
+}
+
+void failover_close(struct failover *f)
+{
+	if (!f)
+		return;
+	if (f->client)
+		http_client_close(f->client);
+	free(f);
+}
+
+void failover_announce(const struct load *load)
+{
+	fprintf(stderr, "bench_load: ready for failover\n");
+	(void)load;
+}
+
+void failover_begin(struct failover *f, int64_t now)
+{
+	struct failover_figures *figures = &f->load->failover_figures;
+
+	memset(figures, 0, sizeof(*figures));
+	figures->broke = now;
+	f->found = false;
+	f->next = now;
+	fleet_lost_master(f->load->fleet);
+}
+
+/* ---- is there a new one ------------------------------------------------------------ */
+
+/* A master that has not read its registry yet says 503. */
+static void answered_cb(void *context, const struct http_answer *answer)
+{
+	struct failover *f = context;
+
+	f->asking = false;
+	f->found = f->found || answer->status == 200;
+}
+
+void failover_look(struct failover *f, int64_t now)
+{
+	static const char *const headers[] = {"Content-Type", "application/json", "Accept",
+					      "application/json", NULL};
+	const struct plan *plan = &f->load->plan;
+
+	if (f->found || f->asking || now < f->next)
+		return;
+	if (f->client)
+		http_client_close(f->client);
+	f->client = http_client_create(&f->load->loop, plan->host, plan->port);
+	f->asking = true;
+	f->next = now + LOOK_EVERY;
+	http_client_send(f->client, "POST", "/api/v1", headers, QUESTION, strlen(QUESTION),
+			 LOOK_TIMEOUT_MS, answered_cb, f);
+}
+
+bool failover_found(const struct failover *f)
+{
+	return f->found;
+}
+
+/* ---- coming back -------------------------------------------------------------------- */
+
+void failover_return(struct failover *f, int64_t now)
+{
+	struct load *load = f->load;
+
+	if (load->failover_figures.found == 0) {
+		load->failover_figures.found = now;
+		load->master_pid = process_find(load->plan.port);
+		fleet_return(load->fleet, now);
+		f->next = now;
+	}
+	fleet_return_more(load->fleet, now);
+	if (now < f->next)
+		return;
+	f->next = now + RETRY_EVERY;
+	for (size_t i = 0; i < load->scheduler_count; i++)
+		if (load->schedulers[i])
+			scheduler_return(load->schedulers[i]);
+}
+
+static bool all_subscribed(const struct load *load)
+{
+	for (size_t i = 0; i < load->scheduler_count; i++)
+		if (load->schedulers[i] && !scheduler_subscribed(load->schedulers[i]))
+			return false;
+	return true;
+}
+
+bool failover_complete(struct failover *f, int64_t now)
+{
+	struct load *load = f->load;
+	struct failover_figures *figures = &load->failover_figures;
+	bool agents = fleet_returned(load->fleet) >= (uint32_t)load->plan.agents;
+	bool frameworks = all_subscribed(load);
+
+	if (agents && figures->agents == 0)
+		figures->agents = now;
+	if (frameworks && figures->frameworks == 0)
+		figures->frameworks = now;
+	if (!agents || !frameworks)
+		return false;
+	figures->all = now;
+	process_read(load->master_pid, &figures->master);
+	return true;
+}
+
+void failover_check(const struct load *load)
+{
+	const struct books *books = &load->books;
+
+	if (books->confirmed != books->launched - books->dropped)
+		load_fail((struct load *)load, "the new master knows %u of %u tasks",
+			  books->confirmed, books->launched - books->dropped);
+}
