@@ -1,0 +1,123 @@
+"""Memory of the master per agent, task and framework, and its growth as each doubles.
+
+Loads are added to one master until there are a quarter, half and all of N, and each time its
+resident memory is read when it does not change any more. What one takes is the difference that
+the last doubling made; its limit is what the master itself says of one in protobuf, on the wire.
+"""
+
+import contextlib
+import http.client
+import json
+import signal
+import time
+
+from . import figure, processes
+from .context import Case
+from .figure import Figure
+
+PORTIONS = (0.25, 0.25, 0.5)
+SETTLE_SECONDS = 10
+PAUSE = 0.1
+FILL_SECONDS = 90
+# Tasks of the loads that only have to be there: they end with their load.
+FOR_GOOD = "50secs"
+
+KINDS = {
+    # what: (N, when quick, gauges of the master that add up to N, the call that tells of them)
+    "agent": (40000, 400, ["master/slaves_active"], "GET_AGENTS"),
+    "task": (100000, 800, ["master/tasks_running"], "GET_TASKS"),
+    "framework": (1000, 40, ["master/frameworks_active"], "GET_FRAMEWORKS"),
+}
+
+
+def flags_of(what, count):
+    """A load of so many of them, and of as few of all else as can be."""
+    flags = {"echo": False, "task_length": FOR_GOOD, "task_cpus": 0.01, "task_mem": 1}
+    if what == "agent":
+        flags.update(agents=count, schedulers=1, tasks=1)
+    elif what == "task":
+        flags.update(agents=-(-count // 400), schedulers=1, tasks=count, inflight=count)
+    else:
+        flags.update(agents=1, schedulers=count, tasks=1)
+    return flags
+
+
+def ask(address, method, path, body=None, **headers):
+    host, _, port = address.partition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        data = answer.read()
+        if answer.status != 200:
+            raise processes.Failure("%s: HTTP %d" % (path, answer.status))
+        return data
+    finally:
+        connection.close()
+
+
+def gauges(address, names):
+    metrics = json.loads(ask(address, "GET", "/metrics/snapshot"))
+    return sum(int(metrics[name]) for name in names)
+
+
+def on_the_wire(address, call):
+    """Bytes of the answer in protobuf."""
+    body = json.dumps({"type": call}).encode()
+    return len(ask(address, "POST", "/api/v1", body, **{
+        "Content-Type": "application/json", "Accept": "application/x-protobuf"}))
+
+
+def settled(master):
+    """Resident memory when two readings in a row agree."""
+    last, deadline = master.memory()[0], time.monotonic() + SETTLE_SECONDS
+    while True:
+        time.sleep(PAUSE)
+        now = master.memory()[0]
+        if abs(now - last) < 100e3 or time.monotonic() > deadline:
+            return now
+        last = now
+
+
+@contextlib.contextmanager
+def filled(context, master, what, count, names):
+    """Gives the memory before, and at a quarter, half and all of `count`, while all are there."""
+    found, total, loads = [settled(master)], 0, []
+    try:
+        for portion in PORTIONS:
+            total += int(count * portion)
+            loads.append(context.start_load(master.address, **flags_of(what, int(count * portion))))
+
+            def there(load=loads[-1], total=total):
+                if load.poll() is not None:
+                    raise processes.Failure("the load ended with %d" % load.returncode)
+                return gauges(master.address, names) >= total
+            processes.wait_until(there, "%d %ss" % (total, what), FILL_SECONDS, PAUSE)
+            found.append(settled(master))
+        yield found
+    finally:
+        # At once: the master that knows them ends as well.
+        for load in loads:
+            processes.end(load, signal.SIGKILL)
+
+
+def run(context, what):
+    count, quick_count, names, call = KINDS[what]
+    if context.quick:
+        count = quick_count
+    with context.new_master() as master:
+        wire = on_the_wire(master.address, call)
+        with filled(context, master, what, count, names) as (before, _, half, full):
+            wire = (on_the_wire(master.address, call) - wire) / count
+    yield Figure("memory", what, "each", "of one " + what,
+                 (full - half) / (count / 2), "bytes", wire, call + " of it",
+                 noise=figure.NOISE_MEMORY)
+    yield Figure("memory", what, "growth", "%s to %s %ss" % (
+        "{:,}".format(count // 2), "{:,}".format(count), what),
+                 (full - before) / max(half - before, 1), "times", 2, "twice as many",
+                 noise=figure.NOISE_MEMORY)
+
+
+CASES = [Case("memory/" + what, seconds, lambda context, what=what: run(context, what),
+              own_master=True)
+         for what, seconds in (("agent", 12), ("task", 30), ("framework", 8))]

@@ -1,0 +1,55 @@
+"""How long a cluster takes to start, and what idle daemons take."""
+
+import statistics
+import subprocess
+import time
+
+from . import figure, processes
+from .context import Case
+from .figure import Figure
+
+PROCESSES = 6                   # of `mesita local --agents=3`: supervisor, guardian, four daemons
+
+
+def bare_start(mesita, count):
+    """Seconds to start and end `count` processes one after the other."""
+    begin = time.monotonic()
+    for _ in range(count):
+        subprocess.run([mesita, "version"], stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - begin
+
+
+def empty_process():
+    """Memory of a process that says it runs, and does nothing: dash, waiting for input."""
+    shell = processes.start(["/bin/sh", "-c", "echo; read line"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE)
+    try:
+        shell.stdout.readline()
+        return processes.memory(shell.pid)[0]
+    finally:
+        shell.stdin.close()
+        processes.end(shell)
+
+
+def run(context):
+    ready = []
+    for _ in range(1 if context.quick else 5):
+        with processes.Local(context.mesita, 3) as cluster:
+            ready.append(cluster.ready)
+    yield Figure("start", "", "local_ready", "`mesita local --agents=3` ready",
+                 statistics.median(ready) * 1e3, "ms",
+                 bare_start(context.mesita, PROCESSES) * 1e3, "6 processes started",
+                 targets=[figure.below(300)])
+    with processes.Local(context.mesita, 3) as cluster:
+        empty = empty_process()
+        master, = cluster.daemons("master")
+        yield Figure("start", "", "master_idle_rss", "memory of an idle master",
+                     processes.memory(master)[0] / 1e6, "MB", empty / 1e6, "an idle sh",
+                     noise=figure.NOISE_MEMORY, targets=[figure.below(10)])
+        agents = [processes.memory(pid)[0] for pid in cluster.daemons("agent")]
+        yield Figure("start", "", "agent_idle_rss", "memory of an idle agent",
+                     max(agents) / 1e6, "MB", empty / 1e6, "an idle sh",
+                     noise=figure.NOISE_MEMORY, targets=[figure.below(8)])
+
+
+CASES = [Case("start", 3, run, own_master=True)]
