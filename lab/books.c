@@ -179,6 +179,11 @@ static void master_message(struct books *b, const char *to, const struct letter 
 		books_reregistered(b, m->agent_id->value, to);
 	} else if (is(letter, "ShutdownMessage")) {
 		books_agent_sent_away(b, to);
+	} else if (is(letter, "ShutdownFrameworkMessage")) {
+		const Mesos__Internal__ShutdownFrameworkMessage *m = books_unpack(
+			b, &mesos__internal__shutdown_framework_message__descriptor, letter);
+
+		books_tear_down(b, books_fw(b, m->framework_id->value));
 	}
 }
 

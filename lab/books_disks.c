@@ -259,7 +259,11 @@ void books_agent_sent_away(struct books *b, const char *address)
 
 void books_agent_registers(struct books *b, const struct process *from)
 {
-	if (has(find_disk(b, from->name), "agent/info", 10, AFTER_KILL))
+	struct disk_book *d = disk_of(b, from->name);
+
+	/* What another agent than it is now had launched is nobody's. */
+	forget_found(d);
+	if (has(d, "agent/info", 10, AFTER_KILL))
 		world_fail(b->world, "durable: %s has an identity and registers as a new agent",
 			   from->name);
 }

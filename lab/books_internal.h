@@ -241,6 +241,8 @@ void books_end_offers_of(struct books *b, struct fw *fw);
 void books_call_delivered(struct books *b, const struct letter *letter);
 void books_call_answered(struct books *b, int status);
 void books_run_task(struct books *b, const struct letter *letter);
+/* Its framework is over: torn down, or given up by the master. */
+void books_tear_down(struct books *b, struct fw *fw);
 void books_check_shares(struct books *b);
 
 /* ---- books_tasks.c ------------------------------------------------------------------------ */

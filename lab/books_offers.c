@@ -167,7 +167,7 @@ static void answer_offers(struct books *b, struct current_call *call, Mesos__Off
 	}
 }
 
-static void tear_down(struct books *b, struct fw *fw)
+void books_tear_down(struct books *b, struct fw *fw)
 {
 	fw->torn = fw->over = true;
 	books_end_offers_of(b, fw);
@@ -216,7 +216,7 @@ void books_call_answered(struct books *b, int status)
 		note_filter(b, call->fw, c->decline->filters);
 		break;
 	case CALL(TEARDOWN):
-		tear_down(b, call->fw);
+		books_tear_down(b, call->fw);
 		break;
 	case CALL(SUPPRESS):
 		call->fw->suppressed = true;

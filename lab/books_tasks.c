@@ -108,14 +108,23 @@ void books_executor_call(struct books *b, const struct process *from, const stru
 				call->subscribe->unacknowledged_updates[i]->status);
 }
 
+/* An agent that is drained to be gone says so of what is killed for that. */
+static bool is_gone_instead(const struct update *u, Mesos__TaskState said)
+{
+	return said == STATE(GONE_BY_OPERATOR) &&
+	       (u->state == STATE(KILLING) || u->state == STATE(KILLED));
+}
+
 static void check_forwarded(struct books *b, const struct process *from,
-			    const Mesos__Internal__StatusUpdate *update, const struct update *u)
+			    const Mesos__Internal__StatusUpdate *update, struct update *u)
 {
 	const Mesos__TaskStatus *status = update->status;
 	const struct task *t = u->task;
 	struct task *named =
 		books_task(b, update->framework_id->value, status->task_id->value, false);
 
+	if (is_gone_instead(u, status->state))
+		u->state = status->state;
 	if (t != named || u->state != status->state)
 		world_fail(b->world,
 			   "routes: %s says that task %s of framework %s is %s, in an "
@@ -190,7 +199,8 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 	if (!books_terminal(u->state))
 		return;
 	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
-	    t->fw->checkpoint && t->launches == 1 && t->end != u->state)
+	    t->fw->checkpoint && t->launches == 1 && t->end != u->state &&
+	    t->end != STATE(GONE_BY_OPERATOR))
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
 			   state_name(t->end), state_name(u->state));
 	t->ended = true;

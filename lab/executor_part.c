@@ -1,5 +1,5 @@
-/* An executor and its tasks, on the v1 executor API. Tasks do what their names say. A
- * command executor (as mesita's own) ends with its task. */
+/* An executor and its tasks, on the v1 executor API. Tasks do what their names say (parts.h).
+ * A command executor (as mesita's own) ends with its task. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 #define GIVE_UP_CHECKPOINT (15 * MINUTE)
 #define GIVE_UP MINUTE
 #define EXITED_WITH(code) ((code) << 8)
+#define LAZY_HIGH (40 * SECOND)	  /* until a lazy task runs */
+#define GENTLE_HIGH (20 * SECOND) /* until a gentle one is killed */
 
 struct pending_update {
 	struct list link;
@@ -19,7 +21,7 @@ struct pending_update {
 };
 
 struct lab_task {
-	struct happening end;
+	struct happening end, run, kill;
 	struct list link;
 	struct executor_part *part;
 	Mesos__TaskInfo *info; /* heap */
@@ -173,36 +175,91 @@ static void report(struct lab_task *task, Mesos__TaskState state)
 	send_update(part, update);
 }
 
+static void cancel(struct lab_task *task)
+{
+	world_cancel(task->part->world, &task->end);
+	world_cancel(task->part->world, &task->run);
+	world_cancel(task->part->world, &task->kill);
+}
+
 static void end_task(struct lab_task *task, Mesos__TaskState state)
 {
 	if (task->over)
 		return;
 	task->over = true;
 	world_log(task->part->world, "task %s ends as %d", task->info->task_id->value, state);
-	world_cancel(task->part->world, &task->end);
+	cancel(task);
 	report(task, state);
 }
+
+/* Whether the word is in its name, which are a number and words. */
+static bool is(const struct lab_task *task, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = strchr(task->info->name, ' '); at; at = strchr(at + 1, ' ')) {
+		if (!strncmp(at + 1, word, len) && (!at[1 + len] || at[1 + len] == ' '))
+			return true;
+	}
+	return false;
+}
+
+/* What executors say at the end, and what becomes of those that say nothing. */
+static const struct {
+	const char *word;
+	Mesos__TaskState state;
+} said[] = {
+	{"fail", MESOS__TASK_STATE__TASK_FAILED},     {"killed", MESOS__TASK_STATE__TASK_KILLED},
+	{"lost", MESOS__TASK_STATE__TASK_LOST},	      {"gone", MESOS__TASK_STATE__TASK_GONE},
+	{"dropped", MESOS__TASK_STATE__TASK_DROPPED}, {"error", MESOS__TASK_STATE__TASK_ERROR},
+};
+static const struct {
+	const char *word;
+	int status;
+} silent[] = {{"crash", 11}, {"signal", 9}, {"exit", EXITED_WITH(3)}};
 
 static void on_task_end(struct happening *h)
 {
 	struct lab_task *task = container_of(h, struct lab_task, end);
-	const char *how = strchr(task->info->name, ' ');
 
-	if (how && !strcmp(how, " fail"))
-		end_task(task, MESOS__TASK_STATE__TASK_FAILED);
-	else if (how && !strcmp(how, " crash"))
-		exit_after(task->part, 11, 0);
-	else if (how && !strcmp(how, " signal"))
-		exit_after(task->part, 9, 0);
-	else if (how && !strcmp(how, " exit"))
-		exit_after(task->part, EXITED_WITH(3), 0);
-	else
-		end_task(task, MESOS__TASK_STATE__TASK_FINISHED);
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		if (!is(task, said[i].word))
+			continue;
+		end_task(task, said[i].state);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++) {
+		if (!is(task, silent[i].word))
+			continue;
+		exit_after(task->part, silent[i].status, 0);
+		return;
+	}
+	end_task(task, MESOS__TASK_STATE__TASK_FINISHED);
 }
 
-static bool is_deaf(const struct lab_task *task)
+static void on_task_runs(struct happening *h)
 {
-	return strstr(task->info->name, " deaf");
+	report(container_of(h, struct lab_task, run), MESOS__TASK_STATE__TASK_RUNNING);
+}
+
+static void on_task_killed(struct happening *h)
+{
+	end_task(container_of(h, struct lab_task, kill), MESOS__TASK_STATE__TASK_KILLED);
+}
+
+static void kill_task(struct lab_task *task)
+{
+	struct world *w = task->part->world;
+
+	if (is(task, "deaf") || task->over)
+		return;
+	if (!is(task, "gentle")) {
+		end_task(task, MESOS__TASK_STATE__TASK_KILLED);
+	} else if (!timer_running(&task->kill.timer)) {
+		world_cancel(w, &task->run);
+		report(task, MESOS__TASK_STATE__TASK_KILLING);
+		world_after(w, &task->kill, world_between(w, 0, GENTLE_HIGH));
+	}
 }
 
 /* It does not end when told to: its container must be destroyed. */
@@ -211,7 +268,7 @@ static bool has_deaf(const struct executor_part *part)
 	struct lab_task *task, *next;
 
 	list_for_each (task, next, &part->tasks, link) {
-		if (is_deaf(task) && !task->over)
+		if (is(task, "deaf") && !task->over)
 			return true;
 	}
 	return false;
@@ -220,17 +277,23 @@ static bool has_deaf(const struct executor_part *part)
 static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
 {
 	struct lab_task *task = xcalloc(1, sizeof(*task));
+	struct world *w = part->world;
 
 	task->part = part;
 	task->info = proto_copy(info);
 	task->end.run = on_task_end;
+	task->run.run = on_task_runs;
+	task->kill.run = on_task_killed;
 	list_append(&part->tasks, &task->link);
 	part->command = !info->executor;
-	report(task, MESOS__TASK_STATE__TASK_STARTING);
-	report(task, MESOS__TASK_STATE__TASK_RUNNING);
-	if (!strstr(info->name, " hang") && !is_deaf(task))
-		world_after(part->world, &task->end,
-			    (int64_t)(strtod(info->name, NULL) * (double)SECOND));
+	if (!is(task, "sudden"))
+		report(task, MESOS__TASK_STATE__TASK_STARTING);
+	if (is(task, "lazy"))
+		world_after(w, &task->run, world_between(w, 0, LAZY_HIGH));
+	else
+		report(task, MESOS__TASK_STATE__TASK_RUNNING);
+	if (!is(task, "hang") && !is(task, "deaf"))
+		world_after(w, &task->end, (int64_t)(strtod(info->name, NULL) * (double)SECOND));
 }
 
 static struct lab_task *find_task(struct executor_part *part, const char *id)
@@ -287,8 +350,8 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
 		task = find_task(part, event->kill->task_id->value);
-		if (task && !is_deaf(task))
-			end_task(task, MESOS__TASK_STATE__TASK_KILLED);
+		if (task)
+			kill_task(task);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
 		acknowledged(part, event->acknowledged);
@@ -422,7 +485,7 @@ void executor_part_destroy(struct executor_part *part)
 	world_cancel(part->world, &part->connect);
 	world_cancel(part->world, &part->exit);
 	while ((task = list_first(&part->tasks, struct lab_task, link))) {
-		world_cancel(part->world, &task->end);
+		cancel(task);
 		list_remove(&task->link);
 		proto_free(task->info);
 		free(task);

@@ -206,6 +206,10 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 		.lateness = world_chance(w, 0.3) ? 0.5 : 0,
 		.mischief = mischief ? 0.2 : 0,
 		.tasks = tasks,
+		.names = world_chance(w, 0.7),
+		.gentle = world_chance(w, 0.5),
+		.failover = world_chance(w, 0.3) ? 20 : 0,
+		.desertion = 0.2,
 	};
 }
 

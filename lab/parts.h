@@ -117,6 +117,14 @@ bool scheduler_part_alive(const struct scheduler_part *part);
 bool scheduler_part_subscribed(const struct scheduler_part *part);
 struct process *scheduler_part_process(struct scheduler_part *part);
 void scheduler_part_kill(struct scheduler_part *part);
+/* And does not come back, if its framework is not to wait for it for ever. */
+void scheduler_part_desert(struct scheduler_part *part);
+/* The id of its framework, or NULL. */
+const char *scheduler_part_framework(struct scheduler_part *part);
+/* Ids of frameworks to which it will not come back; NULL after the last. */
+const char *scheduler_part_abandoned(const struct scheduler_part *part, int at);
+/* Its framework may be torn down by somebody else from now on. */
+void scheduler_part_doom(struct scheduler_part *part);
 /* Launches no more. */
 void scheduler_part_finish(struct scheduler_part *part);
 /* All it launched is over, and it knows. */

@@ -5,6 +5,7 @@
  *	scheduler_books.c    what it launched and has heard of that
  *	scheduler_offers.c   what it does with offers
  *	scheduler_volumes.c  reservations and volumes
+ *	scheduler_operations.c what becomes of those, if it named them
  *	scheduler_misdeeds.c what no scheduler should do */
 #ifndef LAB_SCHEDULER_H
 #define LAB_SCHEDULER_H
@@ -35,6 +36,15 @@ struct book {
 	bool muddled; /* launched more than once: what is heard may be of any of them */
 };
 
+/* An operation that it named. */
+struct deed {
+	UT_hash_handle hh;
+	char *id, *agent_id;
+	bool over;
+	bool told;		     /* its end, by its agent */
+	Mesos__OperationState state; /* heard of last */
+};
+
 struct held_offer {
 	struct happening use; /* when it looks at it */
 	struct list link;
@@ -50,6 +60,9 @@ struct scheduler_part {
 	struct process process;
 	bool alive, subscribed, finishing;
 	bool leaving, gone; /* wants its framework torn down; heard that it is */
+	bool doomed;	    /* an operator may tear it down */
+	char **abandoned;   /* ids of frameworks that it had before */
+	int abandoned_count;
 	char *framework_id, *stream_id;
 	struct conn *stream, *calls;
 	uint64_t next_call, subscribe_call;
@@ -57,7 +70,8 @@ struct scheduler_part {
 	bool suppressed;
 	struct list offers; /* struct held_offer.link */
 	struct book *books;
-	int next_task, next_volume;
+	struct deed *deeds;
+	int next_task, next_volume, next_deed;
 	struct scheduler_counts counts;
 	struct rng rng;
 	/* -- misdeeds -- */
@@ -111,6 +125,8 @@ double offer_scalar(const Mesos__Offer *offer, const char *name);
 const char *offer_role(const Mesos__Offer *offer);
 Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double value);
 Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operation__Type type);
+/* A word that may be the end of a task. */
+bool scheduler_knows_end(const char *word);
 /* Tasks for what is free in the offer, the first on the volume if there is one. */
 void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 		       const Mesos__Offer *offer, Mesos__Resource *volume);
@@ -124,6 +140,19 @@ void scheduler_drop_offers(struct scheduler_part *part);
  * the end takes it down again. */
 void answer_keep_volumes(struct scheduler_part *part, struct answer *answer,
 			 const Mesos__Offer *offer);
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+/* Those of the answer, if it does so. */
+void scheduler_name_operations(struct scheduler_part *part, struct answer *answer,
+			       const char *agent_id);
+void scheduler_take_operation(struct scheduler_part *part, const Mesos__OperationStatus *status);
+/* Asks of those that are not over. */
+void scheduler_reconcile_operations(struct scheduler_part *part);
+/* Whether all are over. */
+bool scheduler_deeds_done(const struct scheduler_part *part);
+void scheduler_describe_deeds(const struct scheduler_part *part, struct buf *out);
+void scheduler_deeds_free(struct scheduler_part *part);
 
 /* ---- misdeeds --------------------------------------------------------------------------- */
 

@@ -84,7 +84,9 @@ static void note_end(struct scheduler_part *part, struct book *book,
 	bool executor = status->source == MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR &&
 			status->reason != MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION;
 
-	if (book->by_executor && executor && book->final != status->state && !book->muddled)
+	/* What is said to be gone may yet end as it likes. */
+	if (book->by_executor && executor && book->final != status->state && !book->muddled &&
+	    book->final != STATE(GONE_BY_OPERATOR))
 		world_fail(part->world, "task %s ended as %d and then as %d", book->task_id,
 			   book->final, status->state);
 	if (executor)
@@ -138,7 +140,7 @@ bool scheduler_part_done(const struct scheduler_part *part)
 		if (!book->over)
 			return false;
 	}
-	return true;
+	return scheduler_deeds_done(part);
 }
 
 void scheduler_part_describe(const struct scheduler_part *part, struct buf *out)
@@ -153,4 +155,5 @@ void scheduler_part_describe(const struct scheduler_part *part, struct buf *out)
 						   SPELL_V1),
 				   (double)(book->launched - part->world->begin) / SECOND);
 	}
+	scheduler_describe_deeds(part, out);
 }

@@ -1,7 +1,7 @@
 #include "lab/scheduler.h"
 
 #define RETRY_HIGH (3 * SECOND)
-#define FAILOVER_TIMEOUT 100000.0 /* s: frameworks are not to be given up */
+#define FAILOVER_TIMEOUT 100000.0 /* s: most frameworks are not to be given up */
 
 static void call(struct scheduler_part *part, struct conn *conn, Mesos__Scheduler__Call *message,
 		 const char *framework_id, const char *stream_id)
@@ -60,20 +60,25 @@ void scheduler_subscribe(struct scheduler_part *part)
 	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
-	Mesos__FrameworkInfo__Capability capabilities[3], *list[3];
+	Mesos__FrameworkInfo__Capability capabilities[4], *list[4];
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
 	char *roles[3];
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		mesos__framework_info__capability__init(&capabilities[i]);
 		capabilities[i].has_type = true;
 		list[i] = &capabilities[i];
 	}
 	capabilities[0].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE;
 	capabilities[1].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT;
-	capabilities[2].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE;
 	info.capabilities = list;
-	info.n_capabilities = part->options.partition_aware ? 3 : 2;
+	info.n_capabilities = 2;
+	if (part->options.partition_aware)
+		capabilities[info.n_capabilities++].type =
+			MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE;
+	if (part->options.gentle)
+		capabilities[info.n_capabilities++].type =
+			MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__TASK_KILLING_STATE;
 	info.user = "user";
 	info.name = part->name;
 	info.roles = roles;
@@ -84,7 +89,8 @@ void scheduler_subscribe(struct scheduler_part *part)
 			roles[info.n_roles++] = (char *)role;
 	}
 	info.has_failover_timeout = true;
-	info.failover_timeout = FAILOVER_TIMEOUT;
+	info.failover_timeout =
+		part->options.failover > 0 ? part->options.failover : FAILOVER_TIMEOUT;
 	info.has_checkpoint = true;
 	info.checkpoint = part->options.checkpoint;
 	id.value = part->framework_id;

@@ -33,17 +33,43 @@ Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double
 	return r;
 }
 
+static const struct {
+	double below; /* of a number in [0, 1) */
+	const char *word;
+} ends[] = {
+	{0.68, "finish"}, {0.74, "fail"},    {0.79, "crash"},  {0.82, "signal"},
+	{0.84, "exit"},	  {0.90, "hang"},    {0.92, "deaf"},   {0.94, "lost"},
+	{0.955, "gone"},  {0.97, "dropped"}, {0.985, "error"}, {2, "killed"},
+};
+
 static const char *pick_end(struct scheduler_part *part)
 {
 	double u = rng_unit(&part->rng);
+	size_t i = 0;
 
-	return u < 0.78	  ? "finish"
-	       : u < 0.84 ? "fail"
-	       : u < 0.89 ? "crash"
-	       : u < 0.92 ? "signal"
-	       : u < 0.94 ? "exit"
-	       : u < 0.98 ? "hang"
-			  : "deaf";
+	if (part->options.end)
+		return part->options.end;
+	while (u >= ends[i].below)
+		i++;
+	return ends[i].word;
+}
+
+static const char *pick_manner(struct scheduler_part *part)
+{
+	double u = rng_unit(&part->rng);
+
+	if (part->options.gentle && u < 0.7)
+		return u < 0.2 ? "gentle lazy" : "gentle";
+	return u < 0.8 ? "usual" : u < 0.9 ? "lazy" : "sudden";
+}
+
+bool scheduler_knows_end(const char *word)
+{
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if (!strcmp(ends[i].word, word))
+			return true;
+	}
+	return false;
 }
 
 Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
@@ -56,7 +82,8 @@ Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *
 	book->hangs = !strcmp(end, "hang") || !strcmp(end, "deaf");
 	book->executor_id = part->options.own_executor ? xprintf("e%d", part->options.number)
 						       : xstrdup(book->task_id);
-	task->name = arena_printf(arena, "%.1f %s", 60 * rng_unit(&part->rng), end);
+	task->name = arena_printf(arena, "%.1f %s %s", 60 * rng_unit(&part->rng), end,
+				  pick_manner(part));
 	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
 	task->task_id->value = arena_strdup(arena, book->task_id);
 	task->agent_id = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
@@ -156,6 +183,7 @@ static void use_offer(struct scheduler_part *part, const Mesos__Offer *offer)
 			make_filters(&answer.arena, part->options.keeper ? 5 : 3600);
 	else
 		answer.accept.filters = make_filters(&answer.arena, answer.launches ? 1 : 20);
+	scheduler_name_operations(part, &answer, offer->agent_id->value);
 	message.type = CALL(ACCEPT);
 	message.accept = &answer.accept;
 	world_log(part->world, "%s answers %s with %zu operations", part->name, id->value,

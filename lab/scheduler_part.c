@@ -32,6 +32,7 @@ static void on_reconcile(struct happening *h)
 	struct scheduler_part *part = container_of(h, struct scheduler_part, reconcile);
 
 	scheduler_send_reconcile(part);
+	scheduler_reconcile_operations(part);
 	scheduler_send_teardown(part);
 	scheduler_end_tasks(part);
 	world_after(part->world, &part->reconcile, RECONCILE_EVERY);
@@ -50,7 +51,38 @@ static void subscribed(struct scheduler_part *part, const char *id)
 	scheduler_drop_offers(part);
 	world_log(part->world, "%s is subscribed as %s", part->name, id);
 	scheduler_send_reconcile(part);
+	scheduler_reconcile_operations(part);
 	scheduler_send_teardown(part);
+}
+
+static void abandon(struct scheduler_part *part)
+{
+	size_t count = (size_t)part->abandoned_count + 1;
+
+	part->abandoned = xrealloc(part->abandoned, count * sizeof(*part->abandoned));
+	part->abandoned[part->abandoned_count++] = part->framework_id;
+	part->framework_id = NULL;
+}
+
+/* Its framework is no more: it came back too late, or an operator ended it. Whatever it
+ * launched is over, and nothing more of that is to be heard. */
+static void begin_anew(struct scheduler_part *part)
+{
+	world_log(part->world, "%s finds its framework %s gone", part->name, part->framework_id);
+	scheduler_books_free(part);
+	scheduler_deeds_free(part);
+	abandon(part);
+	part->doomed = false;
+}
+
+static void refused(struct scheduler_part *part, const char *why)
+{
+	if (part->leaving)
+		part->gone = true;
+	else if (part->framework_id && (part->doomed || part->options.failover > 0))
+		begin_anew(part);
+	else
+		world_fail(part->world, "%s is refused: %s", part->name, why);
 }
 
 static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *event)
@@ -70,11 +102,10 @@ static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *e
 		scheduler_take_update(part, event->update->status);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
-		if (part->leaving)
-			part->gone = true;
-		else
-			world_fail(part->world, "%s is refused: %s", part->name,
-				   event->error->message);
+		refused(part, event->error->message);
+		break;
+	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE_OPERATION_STATUS:
+		scheduler_take_operation(part, event->update_operation_status->status);
 		break;
 	default:
 		break;
@@ -181,8 +212,37 @@ void scheduler_part_kill(struct scheduler_part *part)
 		return;
 	world_log(part->world, "%s is killed", part->name);
 	stop(part);
-	world_after(part->world, &part->start,
-		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+	/* What it launched ends with its framework; volumes would not. */
+	if (part->options.failover > 0 && !part->options.keeper &&
+	    scheduler_chance(part, part->options.desertion)) {
+		part->gone = true;
+		if (part->framework_id)
+			abandon(part);
+	} else {
+		world_after(part->world, &part->start,
+			    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+	}
+}
+
+void scheduler_part_desert(struct scheduler_part *part)
+{
+	part->options.desertion = 1;
+	scheduler_part_kill(part);
+}
+
+const char *scheduler_part_framework(struct scheduler_part *part)
+{
+	return part->framework_id;
+}
+
+const char *scheduler_part_abandoned(const struct scheduler_part *part, int at)
+{
+	return at < part->abandoned_count ? part->abandoned[at] : NULL;
+}
+
+void scheduler_part_doom(struct scheduler_part *part)
+{
+	part->doomed = true;
 }
 
 void scheduler_part_destroy(struct scheduler_part *part)
@@ -190,10 +250,14 @@ void scheduler_part_destroy(struct scheduler_part *part)
 	stop(part);
 	world_cancel(part->world, &part->start);
 	scheduler_books_free(part);
+	scheduler_deeds_free(part);
 	if (part->last_offer)
 		proto_free(part->last_offer);
 	if (part->last_status)
 		proto_free(part->last_status);
+	for (int i = 0; i < part->abandoned_count; i++)
+		free(part->abandoned[i]);
+	free(part->abandoned);
 	free(part->name);
 	free(part->framework_id);
 	free(part->stream_id);
