@@ -217,6 +217,8 @@ struct allocator_memory {
 void allocator_changes(struct allocator *a,
 		       void (*each)(void *context, const struct allocator_memory *memory),
 		       void *context);
+/* Whether there is such a thing. */
+bool allocator_changed(const struct allocator *a);
 /* Gives back what an allocator before said: once the frameworks are added, before any agent
  * is; by kinds in their order. False: it says nothing now, its record can be deleted.
  * Agents that do not come back are to be removed even so. */

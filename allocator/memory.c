@@ -207,6 +207,13 @@ static void give_filter(struct filter *filter, each_fn *each, void *context)
 	each(context, &say);
 }
 
+bool allocator_changed(const struct allocator *a)
+{
+	return a->memory.gone.len || !list_empty(&a->memory.leaves) ||
+	       !list_empty(&a->memory.roles) || !list_empty(&a->memory.agents) ||
+	       !list_empty(&a->memory.filters);
+}
+
 void allocator_changes(struct allocator *a, each_fn *each, void *context)
 {
 	struct filter *filter, *next_filter;

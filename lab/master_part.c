@@ -246,6 +246,7 @@ static void on_start(struct happening *h)
 		.max_completed_frameworks = 50,
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
+		.warm_delay = 5 * MILLISECOND,
 	};
 	struct err err;
 

@@ -99,6 +99,7 @@ static void launch_task(struct master *m, struct accepting *accepting, Mesos__Ta
 		consume(m, accepting, &e->resources);
 	}
 	t = master_add_task(m, f, accepting->a, master_task_record(m, f, task));
+	t->fresh = true;
 	f->counters.operations[OPERATION(LAUNCH)]++;
 	consume(m, accepting, &t->resources);
 	log_info("launching task %s of framework %s on agent %s", t->id, f->id, accepting->a->id);

@@ -1,7 +1,7 @@
 /* The master core's outside: making it, feeding events, timeouts (master.h).
  *
  * A step: the event is handled, then what it made possible is allocated, then what
- * changed is written behind. Everything is in master.out, in that order.
+ * changed is written behind, or later (warm.c). Everything is in master.out, in that order.
  */
 #include "master/core.h"
 
@@ -117,6 +117,7 @@ static void init_lists(struct master *m)
 	m->removal.kind = TIMER_REMOVAL;
 	m->prune.kind = TIMER_PRUNE;
 	m->settle.kind = TIMER_SETTLE;
+	m->warm.kind = TIMER_WARM;
 }
 
 /* Offer constraints, for the allocator. */
@@ -312,6 +313,9 @@ static void timer_due(struct master *m, struct timer *timer)
 	case TIMER_INVERSE_OFFER:
 		master_rescind_inverse(m, container_of(timer, struct inverse_offer, expiry));
 		break;
+	case TIMER_WARM:
+		m->warm_urgent = true;
+		break;
 	case TIMER_SETTLE:
 		master_settle_end(m);
 		break;
@@ -393,8 +397,16 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	master_settle_check(m);
 	if (!m->settling && allocator_pending(m->allocator))
 		master_allocate(m, false);
-	warm_flush(m);
+	warm_end_step(m);
 	m->out = NULL;
 	if (resource_shapes_unused(m->shapes) > UNUSED_SHAPES_MAX)
 		resource_shapes_collect(m->shapes);
+}
+
+void master_finish(struct master *m, int64_t now, struct master_actions *out)
+{
+	m->now = now;
+	m->out = out;
+	warm_flush(m);
+	m->out = NULL;
 }

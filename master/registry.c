@@ -119,6 +119,10 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 {
 	struct pending *p = xcalloc(1, sizeof(*p)), *older = NULL;
 
+	/* What changed before this is stored before it, and what changes with it at once. */
+	if (timer_running(&m->warm))
+		warm_flush(m);
+	m->warm_urgent = true;
 	p->follow = follow;
 	p->time = m->now;
 	p->ticket = master_emit_store(m, STORE_REGISTRY, batch->ops, batch->count);

@@ -129,6 +129,9 @@ static void arm_tick(struct shell *shell)
 		uv_timer_stop(&shell->tick);
 		return;
 	}
+	if (when == shell->tick_time && uv_is_active((uv_handle_t *)&shell->tick))
+		return;
+	shell->tick_time = when;
 	wait = when - clock_now();
 	/* Rounded up: a tick that comes too early would only be repeated. */
 	uv_timer_start(&shell->tick, tick_cb,
@@ -442,6 +445,10 @@ static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err
 	return 0;
 }
 
+/* How long changes of tasks may wait to be stored together: far less than what anybody waits
+ * for, and at full load enough for many tasks to come and go in. */
+#define WARM_DELAY (5 * MILLISECOND)
+
 static int create_core(struct shell *shell, const char *ip, int port, struct err *err)
 {
 	const struct master_flags *f = shell->flags;
@@ -477,6 +484,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.agent_removals_per_second = f->agent_removals_per_second,
 		/* "90%", as its check has seen. */
 		.recovery_removal_limit = strtod(f->recovery_agent_removal_limit, NULL),
+		.warm_delay = WARM_DELAY,
 		.registry_gc_interval = f->registry_gc_interval,
 		.registry_max_agent_age = f->registry_max_agent_age,
 		.registry_max_agent_count = (int)f->registry_max_agent_count,
@@ -563,6 +571,17 @@ static void close_handle_cb(uv_handle_t *handle, void *arg)
 		uv_close(handle, NULL);
 }
 
+/* What an orderly end leaves for the next master. */
+static void store_last(struct shell *shell)
+{
+	master_actions_clear(&shell->actions);
+	master_finish(shell->core, clock_now(), &shell->actions);
+	for (size_t i = 0; i < shell->actions.count; i++) {
+		if (shell->actions.items[i].type == MASTER_STORE)
+			write_store(shell, &shell->actions.items[i]);
+	}
+}
+
 static void stop(struct shell *shell)
 {
 	struct shell_waiting *waiting, *later;
@@ -576,6 +595,8 @@ static void stop(struct shell *shell)
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
+	if (shell->store && shell->core)
+		store_last(shell);
 	/* The store's thread may wake us until it is closed. */
 	if (shell->store)
 		store_close(shell->store);

@@ -66,6 +66,7 @@ struct shell {
 	uint64_t http_requests; /* served, for metrics */
 	uv_loop_t loop;
 	uv_timer_t tick;
+	int64_t tick_time; /* when it is due, while it runs */
 	uv_async_t stored;
 	uv_signal_t terminate[2];
 	int exit_status;

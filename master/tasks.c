@@ -316,6 +316,8 @@ void master_complete_task(struct master *m, struct task *t, bool give_back)
 	t->info = NULL;
 	free_task(t);
 	master_add_completed_task(m, f, info, ++f->next_completed);
+	if (!list_empty(&f->completed_tasks))
+		list_entry(f->completed_tasks.prev, struct completed_task, link)->fresh = true;
 }
 
 void master_park_task(struct master *m, struct task *t)

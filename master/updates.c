@@ -110,7 +110,7 @@ void master_status_update(struct master *m, const char *from,
 struct held_ack {
 	struct list link;
 	UT_hash_handle hh; /* master.acks_by_task, by key */
-	uint64_t ticket;   /* 0: of the store action that this step is to make */
+	uint64_t ticket;   /* 0: of the store action that is to come */
 	char *key;	   /* framework id '/' task id */
 	char *agent_id, *framework_id, *task_id;
 	size_t len;
@@ -188,6 +188,12 @@ void master_time_acknowledgements(struct master *m, uint64_t ticket)
 			break;
 		ack->ticket = ticket;
 	}
+}
+
+bool master_untimed_acknowledgements(const struct master *m)
+{
+	return !list_empty(&m->held_acks) &&
+	       !list_entry(m->held_acks.prev, struct held_ack, link)->ticket;
 }
 
 void master_send_acknowledgements(struct master *m, uint64_t stored)

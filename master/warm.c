@@ -2,64 +2,86 @@
  * agents that registration does not make durable; and what the allocator remembers
  * (offer_memory.c).
  *
- * Records that change are marked; at the end of the step each is packed once, so many
- * changes of a record in a step cost one write. Deletions go first: a key deleted and
- * made again within a step ends up made. Keys are in registry.c.
+ * Records that change are marked and packed later, so many changes of a record cost one
+ * write, and one that comes and goes meanwhile none. Deletions go first: a key deleted
+ * and made again ends up made. Keys are in registry.c.
+ *
+ * What changes with every task and offer waits for options.warm_delay at most; what is rare
+ * ends the waiting of all with the step. A registry write does so before it: the store
+ * never has what follows from something without that. A killed master so forgets what
+ * it was told in the last moments. Of tasks the agents tell it again, as they forget none
+ * before its record is stored (updates.c); of offers, frameworks know them to be void.
  */
 #include "master/core.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void mark(struct list *dirty, struct list *node)
+/* Bounds a batch, and what is lost with a master. */
+#define WAITING_MAX 4096
+
+static void mark(struct master *m, struct list *dirty, struct list *node)
 {
-	if (list_empty(node))
-		list_append(dirty, node);
+	if (!list_empty(node))
+		return;
+	list_append(dirty, node);
+	m->warm_marks++;
 }
 
 void warm_task(struct master *m, struct task *t)
 {
-	mark(&m->dirty_tasks, &t->dirty);
+	mark(m, &m->dirty_tasks, &t->dirty);
 }
 
 void warm_framework(struct master *m, struct framework *f)
 {
-	mark(&m->dirty_frameworks, &f->dirty);
+	mark(m, &m->dirty_frameworks, &f->dirty);
+	m->warm_urgent = true;
 }
 
 void warm_agent(struct master *m, struct agent *a)
 {
-	mark(&m->dirty_agents, &a->dirty);
+	mark(m, &m->dirty_agents, &a->dirty);
+	m->warm_urgent = true;
 }
 
 void warm_executor(struct master *m, struct executor *e)
 {
-	mark(&m->dirty_executors, &e->dirty);
+	mark(m, &m->dirty_executors, &e->dirty);
 }
 
 void warm_completed(struct master *m, struct completed_task *c)
 {
-	mark(&m->dirty_completed, &c->dirty);
+	mark(m, &m->dirty_completed, &c->dirty);
 }
 
 /* ---- deletions ------------------------------------------------------------------- */
 
-void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c)
+static void forget(struct master *m, const char *kind, const char *a, const char *b, const char *c)
 {
+	const char *parts[] = {kind, a, b, c};
 	struct buf *keys = &m->warm_deletes;
 
-	buf_printf(keys, "%s/%s", kind, a);
-	if (b)
-		buf_printf(keys, "/%s", b);
-	if (c)
-		buf_printf(keys, "/%s", c);
+	for (size_t i = 0; i < 4 && parts[i]; i++) {
+		if (i)
+			buf_putc(keys, '/');
+		buf_puts(keys, parts[i]);
+	}
 	buf_putc(keys, '\0');
+	m->warm_marks++;
+}
+
+void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c)
+{
+	forget(m, kind, a, b, c);
+	m->warm_urgent = true;
 }
 
 void warm_drop_task(struct master *m, struct task *t)
 {
 	list_remove(&t->dirty);
-	warm_delete(m, "task", t->framework->id, t->id, NULL);
+	if (!t->fresh)
+		forget(m, "task", t->framework->id, t->id, NULL);
 }
 
 void warm_drop_framework(struct master *m, struct framework *f)
@@ -71,7 +93,7 @@ void warm_drop_framework(struct master *m, struct framework *f)
 void warm_drop_executor(struct master *m, struct executor *e)
 {
 	list_remove(&e->dirty);
-	warm_delete(m, "executor", e->agent->id, e->key, NULL);
+	forget(m, "executor", e->agent->id, e->key, NULL);
 }
 
 static void completed_name(const struct completed_task *c, char out[17])
@@ -83,9 +105,11 @@ void warm_drop_completed(struct master *m, struct completed_task *c)
 {
 	char name[17];
 
-	completed_name(c, name);
 	list_remove(&c->dirty);
-	warm_delete(m, "completed", c->framework->id, name, NULL);
+	if (c->fresh)
+		return;
+	completed_name(c, name);
+	forget(m, "completed", c->framework->id, name, NULL);
 }
 
 /* ---- records --------------------------------------------------------------------------- */
@@ -145,7 +169,7 @@ static void *stored_task(struct arena *arena, const struct task *t)
 	return s;
 }
 
-/* ---- the batch of a step ------------------------------------------------------------------ */
+/* ---- batches ------------------------------------------------------------------ */
 
 static void flush_deletes(struct master *m, struct registry_batch *batch)
 {
@@ -191,11 +215,13 @@ static void flush_tasks(struct master *m, struct registry_batch *batch)
 
 	list_for_each (t, next, &m->dirty_tasks, dirty) {
 		list_remove(&t->dirty);
+		t->fresh = false;
 		registry_put(m, batch, arena_printf(arena, "task/%s/%s", t->framework->id, t->id),
 			     stored_task(arena, t));
 	}
 	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
 		list_remove(&c->dirty);
+		c->fresh = false;
 		completed_name(c, name);
 		registry_put(m, batch,
 			     arena_printf(arena, "completed/%s/%s", c->framework->id, name),
@@ -211,7 +237,20 @@ void warm_flush(struct master *m)
 	flush_frameworks(m, &batch);
 	flush_tasks(m, &batch);
 	warm_allocator(m, &batch);
-	if (batch.count)
+	m->warm_marks = 0;
+	m->warm_urgent = false;
+	timers_stop(&m->timers, &m->warm);
+	/* An empty one, too, tells acknowledgements that all before it is stored. */
+	if (batch.count || master_untimed_acknowledgements(m))
 		master_time_acknowledgements(
 			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));
+}
+
+void warm_end_step(struct master *m)
+{
+	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX)
+		warm_flush(m);
+	else if (!timer_running(&m->warm) && (m->warm_marks || allocator_changed(m->allocator) ||
+					      master_untimed_acknowledgements(m)))
+		timers_start(&m->timers, &m->warm, master_later(m, m->options.warm_delay));
 }

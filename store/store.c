@@ -265,9 +265,8 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 	if (store_failed(store))
 		return number;
 	pthread_mutex_lock(&store->lock);
-	struct group *group = list_empty(&store->waiting)
-				      ? NULL
-				      : list_entry(store->waiting.prev, struct group, link);
+	bool idle = list_empty(&store->waiting);
+	struct group *group = idle ? NULL : list_entry(store->waiting.prev, struct group, link);
 	if (!group || group->bytes >= GROUP_BYTES) {
 		group = xcalloc(1, sizeof(*group));
 		list_append(&store->waiting, &group->link);
@@ -276,8 +275,11 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 		group_put(group, &ops[i]);
 	group->last = number;
 	group->registry |= class == STORE_REGISTRY;
-	pthread_cond_signal(&store->wake);
 	pthread_mutex_unlock(&store->lock);
+	/* Otherwise the writer was woken already, or looks before it sleeps. Not under the
+	 * lock, which would be the first thing that it waits for. */
+	if (idle)
+		pthread_cond_signal(&store->wake);
 	return number;
 }
 

@@ -1,0 +1,176 @@
+/* Changes of tasks are stored together, soon: what that saves, and what it must not lose. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/master_driver.h"
+
+#define DELAY (5 * MILLISECOND)
+
+static struct driver *d;
+
+static void set_up(void)
+{
+	d = driver_prepare();
+	d->options.warm_delay = DELAY;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL,
+			 "\"failover_timeout\":60,\"checkpoint\":true,"
+			 "\"capabilities\":[{\"type\":\"PARTITION_AWARE\"}]");
+	driver_pass(d, SECOND);
+}
+
+static void tear_down(void)
+{
+	driver_destroy(d);
+}
+
+TestSuite(master_warm, .init = set_up, .fini = tear_down);
+
+/* How many keys begin so. */
+static int stored(const char *prefix)
+{
+	int count = 0;
+
+	for (struct stored_pair *pair = d->store; pair; pair = pair->hh.next)
+		count += str_has_prefix(pair->key, prefix);
+	return count;
+}
+
+static void launch(const char *task)
+{
+	struct offer *o;
+
+	for (o = d->m->offers; o && strcmp(o->agent->id, "M-S0"); o = o->hh.next)
+		;
+	cr_assert(o);
+	driver_launch(d, 1, "M-0000", o->id, "M-S0", task, NULL);
+}
+
+static void finish(const char *task)
+{
+	driver_update(d, AGENT1, "M-S0", "M-0000", task, "TASK_FINISHED", 'f');
+	driver_acknowledge(d, 1, "M-0000", "M-S0", task, 'f');
+}
+
+Test(master_warm, many_changes_are_one_batch)
+{
+	uint64_t ticket = d->ticket;
+
+	launch("a");
+	driver_update(d, AGENT1, "M-S0", "M-0000", "a", "TASK_STARTING", 1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "a", 1);
+	expect(d, "StatusUpdateAcknowledgementMessage");
+	driver_update(d, AGENT1, "M-S0", "M-0000", "a", "TASK_RUNNING", 2);
+	cr_expect_eq(d->ticket, ticket);
+	cr_expect_eq(stored("task/"), 0);
+	driver_pass(d, DELAY);
+	cr_expect_eq(d->ticket, ticket + 1);
+	cr_expect_eq(stored("task/M-0000/a"), 1);
+	driver_restart(d, "M2");
+	cr_expect_eq(framework_find_task(master_find_framework(d->m, "M-0000"), "a")->info->state,
+		     MESOS__TASK_STATE__TASK_RUNNING);
+}
+
+Test(master_warm, a_short_task_is_stored_once_it_is_over)
+{
+	launch("a");
+	finish("a");
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	d->hold_store = true;
+	driver_pass(d, DELAY);
+	for (size_t i = 0; i < d->out.count; i++) {
+		const struct master_action *action = &d->out.items[i];
+
+		for (size_t k = 0; action->type == MASTER_STORE && k < action->store.count; k++)
+			cr_expect_neq(strncmp(action->store.ops[k].key.data, "task/", 5), 0);
+	}
+	cr_expect_eq(stored("completed/M-0000/"), 1);
+}
+
+Test(master_warm, the_agent_may_forget_once_the_end_is_stored)
+{
+	launch("a");
+	finish("a");
+	d->hold_store = true;
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("completed/M-0000/"), 1);
+	refute(d, "StatusUpdateAcknowledgementMessage");
+	driver_store(d);
+	expect(d, "StatusUpdateAcknowledgementMessage", "\"a\"");
+}
+
+Test(master_warm, a_stored_task_that_ends_leaves_the_store)
+{
+	launch("a");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/M-0000/a"), 1);
+	finish("a");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 0);
+	cr_expect_eq(stored("completed/M-0000/"), 1);
+}
+
+Test(master_warm, an_id_used_again_at_once_is_stored)
+{
+	const char *other;
+
+	driver_agent(d, AGENT2);
+	driver_pass(d, SECOND);
+	other = d->m->offers->id;
+	for (struct offer *o = d->m->offers; o; o = o->hh.next)
+		other = strcmp(o->agent->id, "M-S1") ? other : o->id;
+	launch("a");
+	driver_pass(d, DELAY);
+	finish("a");
+	driver_launch(d, 1, "M-0000", other, "M-S1", "a", NULL);
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/M-0000/a"), 1);
+}
+
+Test(master_warm, registry_writes_come_after_what_was_before)
+{
+	size_t warm = 0, registry = 0;
+
+	launch("a");
+	d->hold_store = true;
+	driver_message(d, AGENT1, &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S0\"}}");
+	for (size_t i = 0; i < d->out.count; i++) {
+		if (d->out.items[i].type != MASTER_STORE)
+			continue;
+		if (d->out.items[i].store.class == STORE_REGISTRY)
+			registry = i + 1;
+		else if (!warm)
+			warm = i + 1;
+	}
+	cr_expect(warm && warm < registry, "%zu, %zu", warm, registry);
+	cr_expect_eq(stored("task/M-0000/a"), 1);
+}
+
+Test(master_warm, an_orderly_end_stores_what_waits)
+{
+	launch("a");
+	cr_expect_eq(stored("task/"), 0);
+	master_actions_clear(&d->out);
+	master_finish(d->m, d->now, &d->out);
+	cr_assert_eq(d->out.count, 1);
+	cr_expect_eq(d->out.items[0].type, MASTER_STORE);
+}
+
+Test(master_warm, what_is_not_kept_holds_no_acknowledgement)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.warm_delay = DELAY;
+	d->options.max_completed_tasks_per_framework = 0;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, "\"failover_timeout\":60");
+	driver_pass(d, SECOND);
+	launch("a");
+	finish("a");
+	driver_pass(d, DELAY);
+	expect(d, "StatusUpdateAcknowledgementMessage", "\"a\"");
+	cr_expect_eq(stored("completed/"), 0);
+}
