@@ -162,8 +162,9 @@ void master_operation_status(struct master *m, const char *from,
 
 	m->counters.messages_operation_status_update++;
 	if (!o) {
-		/* An answer to a framework that asked, or of an operation forgotten since. */
-		if (a && message->framework_id)
+		/* An answer to a framework that asked, or of an operation forgotten since; one
+		 * that had no name its framework knows nothing of. */
+		if (a && message->framework_id && message->status->operation_id)
 			forward(m, master_find_framework(m, message->framework_id->value),
 				message->status);
 		if (!a || message->operation_uuid)

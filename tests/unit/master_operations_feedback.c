@@ -180,6 +180,20 @@ Test(master_operations_feedback, without_id_the_master_acknowledges)
 	cr_expect_null(d->m->agents->operations);
 }
 
+/* The acknowledgement and the same status once more cross. */
+Test(master_operations_feedback, without_id_nothing_is_told_when_it_is_forgotten)
+{
+	char *uuid;
+
+	reserve(RESERVE("", CPU));
+	uuid = xstrdup(uuid_of(only()));
+	update(uuid, "OPERATION_FINISHED", STATUS1, "");
+	driver_forget(d);
+	update(uuid, "OPERATION_FINISHED", STATUS1, "");
+	refute(d, "UPDATE_OPERATION_STATUS");
+	free(uuid);
+}
+
 Test(master_operations_feedback, of_removed_frameworks_too)
 {
 	char *uuid;
