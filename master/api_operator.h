@@ -30,8 +30,12 @@ void api_get_quota(const struct operator_call *c);
 void api_get_weights(const struct operator_call *c);
 void api_get_roles(const struct operator_call *c);
 
-/* -- api_agents.c -- */
+/* -- api_state.c -- */
 void api_get_agents(const struct operator_call *c);
+void api_get_frameworks(const struct operator_call *c);
+void api_get_executors(const struct operator_call *c);
+void api_get_tasks(const struct operator_call *c);
+void api_get_state(const struct operator_call *c);
 
 /* -- api_maintenance.c -- */
 void api_get_maintenance_status(const struct operator_call *c);

@@ -22,6 +22,26 @@ const char *rest_need_form(struct http_request *request, const char *name);
 /* False after the request was answered 405. */
 bool rest_is_post(struct http_request *request);
 
+/* -- reads.c: what grows with the cluster ---------------------------------------- */
+
+/* Reads that look at no more objects than so are answered by the loop itself: some ms at most.
+ * What looks at more is rendered in a child process (net/offload.h). */
+#define READ_INLINE 1000
+
+/* A read of an endpoint: writes the members of its object. */
+struct rest_read {
+	void (*write)(const struct shell *shell, struct http_request *request,
+		      struct json_writer *w);
+};
+/* Answers with the read, which looks at about so many objects. */
+void read_rest(struct shell *shell, struct http_request *request, const struct rest_read *what,
+	       size_t objects);
+/* The same for any body. */
+void read_any(struct shell *shell, const struct offload_read *read, size_t objects);
+/* Of one framework, of all that are known and of those that are completed; kept ones included. */
+size_t read_framework_tasks(const struct framework *f);
+size_t read_all_tasks(const struct master *m);
+
 void rest_state(void *shell, struct http_request *request);
 void rest_state_summary(void *shell, struct http_request *request);
 void rest_slaves(void *shell, struct http_request *request);

@@ -70,23 +70,25 @@ static void write_role(struct json_writer *w, const struct master *m, struct are
 	jw_end_object(w);
 }
 
-void rest_roles(void *context, struct http_request *request)
+static void write_roles(const struct shell *shell, struct http_request *request,
+			struct json_writer *w)
 {
-	struct shell *shell = context;
-	struct buf body = BUF_INIT;
 	struct roles_view view;
-	struct json_writer w;
 
 	roles_view_make(&view, shell->core, &request->arena);
-	jw_init(&w, &body);
-	jw_begin_object(&w);
-	jw_key(&w, "roles");
-	jw_begin_array(&w);
+	jw_key(w, "roles");
+	jw_begin_array(w);
 	for (struct role_view *role = view.roles; role; role = role->hh.next)
-		write_role(&w, shell->core, view.arena, role);
-	jw_end_array(&w);
-	jw_end_object(&w);
+		write_role(w, shell->core, view.arena, role);
+	jw_end_array(w);
 	roles_view_free(&view);
-	router_reply_json(request, &body);
-	buf_free(&body);
+}
+
+void rest_roles(void *context, struct http_request *request)
+{
+	static const struct rest_read roles = {write_roles};
+	struct shell *shell = context;
+
+	read_rest(shell, request, &roles,
+		  HASH_COUNT(shell->core->agents) + HASH_COUNT(shell->core->frameworks));
 }

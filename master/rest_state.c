@@ -62,6 +62,14 @@ static void write_frameworks(struct json_writer *w, const struct master *m, cons
 	jw_end_array(w);
 }
 
+/* Completed or not, NULL if there is none. */
+static const struct framework *find_framework(const struct master *m, const char *id)
+{
+	const struct framework *f = master_find_framework(m, id);
+
+	return f ? f : master_find_completed(m, id);
+}
+
 static void write_empty_array(struct json_writer *w, const char *key)
 {
 	jw_key(w, key);
@@ -125,12 +133,16 @@ static void write_identity(struct json_writer *w, const struct shell *shell)
 	jw_end_array(w);
 }
 
-void rest_state(void *context, struct http_request *request)
+static size_t count_objects(const struct master *m)
 {
-	struct shell *shell = context;
-	struct answer answer;
-	struct json_writer *w = answer_begin(&answer);
+	return read_all_tasks(m) + HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks) +
+	       HASH_COUNT(m->completed);
+}
 
+static void write_state(const struct shell *shell, struct http_request *request,
+			struct json_writer *w)
+{
+	(void)request;
 	write_identity(w, shell);
 	write_agent_counts(w, shell->core);
 	if (shell->core->info->domain) {
@@ -143,27 +155,47 @@ void rest_state(void *context, struct http_request *request)
 	write_frameworks(w, shell->core, NULL);
 	write_empty_array(w, "orphan_tasks");
 	write_empty_array(w, "unregistered_frameworks");
-	answer_send(&answer, request);
+}
+
+void rest_state(void *context, struct http_request *request)
+{
+	static const struct rest_read state = {write_state};
+	struct shell *shell = context;
+
+	read_rest(shell, request, &state, count_objects(shell->core));
+}
+
+static void write_slaves(const struct shell *shell, struct http_request *request,
+			 struct json_writer *w)
+{
+	write_agents(w, shell->core, http_query(request, "slave_id"), true);
 }
 
 void rest_slaves(void *context, struct http_request *request)
 {
+	static const struct rest_read slaves = {write_slaves};
 	struct shell *shell = context;
-	struct answer answer;
+	bool one = http_query(request, "slave_id") != NULL;
 
-	write_agents(answer_begin(&answer), shell->core, http_query(request, "slave_id"), true);
-	answer_send(&answer, request);
+	read_rest(shell, request, &slaves, one ? 1 : HASH_COUNT(shell->core->agents));
+}
+
+static void write_all_frameworks(const struct shell *shell, struct http_request *request,
+				 struct json_writer *w)
+{
+	write_frameworks(w, shell->core, http_query(request, "framework_id"));
+	write_empty_array(w, "unregistered_frameworks");
 }
 
 void rest_frameworks(void *context, struct http_request *request)
 {
+	static const struct rest_read frameworks = {write_all_frameworks};
 	struct shell *shell = context;
-	struct answer answer;
-	struct json_writer *w = answer_begin(&answer);
+	const char *id = http_query(request, "framework_id");
+	const struct framework *one = id ? find_framework(shell->core, id) : NULL;
+	size_t objects = one ? read_framework_tasks(one) : count_objects(shell->core);
 
-	write_frameworks(w, shell->core, http_query(request, "framework_id"));
-	write_empty_array(w, "unregistered_frameworks");
-	answer_send(&answer, request);
+	read_rest(shell, request, &frameworks, id && !one ? 1 : objects);
 }
 
 /* ---- /tasks -------------------------------------------------------------- */
@@ -186,6 +218,26 @@ static void task_list_add(struct task_list *list, const Mesos__Task *task)
 	list->items[list->count++] = task;
 }
 
+/* The one that is asked for is found by its id. */
+static void collect_live(struct task_list *list, const struct framework *f)
+{
+	struct task *task;
+
+	if (list->task_id) {
+		task = framework_find_task(f, list->task_id);
+		if (task)
+			task_list_add(list, task->info);
+		task = framework_find_unreachable(f, list->task_id);
+		if (task)
+			task_list_add(list, task->info);
+		return;
+	}
+	for (task = f->tasks; task; task = task->hh.next)
+		task_list_add(list, task->info);
+	for (task = f->unreachable; task; task = task->hh.next)
+		task_list_add(list, task->info);
+}
+
 static void collect_tasks(struct task_list *list, const struct framework *frameworks,
 			  const char *framework_id)
 {
@@ -194,10 +246,7 @@ static void collect_tasks(struct task_list *list, const struct framework *framew
 	for (const struct framework *f = frameworks; f; f = f->hh.next) {
 		if (framework_id && strcmp(framework_id, f->id))
 			continue;
-		for (struct task *t = f->tasks; t; t = t->hh.next)
-			task_list_add(list, t->info);
-		for (struct task *t = f->unreachable; t; t = t->hh.next)
-			task_list_add(list, t->info);
+		collect_live(list, f);
 		list_for_each (done, next, &f->completed_tasks, link)
 			task_list_add(list, done->info);
 	}
@@ -230,17 +279,15 @@ static size_t query_number(struct http_request *request, const char *name, size_
 	return *end ? preset : (size_t)value;
 }
 
-void rest_tasks(void *context, struct http_request *request)
+static void write_task_list(const struct shell *shell, struct http_request *request,
+			    struct json_writer *w)
 {
-	struct shell *shell = context;
 	const char *framework_id = http_query(request, "framework_id");
 	const char *order = http_query(request, "order");
 	bool ascending = order && !strcmp(order, "asc");
 	struct task_list list = {.task_id = http_query(request, "task_id")};
 	size_t limit = query_number(request, "limit", 100);
 	size_t offset = query_number(request, "offset", 0);
-	struct answer answer;
-	struct json_writer *w = answer_begin(&answer);
 
 	collect_tasks(&list, shell->core->frameworks, framework_id);
 	collect_tasks(&list, shell->core->completed, framework_id);
@@ -253,7 +300,15 @@ void rest_tasks(void *context, struct http_request *request)
 				    list.items[ascending ? i : list.count - 1 - i]);
 	jw_end_array(w);
 	free(list.items);
-	answer_send(&answer, request);
+}
+
+void rest_tasks(void *context, struct http_request *request)
+{
+	static const struct rest_read tasks = {write_task_list};
+	struct shell *shell = context;
+	bool one = http_query(request, "task_id") != NULL;
+
+	read_rest(shell, request, &tasks, one ? 1 : read_all_tasks(shell->core));
 }
 
 /* ---- the small ones ------------------------------------------------------ */

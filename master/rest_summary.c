@@ -107,45 +107,47 @@ static void clear_tables(struct summary *table)
 	HASH_CLEAR(hh, table);
 }
 
-void rest_state_summary(void *context, struct http_request *request)
+static void write_state_summary(const struct shell *shell, struct http_request *request,
+				struct json_writer *w)
 {
-	struct shell *shell = context;
 	const struct master *m = shell->core;
 	struct tables t = {.arena = &request->arena};
-	struct buf body = BUF_INIT;
-	struct json_writer w;
 
 	for (struct framework *f = m->frameworks; f; f = f->hh.next)
 		count_framework(&t, f);
-	jw_init(&w, &body);
-	jw_begin_object(&w);
-	jw_kv_string(&w, "hostname", m->info->hostname);
+	jw_kv_string(w, "hostname", m->info->hostname);
 	if (shell->flags->cluster)
-		jw_kv_string(&w, "cluster", shell->flags->cluster);
-	jw_key(&w, "slaves");
-	jw_begin_array(&w);
+		jw_kv_string(w, "cluster", shell->flags->cluster);
+	jw_key(w, "slaves");
+	jw_begin_array(w);
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		if (a->state != AGENT_REGISTERED)
 			continue;
-		jw_begin_object(&w);
-		rest_write_agent_members(&w, a, false);
-		write_summary(&w, t.agents, a->id, "framework_ids");
-		jw_end_object(&w);
+		jw_begin_object(w);
+		rest_write_agent_members(w, a, false);
+		write_summary(w, t.agents, a->id, "framework_ids");
+		jw_end_object(w);
 	}
-	jw_end_array(&w);
-	jw_key(&w, "frameworks");
-	jw_begin_array(&w);
+	jw_end_array(w);
+	jw_key(w, "frameworks");
+	jw_begin_array(w);
 	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
-		jw_begin_object(&w);
-		rest_write_framework_head(&w, f);
-		write_summary(&w, t.frameworks, f->id, "slave_ids");
-		jw_end_object(&w);
+		jw_begin_object(w);
+		rest_write_framework_head(w, f);
+		write_summary(w, t.frameworks, f->id, "slave_ids");
+		jw_end_object(w);
 	}
-	jw_end_array(&w);
-	jw_end_object(&w);
+	jw_end_array(w);
 	/* The tables are in the request's arena, which goes with the answer. */
 	clear_tables(t.agents);
 	clear_tables(t.frameworks);
-	router_reply_json(request, &body);
-	buf_free(&body);
+}
+
+void rest_state_summary(void *context, struct http_request *request)
+{
+	static const struct rest_read summary = {write_state_summary};
+	struct shell *shell = context;
+
+	read_rest(shell, request, &summary,
+		  read_all_tasks(shell->core) + HASH_COUNT(shell->core->agents));
 }

@@ -383,6 +383,7 @@ static void init_loop(struct shell *shell)
 	uv_loop_init(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->tick);
 	shell->tick.data = shell;
+	shell->offload = offload_create(&shell->loop);
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
 	for (int i = 0; i < 2; i++) {
@@ -589,6 +590,7 @@ static void stop(struct shell *shell)
 	shell->stopping = true;
 	if (shell->messenger)
 		messenger_close(shell->messenger);
+	offload_close(shell->offload);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	whitelist_stop(shell);

@@ -11,6 +11,7 @@
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
+#include "net/offload.h"
 #include "net/router.h"
 #include "store/store.h"
 
@@ -59,6 +60,7 @@ struct shell {
 	struct http_server *http;
 	struct messenger *messenger;
 	struct whitelist *whitelist; /* NULL without --whitelist */
+	struct offload *offload;     /* big reads */
 	struct router router;
 	struct event_streams streams;
 	struct shell_waiting *waiting; /* by number */

@@ -53,7 +53,7 @@ void offload_inline(const struct offload_read *read)
 	struct buf body = BUF_INIT;
 	const char *content_type = read->content_type;
 
-	read->render(read->context, read->request, &body, &content_type);
+	read->render(read, &body, &content_type);
 	http_reply(read->request, 200, content_type, body.data, body.len, NULL);
 	buf_free(&body);
 }
@@ -67,7 +67,7 @@ static void inline_job(struct offload *offload, struct offload_job *job)
 
 bool offload_same(const struct offload_read *a, const struct offload_read *b)
 {
-	return a->render == b->render && a->context == b->context &&
+	return a->render == b->render && a->context == b->context && a->what == b->what &&
 	       !strcmp(a->content_type, b->content_type) &&
 	       !strcmp(a->request->query, b->request->query) &&
 	       a->request->body.len == b->request->body.len &&

@@ -39,15 +39,18 @@
 
 struct offload;
 
-/* Appends the body of the answer, or its part of a child's. `*content_type` is preset to the
- * read's. Allocations may be in request->arena. */
-typedef void offload_render(void *context, struct http_request *request, struct buf *body,
+struct offload_read;
+
+/* Appends the body of the answer, in a child or not. `*content_type` is preset to the read's.
+ * Allocations may be in request->arena. */
+typedef void offload_render(const struct offload_read *read, struct buf *body,
 			    const char **content_type);
 
 struct offload_read {
 	struct http_request *request;
 	offload_render *render;
 	void *context;
+	const void *what;
 	const char *content_type;
 };
 
@@ -64,7 +67,7 @@ struct offload *offload_create(uv_loop_t *loop);
 void offload_close(struct offload *offload);
 
 /* Answers the request with 200 from a child, later. Equal reads are those with the same
- * function, context, content type, query and body. */
+ * function, context, what, content type, query and body. */
 void offload_submit(struct offload *offload, const struct offload_read *read);
 /* Answers it at once, on the loop. */
 void offload_inline(const struct offload_read *read);

@@ -118,7 +118,7 @@ static void render(struct body *body, const struct offload_job *job)
 
 	body->first = job;
 	body->content_type = read->content_type;
-	read->render(read->context, read->request, &body->plain, &body->content_type);
+	read->render(read, &body->plain, &body->content_type);
 }
 
 static void render_all(struct outgoing *out, struct offload_job **jobs, size_t count)

@@ -69,9 +69,14 @@ void router_dispatch(const struct router *router, struct http_request *request)
 		http_reply_text(request, 404, NULL);
 }
 
+const char *router_jsonp(struct http_request *request)
+{
+	return http_query(request, "jsonp");
+}
+
 void router_reply_json(struct http_request *request, const struct buf *json)
 {
-	const char *function = http_query(request, "jsonp");
+	const char *function = router_jsonp(request);
 	struct buf body = BUF_INIT;
 
 	if (!function) {
@@ -81,6 +86,6 @@ void router_reply_json(struct http_request *request, const struct buf *json)
 	buf_printf(&body, "%s(", function);
 	buf_append(&body, json->data, json->len);
 	buf_putc(&body, ')');
-	http_reply(request, 200, "text/javascript", body.data, body.len, NULL);
+	http_reply(request, 200, ROUTER_JSONP, body.data, body.len, NULL);
 	buf_free(&body);
 }

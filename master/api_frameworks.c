@@ -1,0 +1,171 @@
+/* Frameworks with their offers, executors and tasks, as the operator API shows them. */
+#include "master/api_objects.h"
+
+#include <string.h>
+
+#define NEW(arena, Type, descriptor)                                                               \
+	PROTO_NEW(arena, Mesos__##Type, mesos__##descriptor##__descriptor)
+
+/* ---- offers --------------------------------------------------------------- */
+
+static Mesos__OfferID *offer_id(struct arena *arena, char *id)
+{
+	Mesos__OfferID *message = NEW(arena, OfferID, offer_id);
+
+	message->value = id;
+	return message;
+}
+
+/* Where the agent is found: http://hostname:port/slave(1). */
+static Mesos__URL *agent_url(struct arena *arena, const struct agent *a)
+{
+	Mesos__URL *url = NEW(arena, URL, url);
+	char ip[64];
+
+	pid_ip(a->pid, ip, sizeof(ip));
+	url->scheme = (char *)"http";
+	url->address = NEW(arena, Address, address);
+	url->address->hostname = a->info->hostname;
+	url->address->ip = arena_strdup(arena, ip);
+	url->address->port = pid_port(a->pid);
+	url->path = arena_printf(arena, "/%.*s", (int)strcspn(a->pid, "@"), a->pid);
+	return url;
+}
+
+static Mesos__Offer *offer_message(const struct master *m, struct arena *arena,
+				   const struct offer *o)
+{
+	Mesos__Offer *offer = NEW(arena, Offer, offer);
+	const struct machine *machine = master_agent_machine(m, o->agent);
+	const Mesos__AgentInfo *info = o->agent->info;
+
+	offer->id = offer_id(arena, o->id);
+	offer->framework_id = o->framework->info->id;
+	offer->agent_id = info->id;
+	offer->hostname = info->hostname;
+	offer->url = agent_url(arena, o->agent);
+	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
+	offer->n_attributes = info->n_attributes;
+	offer->attributes = info->attributes;
+	offer->domain = info->domain;
+	if (machine)
+		offer->unavailability = machine->info->unavailability;
+	for (struct executor *e = o->agent->executors; e; e = e->hh.next)
+		if (e->framework == o->framework)
+			proto_push(arena, offer->n_executor_ids, offer->executor_ids,
+				   e->info->executor_id);
+	offer->allocation_info = NEW(arena, Resource__AllocationInfo, resource__allocation_info);
+	offer->allocation_info->role = o->role;
+	return offer;
+}
+
+static Mesos__InverseOffer *inverse_message(struct arena *arena, const struct inverse_offer *o)
+{
+	Mesos__InverseOffer *offer = NEW(arena, InverseOffer, inverse_offer);
+
+	offer->id = offer_id(arena, o->id);
+	offer->url = agent_url(arena, o->agent);
+	offer->framework_id = o->framework->info->id;
+	offer->agent_id = o->agent->info->id;
+	offer->unavailability = o->window;
+	return offer;
+}
+
+/* ---- frameworks ----------------------------------------------------------- */
+
+static Mesos__Master__Response__GetFrameworks__Framework *
+framework_message(const struct master *m, struct arena *arena, const struct framework *f)
+{
+	Mesos__Master__Response__GetFrameworks__Framework *message =
+		NEW(arena, Master__Response__GetFrameworks__Framework,
+		    master__response__get_frameworks__framework);
+	struct inverse_offer *inverse, *next_inverse;
+	struct offer *offer, *next;
+
+	message->framework_info = f->info;
+	message->active = f->active;
+	message->connected = framework_connected(f);
+	message->recovered = f->state == FRAMEWORK_RECOVERED;
+	message->registered_time = api_time(arena, f->registered_time);
+	/* Of one that has not come back, it is the same. */
+	message->reregistered_time =
+		api_time(arena, f->reregistered_time ? f->reregistered_time : f->registered_time);
+	message->unregistered_time = api_time(arena, f->unregistered_time);
+	list_for_each (offer, next, &f->offers, by_framework)
+		proto_push(arena, message->n_offers, message->offers,
+			   offer_message(m, arena, offer));
+	list_for_each (inverse, next_inverse, &f->inverse_offers, by_framework)
+		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
+			   inverse_message(arena, inverse));
+	api_put_resources(arena, &f->used, &message->n_allocated_resources,
+			  &message->allocated_resources);
+	api_put_resources(arena, &f->offered, &message->n_offered_resources,
+			  &message->offered_resources);
+	message->offer_constraints =
+		NEW(arena, Scheduler__OfferConstraints, scheduler__offer_constraints);
+	return message;
+}
+
+Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct master *m,
+							       struct arena *arena)
+{
+	Mesos__Master__Response__GetFrameworks *get =
+		NEW(arena, Master__Response__GetFrameworks, master__response__get_frameworks);
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		proto_push(arena, get->n_frameworks, get->frameworks,
+			   framework_message(m, arena, f));
+	for (struct framework *f = m->completed; f; f = f->hh.next)
+		proto_push(arena, get->n_completed_frameworks, get->completed_frameworks,
+			   framework_message(m, arena, f));
+	return get;
+}
+
+/* ---- executors -------------------------------------------------------------- */
+
+Mesos__Master__Response__GetExecutors *api_collect_executors(const struct master *m,
+							     struct arena *arena)
+{
+	Mesos__Master__Response__GetExecutors *get =
+		NEW(arena, Master__Response__GetExecutors, master__response__get_executors);
+	struct executor *executor, *next;
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		list_for_each (executor, next, &f->executors, by_framework) {
+			Mesos__Master__Response__GetExecutors__Executor *message =
+				NEW(arena, Master__Response__GetExecutors__Executor,
+				    master__response__get_executors__executor);
+
+			message->executor_info = executor->info;
+			message->agent_id = executor->agent->info->id;
+			proto_push(arena, get->n_executors, get->executors, message);
+		}
+	return get;
+}
+
+/* ---- tasks -------------------------------------------------------------------- */
+
+static void collect_tasks(Mesos__Master__Response__GetTasks *get, struct arena *arena,
+			  const struct framework *f)
+{
+	struct completed_task *done, *next;
+
+	for (struct task *t = f->tasks; t; t = t->hh.next)
+		proto_push(arena, get->n_tasks, get->tasks, t->info);
+	for (struct task *t = f->unreachable; t; t = t->hh.next)
+		proto_push(arena, get->n_unreachable_tasks, get->unreachable_tasks, t->info);
+	list_for_each (done, next, &f->completed_tasks, link)
+		proto_push(arena, get->n_completed_tasks, get->completed_tasks, done->info);
+}
+
+Mesos__Master__Response__GetTasks *api_collect_tasks(const struct master *m, struct arena *arena)
+{
+	Mesos__Master__Response__GetTasks *get =
+		NEW(arena, Master__Response__GetTasks, master__response__get_tasks);
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		collect_tasks(get, arena, f);
+	for (struct framework *f = m->completed; f; f = f->hh.next)
+		collect_tasks(get, arena, f);
+	return get;
+}
