@@ -8,21 +8,26 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 void base64_encode(struct buf *out, const void *data, size_t len)
 {
 	const uint8_t *in = data;
+	char *to;
 
 	buf_reserve(out, len / 3 * 4 + 4);
+	to = out->data + out->len;
 	for (; len >= 3; len -= 3, in += 3) {
-		char quad[4] = {alphabet[in[0] >> 2], alphabet[(in[0] & 3) << 4 | in[1] >> 4],
-				alphabet[(in[1] & 15) << 2 | in[2] >> 6], alphabet[in[2] & 63]};
-
-		buf_append(out, quad, 4);
+		*to++ = alphabet[in[0] >> 2];
+		*to++ = alphabet[(in[0] & 3) << 4 | in[1] >> 4];
+		*to++ = alphabet[(in[1] & 15) << 2 | in[2] >> 6];
+		*to++ = alphabet[in[2] & 63];
 	}
 	if (len) {
 		uint8_t second = len == 2 ? in[1] : 0;
-		char quad[4] = {alphabet[in[0] >> 2], alphabet[(in[0] & 3) << 4 | second >> 4],
-				len == 2 ? alphabet[(second & 15) << 2] : '=', '='};
 
-		buf_append(out, quad, 4);
+		*to++ = alphabet[in[0] >> 2];
+		*to++ = alphabet[(in[0] & 3) << 4 | second >> 4];
+		*to++ = len == 2 ? alphabet[(second & 15) << 2] : '=';
+		*to++ = '=';
 	}
+	*to = '\0';
+	out->len = (size_t)(to - out->data);
 }
 
 static int digit_value(char c)

@@ -1,7 +1,10 @@
 /* Rendering of tasks, executors, resources for v0 endpoints; see endpoint.h. */
 #include "proto/endpoint.h"
 
+
 #include <string.h>
+
+#include "proto/resource_internal.h"
 
 /* ---- small parts --------------------------------------------------------- */
 
@@ -94,11 +97,41 @@ void endpoint_write_version(struct json_writer *w)
 
 /* ---- resources ----------------------------------------------------------- */
 
+static const char *const usual_names[4] = {"cpus", "gpus", "mem", "disk"};
+
+/* Sums of what nearly all tasks have, these four as plain scalars; false if there is more to it. */
+static bool sum_usual(Mesos__Resource *const *list, size_t count, int64_t sums[4])
+{
+	for (size_t i = 0; i < count; i++) {
+		const Mesos__Resource *r = list[i];
+		size_t which = 0;
+
+		if (r->type != MESOS__VALUE__TYPE__SCALAR || !r->scalar || r->revocable ||
+		    r->shared)
+			return false;
+		while (which < 4 && strcmp(r->name, usual_names[which]))
+			which++;
+		if (which == 4 ||
+		    __builtin_add_overflow(sums[which], scalar_to_milli(r->scalar->value),
+					   &sums[which]))
+			return false;
+	}
+	return true;
+}
+
 void endpoint_write_resources(struct json_writer *w, struct resource_shapes *shapes,
 			      Mesos__Resource *const *list, size_t count)
 {
 	struct resources sum = RESOURCES_INIT;
+	int64_t sums[4] = {0};
 
+	if (sum_usual(list, count, sums)) {
+		jw_begin_object(w);
+		for (size_t i = 0; i < 4; i++)
+			jw_kv_double(w, usual_names[i], scalar_from_milli(sums[i]));
+		jw_end_object(w);
+		return;
+	}
 	resources_add_messages(shapes, &sum, list, count);
 	resources_write_model(&sum, w);
 	resources_free(&sum);

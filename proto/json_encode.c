@@ -12,11 +12,13 @@ static void write_message(const ProtobufCMessage *message, enum proto_spelling s
 
 static void write_bytes(const ProtobufCBinaryData *bytes, struct json_writer *w)
 {
-	struct buf text = BUF_INIT;
-
-	base64_encode(&text, bytes->data, bytes->len);
-	jw_string_n(w, text.data, text.len);
-	buf_free(&text);
+	/* No byte of it needs an escape. */
+	if (w->comma)
+		buf_putc(w->out, ',');
+	buf_putc(w->out, '"');
+	base64_encode(w->out, bytes->data, bytes->len);
+	buf_putc(w->out, '"');
+	w->comma = true;
 }
 
 /* JSON has no numbers for these; Mesos reads the strings. */
@@ -129,8 +131,13 @@ static void write_singular(const ProtobufCFieldDescriptor *field, const Protobuf
 		at = field->type == PROTOBUF_C_TYPE_STRING ? (const void *)&value : value;
 		jw_key(w, name);
 		write_value(field, at, spelling, w);
-	} else if (field->type != PROTOBUF_C_TYPE_ENUM ||
-		   protobuf_c_enum_descriptor_get_value(field->descriptor, *(const int *)at)) {
+	} else if (field->type == PROTOBUF_C_TYPE_ENUM) {
+		const char *value = proto_enum_name(field->descriptor, *(const int *)at, spelling);
+
+		/* One that the schema does not know is left out. */
+		if (*value)
+			jw_kv_string(w, name, value);
+	} else {
 		jw_key(w, name);
 		write_value(field, at, spelling, w);
 	}

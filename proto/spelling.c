@@ -100,7 +100,8 @@ const char *proto_enum_name(const ProtobufCEnumDescriptor *type, int value,
 
 	if (!found)
 		return "";
-	if (spelling != SPELL_V0)
+	/* The names that differ are those of reasons and sources. */
+	if (spelling != SPELL_V0 || (found->name[0] != 'R' && found->name[0] != 'S'))
 		return found->name;
 	return to_v0(enum_names, COUNT(enum_names), found->name);
 }

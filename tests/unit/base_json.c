@@ -499,3 +499,111 @@ Test(json_writer, doubles_read_back_the_same)
 		buf_free(&out);
 	}
 }
+
+/* The digits of the shortest decimal, by trial. */
+static void shortest(double value, char out[64])
+{
+	for (int precision = 1; precision <= 17; precision++) {
+		snprintf(out, 64, "%.*e", precision - 1, value);
+		if (strtod(out, NULL) == value)
+			return;
+	}
+}
+
+static int significant(const char *text)
+{
+	int count = 0, zeros = 0;
+
+	for (; *text && *text != 'e'; text++) {
+		if (*text < '0' || *text > '9' || (*text == '0' && count == 0))
+			continue;
+		count++;
+		zeros = *text == '0' ? zeros + 1 : 0;
+	}
+	return count - zeros;
+}
+
+/* Times, amounts and shares are what is written most, each by a way of its own. */
+Test(json_writer, doubles_are_the_shortest)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 6);
+	for (int i = 0; i < 60000; i++) {
+		struct buf out = BUF_INIT;
+		struct json_writer w;
+		uint64_t bits = rng_next(&rng);
+		double value, unit = (double)(bits >> 11) * 0x1p-53;
+		char expected[64];
+
+		if (i % 6 == 0)
+			value = 1.7e9 + unit * 1e8;
+		else if (i % 6 == 1)
+			value = (double)(bits % 1000000) / 1000;
+		else if (i % 6 == 2)
+			value = unit;
+		else if (i % 6 == 3)
+			value = ldexp(1 + unit, (int)(bits % 60) - 4);
+		else if (i % 6 == 4)
+			value = ldexp((double)(bits >> 12 | 1), -(int)(bits % 8));
+		else
+			value = (double)(bits % 100000) / 1e9;
+		shortest(value, expected);
+		jw_init(&w, &out);
+		jw_double(&w, value);
+		cr_assert_eq(strtod(out.data, NULL), value, "%s", out.data);
+		if (value != floor(value))
+			cr_assert_eq(significant(out.data), significant(expected), "%s for %s",
+				     out.data, expected);
+		buf_free(&out);
+	}
+}
+
+Test(json_writer, finds_each_escape_at_each_place)
+{
+	static const char special[] = "\"\\\n\x1f";
+
+	for (size_t at = 0; at < 40; at++)
+		for (const char *c = special; *c; c++) {
+			struct buf out = BUF_INIT;
+			struct json_writer w;
+			struct arena arena;
+			struct json *json;
+			struct err err;
+			char text[41];
+
+			memset(text, at % 2 ? '\xff' : ' ', 40);
+			text[40] = '\0';
+			text[at] = *c;
+			jw_init(&w, &out);
+			jw_begin_object(&w);
+			jw_kv_string(&w, text, text);
+			jw_end_object(&w);
+			arena_init(&arena);
+			cr_assert_eq(json_parse(&arena, out.data, out.len, &json, &err), 0);
+			cr_assert_str_eq(json->keys[0].data, text);
+			cr_assert_str_eq(json->items[0].text.data, text);
+			arena_free(&arena);
+			buf_free(&out);
+		}
+}
+
+Test(json_writer, prints_integers)
+{
+	struct buf out = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &out);
+	jw_begin_array(&w);
+	jw_int(&w, 0);
+	jw_int(&w, INT64_MIN);
+	jw_int(&w, INT64_MAX);
+	jw_uint(&w, UINT64_MAX);
+	jw_bool(&w, true);
+	jw_bool(&w, false);
+	jw_null(&w);
+	jw_end_array(&w);
+	cr_assert_str_eq(out.data, "[0,-9223372036854775808,9223372036854775807,"
+				   "18446744073709551615,true,false,null]");
+	buf_free(&out);
+}
