@@ -10,15 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGNMENT 16
 #define FIRST_BLOCK (1024 - sizeof(struct arena_block)) /* the heap has such at hand */
 #define LAST_BLOCK (64 * 1024)
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size; /* of data */
-	size_t used;
-	_Alignas(ALIGNMENT) char data[];
+	size_t size; /* of data; a multiple of the alignment */
+	_Alignas(ARENA_ALIGNMENT) char data[];
 };
 
 static _Noreturn void out_of_memory(size_t size)
@@ -29,21 +27,39 @@ static _Noreturn void out_of_memory(size_t size)
 
 void arena_init(struct arena *arena)
 {
-	arena->head = NULL;
-	arena->used = 0;
+	*arena = (struct arena){0};
 }
 
-void arena_free(struct arena *arena)
+static void free_blocks(struct arena_block *block)
 {
-	struct arena_block *block = arena->head;
-
 	while (block) {
 		struct arena_block *next = block->next;
 
 		free(block);
 		block = next;
 	}
+}
+
+void arena_free(struct arena *arena)
+{
+	free_blocks(arena->head);
 	arena_init(arena);
+}
+
+/* Blocks with more than the usual are of one large request: not kept. */
+void arena_reset(struct arena *arena)
+{
+	struct arena_block *head = arena->head;
+
+	if (!head || head->size > LAST_BLOCK) {
+		arena_free(arena);
+		return;
+	}
+	free_blocks(head->next);
+	head->next = NULL;
+	arena->at = head->data;
+	arena->end = head->data + head->size;
+	arena->used = 0;
 }
 
 static struct arena_block *block_new(size_t size)
@@ -55,48 +71,44 @@ static struct arena_block *block_new(size_t size)
 	block = xmalloc(sizeof(*block) + size);
 	block->next = NULL;
 	block->size = size;
-	block->used = 0;
 	return block;
 }
 
-static struct arena_block *block_with_room(struct arena *arena, size_t size)
+static void add_head(struct arena *arena, size_t size)
+{
+	struct arena_block *block = block_new(size);
+
+	block->next = arena->head;
+	arena->head = block;
+	arena->at = block->data;
+	arena->end = block->data + size;
+}
+
+static size_t usual_size(const struct arena_block *head)
+{
+	if (!head)
+		return FIRST_BLOCK;
+	return head->size < LAST_BLOCK / 2 ? head->size * 2 : LAST_BLOCK;
+}
+
+void *arena_take_slowly(struct arena *arena, size_t size)
 {
 	struct arena_block *head = arena->head, *block;
-	size_t usual = FIRST_BLOCK;
 
-	if (head && head->size - head->used >= size)
-		return head;
-	if (head)
-		usual = head->size < LAST_BLOCK / 2 ? head->size * 2 : LAST_BLOCK;
-	if (size > usual / 2) {
-		block = block_new(size);
-		if (head) {
-			block->next = head->next;
-			head->next = block;
-			return block;
-		}
-	} else {
-		block = block_new(usual);
-		block->next = head;
-	}
-	arena->head = block;
-	return block;
-}
-
-/* Not zeroed. */
-static void *arena_take(struct arena *arena, size_t size)
-{
-	struct arena_block *block;
-	void *memory;
-
-	if (size > SIZE_MAX - ALIGNMENT)
+	if (size > SIZE_MAX - ARENA_ALIGNMENT)
 		out_of_memory(size);
-	size = size ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
-	block = block_with_room(arena, size);
-	memory = block->data + block->used;
-	block->used += size;
-	arena->used += size;
-	return memory;
+	size = size ? (size + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1)
+		    : ARENA_ALIGNMENT;
+	if (head && size > usual_size(head) / 2 && size > (size_t)(arena->end - arena->at)) {
+		block = block_new(size);
+		block->next = head->next;
+		head->next = block;
+		arena->used += size;
+		return block->data;
+	}
+	if (size > (size_t)(arena->end - arena->at))
+		add_head(arena, size > usual_size(head) / 2 ? size : usual_size(head));
+	return arena_take(arena, size);
 }
 
 void *arena_alloc(struct arena *arena, size_t size)

@@ -13,14 +13,36 @@
 struct arena_block;
 
 struct arena {
+	char *at, *end;		  /* room that is left in the head */
 	struct arena_block *head; /* newest block */
 	size_t used;		  /* bytes handed out, for limits */
 };
 
 void arena_init(struct arena *arena);
 void arena_free(struct arena *arena); /* ready for use again afterwards */
+/* As arena_free(), but keeps a block for what comes next: for one that is used again and
+ * again. */
+void arena_reset(struct arena *arena);
 
-/* 16-byte aligned, zeroed. */
+#define ARENA_ALIGNMENT 16
+
+void *arena_take_slowly(struct arena *arena, size_t size);
+
+/* Aligned, for whoever writes all of it. */
+static inline void *arena_take(struct arena *arena, size_t size)
+{
+	char *memory = arena->at;
+
+	/* What is left is a multiple of the alignment. */
+	if (!size || size > (size_t)(arena->end - memory))
+		return arena_take_slowly(arena, size);
+	size = (size + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1);
+	arena->at = memory + size;
+	arena->used += size;
+	return memory;
+}
+
+/* Aligned, zeroed. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);

@@ -16,6 +16,7 @@
  * takes up to 20 times; empty messages repeated without end take hundreds. */
 #define MEMORY_FACTOR 64
 #define MEMORY_SLACK ((size_t)1 << 20)
+#define NEAR 4 /* fields: beyond, a search is faster */
 #define TOO_MUCH "takes too much memory"
 
 struct decoder {
@@ -27,26 +28,6 @@ struct decoder {
 
 static const char *decode_message(struct decoder *d, ProtobufCMessage *message, struct wire in,
 				  int depth, bool merge);
-
-static enum wire_type wire_type_of(ProtobufCType type)
-{
-	switch (type) {
-	case PROTOBUF_C_TYPE_FIXED64:
-	case PROTOBUF_C_TYPE_SFIXED64:
-	case PROTOBUF_C_TYPE_DOUBLE:
-		return WIRE_64;
-	case PROTOBUF_C_TYPE_FIXED32:
-	case PROTOBUF_C_TYPE_SFIXED32:
-	case PROTOBUF_C_TYPE_FLOAT:
-		return WIRE_32;
-	case PROTOBUF_C_TYPE_STRING:
-	case PROTOBUF_C_TYPE_BYTES:
-	case PROTOBUF_C_TYPE_MESSAGE:
-		return WIRE_BYTES;
-	default:
-		return WIRE_VARINT;
-	}
-}
 
 static void keep_unknown(struct decoder *d, ProtobufCMessage *message, uint32_t number,
 			 enum wire_type type, const uint8_t *data, size_t len)
@@ -78,7 +59,7 @@ static int64_t unzigzag64(uint64_t value)
 static const char *decode_number(const ProtobufCFieldDescriptor *field, struct wire *in, void *at,
 				 bool *known)
 {
-	enum wire_type type = wire_type_of(field->type);
+	enum wire_type type = field_wire_types[field->type];
 	uint64_t value;
 	const char *why = type == WIRE_VARINT ? wire_varint(in, &value)
 					      : wire_fixed(in, type == WIRE_64 ? 8 : 4, &value);
@@ -165,7 +146,7 @@ static const char *decode_value(struct decoder *d, ProtobufCMessage *message,
 				bool *known)
 {
 	bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
-	enum wire_type type = wire_type_of(field->type);
+	enum wire_type type = field_wire_types[field->type];
 	void *at = repeated ? next_element(d, message, field) : field_at(message, field);
 	const uint8_t *start = in->at;
 	const char *why;
@@ -202,7 +183,7 @@ static const char *decode_field(struct decoder *d, ProtobufCMessage *message,
 	struct wire packed;
 	const char *why;
 
-	if (field && type == wire_type_of(field->type))
+	if (field && type == field_wire_types[field->type])
 		return decode_value(d, message, field, in, depth, known);
 	*known = false;
 	if (field && type == WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED) {
@@ -220,20 +201,12 @@ static const char *decode_field(struct decoder *d, ProtobufCMessage *message,
 	return why;
 }
 
-static const char *check_seen(struct decoder *d, ProtobufCMessage *message, const uint64_t *seen)
+static const char *is_missing(struct decoder *d, const ProtobufCMessageDescriptor *type,
+			      const ProtobufCFieldDescriptor *field)
 {
-	const ProtobufCMessageDescriptor *type = message->descriptor;
-
-	for (unsigned i = 0; i < type->n_fields; i++) {
-		const ProtobufCFieldDescriptor *field = &type->fields[i];
-
-		if (field->label == PROTOBUF_C_LABEL_REQUIRED && !bit_get(seen, i)) {
-			d->type = type;
-			d->field = field;
-			return "required field is missing";
-		}
-	}
-	return NULL;
+	d->type = type;
+	d->field = field;
+	return "required field is missing";
 }
 
 /* A map entry without a value stands for the value's default, which may not be one. */
@@ -242,21 +215,60 @@ static const char *check_map(struct decoder *d, ProtobufCMessage *message,
 {
 	const ProtobufCFieldDescriptor *value =
 		&((const ProtobufCMessageDescriptor *)field->descriptor)->fields[1];
+	const ProtobufCMessageDescriptor *type = value->descriptor;
 	ProtobufCMessage **items = *(ProtobufCMessage ***)field_at(message, field);
-	static const uint64_t nothing[FIELDS_MAX / 64];
-	const char *why = NULL;
 
-	for (size_t i = 0; !why && i < *field_count(message, field); i++) {
-		if (value->type == PROTOBUF_C_TYPE_MESSAGE &&
-		    !*(void **)field_at(items[i], value)) {
-			ProtobufCMessage empty = {.descriptor = value->descriptor};
-
-			why = check_seen(d, &empty, nothing);
+	for (size_t i = 0; i < *field_count(message, field); i++) {
+		if (value->type != PROTOBUF_C_TYPE_MESSAGE || *(void **)field_at(items[i], value))
+			continue;
+		for (unsigned k = 0; k < type->n_fields; k++) {
+			if (type->fields[k].label == PROTOBUF_C_LABEL_REQUIRED)
+				return is_missing(d, type, &type->fields[k]);
 		}
 	}
-	if (!why)
-		map_finish(&d->mem, message, field);
+	map_finish(&d->mem, message, field);
+	return NULL;
+}
+
+/* At the end of a message. */
+static const char *check_fields(struct decoder *d, ProtobufCMessage *message, const uint64_t *seen,
+				bool merge)
+{
+	const ProtobufCMessageDescriptor *type = message->descriptor;
+	const ProtobufCFieldDescriptor *field;
+	const char *why = NULL;
+
+	for (unsigned i = 0; !merge && i < type->n_fields; i++) {
+		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !bit_get(seen, i))
+			return is_missing(d, type, &type->fields[i]);
+	}
+	for (unsigned i = 0; !why && i < type->n_fields; i++) {
+		field = &type->fields[i];
+		if (field->label == PROTOBUF_C_LABEL_REPEATED && *field_count(message, field) &&
+		    field_is_map(field))
+			why = check_map(d, message, field);
+	}
 	return why;
+}
+
+/* The field of a number. Fields come in the order of their numbers, mostly: it is at *next or
+ * soon behind. */
+static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,
+						  unsigned *next, uint32_t number)
+{
+	const ProtobufCFieldDescriptor *field;
+	unsigned i = *next, end = i + NEAR < type->n_fields ? i + NEAR : type->n_fields;
+
+	while (i < end && type->fields[i].id < number)
+		i++;
+	if (i < end && type->fields[i].id == number)
+		field = &type->fields[i];
+	else
+		field = protobuf_c_message_descriptor_get_field(type, number);
+	if (field)
+		*next = (unsigned)(field - type->fields) +
+			(field->label != PROTOBUF_C_LABEL_REPEATED);
+	return field;
 }
 
 /* `merge`: the message was decoded before, and its required fields with it. */
@@ -266,20 +278,21 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 	uint64_t seen[FIELDS_MAX / 64] = {0};
 	const char *why = NULL;
+	unsigned next = 0;
 
 	d->type = type;
 	d->field = NULL;
 	if (depth > PROTO_DEPTH_MAX)
 		return "nested too deeply";
 	while (in.at < in.end) {
-		uint32_t number;
+		const ProtobufCFieldDescriptor *field;
 		enum wire_type wire_type;
+		uint32_t number;
 		bool known;
 
 		if ((why = wire_tag(&in, &number, &wire_type)))
 			return why;
-		d->field = protobuf_c_message_descriptor_get_field(type, number);
-		const ProtobufCFieldDescriptor *field = d->field;
+		d->field = field = find_field(type, &next, number);
 		if ((why = decode_field(d, message, field, number, wire_type, &in, depth, &known)))
 			return why;
 		d->type = type;
@@ -289,12 +302,7 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 		if (known)
 			bit_set(seen, (size_t)(field - type->fields));
 	}
-	if (!merge)
-		why = check_seen(d, message, seen);
-	for (unsigned i = 0; !why && i < type->n_fields; i++)
-		if (field_is_map(&type->fields[i]))
-			why = check_map(d, message, &type->fields[i]);
-	return why;
+	return check_fields(d, message, seen, merge);
 }
 
 static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct arena *arena,

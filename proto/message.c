@@ -1,4 +1,4 @@
-/* Making, copying, comparing and packing messages, and the check for required fields. */
+/* Making, copying and comparing messages, and the check for required fields. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +23,6 @@ void proto_push_(struct arena *arena, size_t *count, void ***items, void *item)
 	(*items)[(*count)++] = item;
 }
 
-void proto_pack(const void *message, struct buf *out)
-{
-	size_t size = protobuf_c_message_get_packed_size(message);
-
-	buf_reserve(out, size);
-	if (!size)
-		return;
-	out->len += protobuf_c_message_pack(message, (uint8_t *)out->data + out->len);
-	out->data[out->len] = 0;
-}
-
 bool proto_equal(const void *a, const void *b)
 {
 	struct buf left = BUF_INIT, right = BUF_INIT;
@@ -49,18 +38,25 @@ bool proto_equal(const void *a, const void *b)
 
 static ProtobufCMessage *copy_message(struct proto_mem *mem, const ProtobufCMessage *from);
 
-/* Replaces the pointers of one value, already copied bit by bit, by copies of their own. */
-static void copy_value(struct proto_mem *mem, const ProtobufCFieldDescriptor *field, void *at)
+static char *copy_text(struct proto_mem *mem, const char *text)
 {
+	size_t size = strlen(text) + 1;
+
+	return memcpy(mem_take(mem, size), text, size);
+}
+
+/* Replaces the pointers of one value, already copied bit by bit, by copies of their own. */
+static inline void copy_value(struct proto_mem *mem, const ProtobufCFieldDescriptor *field,
+			      void *at)
+{
+	void **pointer = at;
+
 	if (field->type == PROTOBUF_C_TYPE_STRING) {
-		char **text = at;
-
-		if (*text && *text != field->default_value)
-			*text = mem_string(mem, *text, strlen(*text));
+		if (*pointer && *pointer != field->default_value)
+			*pointer = copy_text(mem, *pointer);
 	} else if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
-		ProtobufCMessage **message = at;
-
-		*message = copy_message(mem, *message);
+		if (*pointer)
+			*pointer = copy_message(mem, *pointer);
 	} else if (field->type == PROTOBUF_C_TYPE_BYTES) {
 		ProtobufCBinaryData *bytes = at;
 
@@ -68,49 +64,54 @@ static void copy_value(struct proto_mem *mem, const ProtobufCFieldDescriptor *fi
 	}
 }
 
-static void copy_list(struct proto_mem *mem, const ProtobufCFieldDescriptor *field,
-		      const ProtobufCMessage *message)
+static void copy_list(struct proto_mem *mem, const ProtobufCFieldDescriptor *field, size_t count,
+		      void **items)
 {
-	size_t size = field_size(field->type), count = *field_count(message, field);
-	void **items = field_at(message, field);
-	char *from = *items, *to;
-	size_t room;
+	size_t size = field_size(field->type), room;
+	char *to;
 
+	if (!count) {
+		*items = NULL; /* which may have had room */
+		return;
+	}
 	for (room = 2; room < count;) /* as mem_grow() has it, so that more can be pushed */
 		room *= 2;
-	to = count ? mem_alloc(mem, room * size) : NULL;
-	for (size_t i = 0; i < count; i++) {
-		memcpy(to + i * size, from + i * size, size);
+	to = memcpy(mem_take(mem, room * size), *items, count * size);
+	for (size_t i = 0; i < count; i++)
 		copy_value(mem, field, to + i * size);
-	}
 	*items = to;
+}
+
+static void copy_unknown(struct proto_mem *mem, ProtobufCMessage *to)
+{
+	const ProtobufCMessageUnknownField *from = to->unknown_fields;
+
+	to->unknown_fields = NULL;
+	if (!to->n_unknown_fields)
+		return;
+	to->unknown_fields = mem_take(mem, to->n_unknown_fields * sizeof(*from));
+	for (unsigned i = 0; i < to->n_unknown_fields; i++) {
+		to->unknown_fields[i] = from[i];
+		to->unknown_fields[i].data = mem_bytes(mem, from[i].data, from[i].len);
+	}
 }
 
 static ProtobufCMessage *copy_message(struct proto_mem *mem, const ProtobufCMessage *from)
 {
-	const ProtobufCMessageDescriptor *type;
-	ProtobufCMessage *to;
+	const ProtobufCMessageDescriptor *type = from->descriptor;
+	ProtobufCMessage *to = mem_take(mem, type->sizeof_message);
 
-	if (!from)
-		return NULL;
-	type = from->descriptor;
-	to = mem_alloc(mem, type->sizeof_message);
 	memcpy(to, from, type->sizeof_message);
 	for (unsigned i = 0; i < type->n_fields; i++) {
-		if (type->fields[i].label == PROTOBUF_C_LABEL_REPEATED)
-			copy_list(mem, &type->fields[i], to);
+		const ProtobufCFieldDescriptor *field = &type->fields[i];
+
+		if (field->label != PROTOBUF_C_LABEL_REPEATED)
+			copy_value(mem, field, field_at(to, field));
 		else
-			copy_value(mem, &type->fields[i], field_at(to, &type->fields[i]));
+			copy_list(mem, field, *field_count(to, field), field_at(to, field));
 	}
-	to->unknown_fields = NULL;
-	if (from->n_unknown_fields)
-		to->unknown_fields =
-			mem_alloc(mem, from->n_unknown_fields * sizeof(*to->unknown_fields));
-	for (unsigned i = 0; i < from->n_unknown_fields; i++) {
-		to->unknown_fields[i] = from->unknown_fields[i];
-		to->unknown_fields[i].data =
-			mem_bytes(mem, from->unknown_fields[i].data, from->unknown_fields[i].len);
-	}
+	if (to->unknown_fields)
+		copy_unknown(mem, to);
 	return to;
 }
 
@@ -118,14 +119,14 @@ void *proto_copy(const void *message)
 {
 	struct proto_mem mem = {0};
 
-	return copy_message(&mem, message);
+	return message ? copy_message(&mem, message) : NULL;
 }
 
 void *proto_copy_to(struct arena *arena, const void *message)
 {
 	struct proto_mem mem = {.arena = arena};
 
-	return copy_message(&mem, message);
+	return message ? copy_message(&mem, message) : NULL;
 }
 
 void proto_free(void *message)

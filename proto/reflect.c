@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/wire.h"
+
 void *mem_alloc(struct proto_mem *mem, size_t size)
 {
 	mem->used += size + 16;
@@ -12,10 +14,11 @@ void *mem_alloc(struct proto_mem *mem, size_t size)
 
 char *mem_string(struct proto_mem *mem, const void *data, size_t len)
 {
-	char *text = mem_alloc(mem, len + 1);
+	char *text = mem_take(mem, len + 1);
 
 	if (len)
 		memcpy(text, data, len);
+	text[len] = '\0';
 	for (char *nul = text; (nul = memchr(nul, 0, len - (size_t)(nul - text)));)
 		*nul++ = 1;
 	return text;
@@ -27,14 +30,13 @@ void *mem_bytes(struct proto_mem *mem, const void *data, size_t len)
 
 	if (!len)
 		return NULL;
-	copy = mem_alloc(mem, len);
-	memcpy(copy, data, len);
-	return copy;
+	copy = mem_take(mem, len);
+	return memcpy(copy, data, len);
 }
 
 ProtobufCMessage *mem_message(struct proto_mem *mem, const ProtobufCMessageDescriptor *type)
 {
-	ProtobufCMessage *message = mem_alloc(mem, type->sizeof_message);
+	ProtobufCMessage *message = mem_take(mem, type->sizeof_message);
 
 	protobuf_c_message_init(type, message);
 	return message;
@@ -50,33 +52,43 @@ void *mem_grow(struct proto_mem *mem, void *items, size_t count, size_t size)
 	mem->used += room * size;
 	if (!mem->arena)
 		return xrealloc(items, room * size);
-	more = arena_alloc(mem->arena, room * size);
+	more = arena_take(mem->arena, room * size);
 	if (count)
 		memcpy(more, items, count * size);
 	return more;
 }
 
-size_t field_size(ProtobufCType type)
-{
-	switch (type) {
-	case PROTOBUF_C_TYPE_INT64:
-	case PROTOBUF_C_TYPE_SINT64:
-	case PROTOBUF_C_TYPE_SFIXED64:
-	case PROTOBUF_C_TYPE_UINT64:
-	case PROTOBUF_C_TYPE_FIXED64:
-	case PROTOBUF_C_TYPE_DOUBLE:
-		return 8;
-	case PROTOBUF_C_TYPE_BOOL:
-		return sizeof(protobuf_c_boolean);
-	case PROTOBUF_C_TYPE_STRING:
-	case PROTOBUF_C_TYPE_MESSAGE:
-		return sizeof(void *);
-	case PROTOBUF_C_TYPE_BYTES:
-		return sizeof(ProtobufCBinaryData);
-	default:
-		return 4;
-	}
-}
+const uint8_t field_sizes[] = {
+	[PROTOBUF_C_TYPE_INT32] = 4,
+	[PROTOBUF_C_TYPE_SINT32] = 4,
+	[PROTOBUF_C_TYPE_SFIXED32] = 4,
+	[PROTOBUF_C_TYPE_INT64] = 8,
+	[PROTOBUF_C_TYPE_SINT64] = 8,
+	[PROTOBUF_C_TYPE_SFIXED64] = 8,
+	[PROTOBUF_C_TYPE_UINT32] = 4,
+	[PROTOBUF_C_TYPE_FIXED32] = 4,
+	[PROTOBUF_C_TYPE_UINT64] = 8,
+	[PROTOBUF_C_TYPE_FIXED64] = 8,
+	[PROTOBUF_C_TYPE_FLOAT] = 4,
+	[PROTOBUF_C_TYPE_DOUBLE] = 8,
+	[PROTOBUF_C_TYPE_BOOL] = sizeof(protobuf_c_boolean),
+	[PROTOBUF_C_TYPE_ENUM] = 4,
+	[PROTOBUF_C_TYPE_STRING] = sizeof(char *),
+	[PROTOBUF_C_TYPE_BYTES] = sizeof(ProtobufCBinaryData),
+	[PROTOBUF_C_TYPE_MESSAGE] = sizeof(ProtobufCMessage *),
+};
+
+const uint8_t field_wire_types[] = {
+	[PROTOBUF_C_TYPE_INT32] = WIRE_VARINT,	[PROTOBUF_C_TYPE_SINT32] = WIRE_VARINT,
+	[PROTOBUF_C_TYPE_SFIXED32] = WIRE_32,	[PROTOBUF_C_TYPE_INT64] = WIRE_VARINT,
+	[PROTOBUF_C_TYPE_SINT64] = WIRE_VARINT, [PROTOBUF_C_TYPE_SFIXED64] = WIRE_64,
+	[PROTOBUF_C_TYPE_UINT32] = WIRE_VARINT, [PROTOBUF_C_TYPE_FIXED32] = WIRE_32,
+	[PROTOBUF_C_TYPE_UINT64] = WIRE_VARINT, [PROTOBUF_C_TYPE_FIXED64] = WIRE_64,
+	[PROTOBUF_C_TYPE_FLOAT] = WIRE_32,	[PROTOBUF_C_TYPE_DOUBLE] = WIRE_64,
+	[PROTOBUF_C_TYPE_BOOL] = WIRE_VARINT,	[PROTOBUF_C_TYPE_ENUM] = WIRE_VARINT,
+	[PROTOBUF_C_TYPE_STRING] = WIRE_BYTES,	[PROTOBUF_C_TYPE_BYTES] = WIRE_BYTES,
+	[PROTOBUF_C_TYPE_MESSAGE] = WIRE_BYTES,
+};
 
 bool field_is_map(const ProtobufCFieldDescriptor *field)
 {
@@ -86,20 +98,6 @@ bool field_is_map(const ProtobufCFieldDescriptor *field)
 	       field->type == PROTOBUF_C_TYPE_MESSAGE && entry->n_fields == 2 &&
 	       str_has_suffix(entry->short_name, "Entry") &&
 	       !strcmp(entry->fields[0].name, "key") && !strcmp(entry->fields[1].name, "value");
-}
-
-bool field_is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
-{
-	const void *pointer;
-
-	switch (field->type) {
-	case PROTOBUF_C_TYPE_STRING:
-	case PROTOBUF_C_TYPE_MESSAGE:
-		pointer = *(void *const *)field_at(message, field);
-		return pointer && pointer != field->default_value;
-	default:
-		return field->label == PROTOBUF_C_LABEL_REQUIRED || *field_has(message, field);
-	}
 }
 
 static int compare_entries(const void *a, const void *b)

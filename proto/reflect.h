@@ -19,7 +19,15 @@ struct proto_mem {
 	size_t used;
 };
 
+/* For whoever writes all of it. */
+static inline void *mem_take(struct proto_mem *mem, size_t size)
+{
+	mem->used += size + 16;
+	return mem->arena ? arena_take(mem->arena, size) : xmalloc(size);
+}
+
 void *mem_alloc(struct proto_mem *mem, size_t size); /* zeroed */
+/* A NUL in it becomes \x01. */
 char *mem_string(struct proto_mem *mem, const void *data, size_t len);
 void *mem_bytes(struct proto_mem *mem, const void *data, size_t len);
 ProtobufCMessage *mem_message(struct proto_mem *mem, const ProtobufCMessageDescriptor *type);
@@ -47,10 +55,26 @@ static inline protobuf_c_boolean *field_has(const ProtobufCMessage *message,
 	return (protobuf_c_boolean *)((char *)message + field->quantifier_offset);
 }
 
-size_t field_size(ProtobufCType type); /* of one value in memory */
+/* Indexed by ProtobufCType: the bytes of one value in memory, and its enum wire_type. */
+extern const uint8_t field_sizes[], field_wire_types[];
+
+static inline size_t field_size(ProtobufCType type)
+{
+	return field_sizes[type];
+}
+
 bool field_is_map(const ProtobufCFieldDescriptor *field);
 /* Singular fields; a required scalar always counts as set. */
-bool field_is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
+static inline bool field_is_set(const ProtobufCMessage *message,
+				const ProtobufCFieldDescriptor *field)
+{
+	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE) {
+		const void *pointer = *(void *const *)field_at(message, field);
+
+		return pointer && pointer != field->default_value;
+	}
+	return field->label == PROTOBUF_C_LABEL_REQUIRED || *field_has(message, field);
+}
 
 /* A message that the JSON decoder made hangs the required scalars that it did not find on
  * `unknown_fields`, with a count of none, until the check has named them. */

@@ -3,7 +3,7 @@
 
 #include "proto/proto.h"
 
-const char *wire_varint(struct wire *in, uint64_t *out)
+const char *wire_long_varint(struct wire *in, uint64_t *out)
 {
 	uint64_t value = 0;
 

@@ -21,7 +21,16 @@ enum wire_type {
 };
 
 /* All return NULL, or a constant text that says what is wrong. */
-const char *wire_varint(struct wire *in, uint64_t *out);
+const char *wire_long_varint(struct wire *in, uint64_t *out);
+
+static inline const char *wire_varint(struct wire *in, uint64_t *out)
+{
+	if (in->at == in->end || *in->at & 0x80)
+		return wire_long_varint(in, out);
+	*out = *in->at++;
+	return NULL;
+}
+
 const char *wire_tag(struct wire *in, uint32_t *number, enum wire_type *type);
 /* A length and that many bytes. */
 const char *wire_bytes(struct wire *in, struct wire *out);

@@ -1,5 +1,6 @@
 /* Protobuf: the first byte picks a message, the rest is its bytes. What decodes must decode
- * again, to the same, from its own packed form, and can be copied and shown as JSON. */
+ * again, to the same, from its own packed form, which is protobuf-c's, and can be copied and
+ * shown as JSON. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,14 @@ static const ProtobufCMessageDescriptor *const types[] = {
 static void check(const void *message, const ProtobufCMessageDescriptor *type, struct arena *arena)
 {
 	struct buf packed = BUF_INIT, json = BUF_INIT, missing = BUF_INIT;
+	size_t size = protobuf_c_message_get_packed_size(message);
+	uint8_t *expected = arena_alloc(arena, size);
 	void *again, *copy;
 
+	protobuf_c_message_pack(message, expected);
 	proto_pack(message, &packed);
+	if (packed.len != size || (size && memcmp(packed.data, expected, size)))
+		abort();
 	again = proto_unpack(type, arena, packed.data, packed.len, NULL);
 	copy = proto_copy(message);
 	if (!again || !proto_equal(message, again) || !proto_equal(message, copy) ||
