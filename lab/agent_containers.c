@@ -70,6 +70,10 @@ static void on_over(struct happening *h)
 
 	if (!part->alive || !c->watched)
 		return; /* kept until an agent asks for it */
+	if (process_paused(&part->process)) {
+		world_at(part->world, h, part->process.paused_until);
+		return;
+	}
 	list_remove(&c->link);
 	agent_part_feed(part, &event);
 	container_free(c);
@@ -90,6 +94,10 @@ static void on_started(struct happening *h)
 	struct container *c = container_of(h, struct container, happening);
 	struct agent_part *part = c->part;
 
+	if (part->alive && process_paused(&part->process)) {
+		world_at(part->world, h, part->process.paused_until);
+		return;
+	}
 	c->state = CONTAINER_UP;
 	c->pid = ++part->last_pid;
 	c->executor = executor_part_create(part->world, part, c->id, c->environment);

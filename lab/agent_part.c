@@ -12,13 +12,14 @@
 #define RESTART_LOW (100 * MILLISECOND)
 #define RESTART_HIGH (90 * SECOND)
 #define REDETECT_DELAY SECOND
+#define VOLUMES_FAIL 0.3 /* while disks are slow */
 
 /* An event that answers an action, before anything else comes in. */
 struct answer {
 	struct list link;
 	enum agent_event_type type;
 	uint64_t number;
-	char *name; /* path or container */
+	char *name; /* path, container, or of volumes why they could not be made */
 };
 
 static void take_actions(struct agent_part *part);
@@ -51,12 +52,14 @@ static void give_answers(struct agent_part *part)
 	while ((answer = list_first(&part->answers, struct answer, link))) {
 		struct agent_event event = {.type = answer->type};
 
-		if (answer->type == AGENT_VOLUMES_MADE)
+		if (answer->type == AGENT_VOLUMES_MADE) {
 			event.volumes_made.number = answer->number;
-		else if (answer->type == AGENT_VOLUME_REMOVED)
+			event.volumes_made.failure = answer->name;
+		} else if (answer->type == AGENT_VOLUME_REMOVED) {
 			event.volume_removed.path = answer->name;
-		else
+		} else {
 			event.volumes_linked.container = answer->name;
+		}
 		list_remove(&answer->link);
 		if (part->alive) {
 			step(part, &event);
@@ -65,6 +68,14 @@ static void give_answers(struct agent_part *part)
 		free(answer->name);
 		free(answer);
 	}
+}
+
+/* A sick disk does not take them. */
+static const char *volumes_failure(struct agent_part *part)
+{
+	struct world *w = part->world;
+
+	return w->slow_disks_until > w->now && world_chance(w, VOLUMES_FAIL) ? "no space" : NULL;
 }
 
 static void add_answer(struct agent_part *part, enum agent_event_type type, uint64_t number,
@@ -93,25 +104,48 @@ void agent_part_feed(struct agent_part *part, const struct agent_event *event)
 	finish_step(part);
 }
 
+/* While it is stopped, what is due waits. */
+static bool waits(struct agent_part *part, struct happening *h)
+{
+	if (!process_paused(&part->process))
+		return false;
+	world_at(part->world, h, part->process.paused_until);
+	return true;
+}
+
 static void on_tick(struct happening *h)
 {
+	struct agent_part *part = container_of(h, struct agent_part, tick);
 	struct agent_event event = {.type = AGENT_TICK};
 
-	agent_part_feed(container_of(h, struct agent_part, tick), &event);
+	if (!waits(part, h))
+		agent_part_feed(part, &event);
 }
 
 static void on_detect(struct happening *h)
 {
+	struct agent_part *part = container_of(h, struct agent_part, detect);
 	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = MASTER_PID}};
 
-	agent_part_feed(container_of(h, struct agent_part, detect), &event);
+	if (!waits(part, h))
+		agent_part_feed(part, &event);
 }
 
 static void on_stored(void *context, uint64_t ticket)
 {
+	struct agent_part *part = context;
 	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
 
-	agent_part_feed(context, &event);
+	part->late_ticket = ticket;
+	if (!waits(part, &part->late))
+		agent_part_feed(part, &event);
+}
+
+static void on_late(struct happening *h)
+{
+	struct agent_part *part = container_of(h, struct agent_part, late);
+
+	on_stored(part, part->late_ticket);
 }
 
 /* ---- what comes in ------------------------------------------------------------------ */
@@ -247,7 +281,8 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		part->leaving = true;
 		break;
 	case AGENT_MAKE_VOLUMES:
-		add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number, NULL);
+		add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number,
+			   volumes_failure(part));
 		break;
 	case AGENT_REMOVE_VOLUME:
 		add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
@@ -362,6 +397,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	part->tick.run = on_tick;
 	part->start.run = on_start;
 	part->detect.run = on_detect;
+	part->late.run = on_late;
 	part->shapes = resource_shapes_create();
 	if (resources_parse(part->shapes, resources, "*", &part->total, &err))
 		world_fail(w, "%s", err.text);
@@ -382,6 +418,7 @@ static void stop(struct agent_part *part, bool crash)
 	agent_part_orphan(part);
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
+	world_cancel(part->world, &part->late);
 	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);

@@ -84,7 +84,7 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 {
 	struct framework *f, *next_f;
 	struct agent *a, *next_a;
-	struct departed *d, *next_d, *other;
+	struct departed *d, *next_d, *away, *gone;
 
 	coverage_look(c, "master");
 	HASH_ITER (hh, m->frameworks, f, next_f)
@@ -98,9 +98,10 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 	HASH_ITER (hh, m->gone, d, next_d)
 		coverage_see(c, LIFE_AGENT, d->id, "GONE");
 	HASH_ITER (hh, m->removed, d, next_d) {
-		HASH_FIND_STR(m->unreachable, d->id, other);
+		HASH_FIND_STR(m->unreachable, d->id, away);
+		HASH_FIND_STR(m->gone, d->id, gone);
 		HASH_FIND_STR(m->agents, d->id, a);
-		if (!other && !a)
+		if (!away && !gone && !a)
 			coverage_see(c, LIFE_AGENT, d->id, "REMOVED");
 	}
 	coverage_looked(c);

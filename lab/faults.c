@@ -120,6 +120,18 @@ static void kill_something(struct faults *f, bool crash)
 		scheduler_part_kill(c->schedulers[at - c->agent_count]);
 }
 
+/* As by SIGSTOP, or with its virtual machine. */
+static void pause_something(struct faults *f)
+{
+	const struct cluster *c = f->cluster;
+	int64_t span = around(f, unit(f) < 0.2 ? 2 * MINUTE : 10 * SECOND);
+	struct process *p = picks_master(f) || !c->agent_count ? master_part_process(c->master)
+							       : agent_part_process(any_agent(f));
+
+	if (p)
+		process_pause(p, span);
+}
+
 /* Dies as the next letter comes in: instead of reading it, or with it read. */
 static void doom(struct faults *f)
 {
@@ -208,6 +220,9 @@ void faults_strike(struct faults *f, enum world_fault fault)
 	case FAULT_CLOCK:
 		set_clock(f);
 		break;
+	case FAULT_PAUSE:
+		pause_something(f);
+		break;
 	case FAULT_OPERATOR:
 		operators_act(&f->operators, &f->rng);
 		break;
@@ -257,7 +272,7 @@ void faults_end(struct faults *f)
 	c->world->slow_disks_until = 0;
 	c->world->repeats = 0;
 	list_for_each (p, next, &c->world->processes, link) {
-		p->deaf_until = p->mute_until = 0;
+		p->deaf_until = p->mute_until = p->paused_until = 0;
 		p->doom = DOOM_NONE;
 	}
 	disk_mend(master_part_disk(c->master));

@@ -11,6 +11,8 @@
 
 #define RESTART_LOW (50 * MILLISECOND)
 #define RESTART_HIGH (20 * SECOND)
+#define FORGETFUL 0.3 /* chance */
+#define SOON (2 * MINUTE)
 
 struct master_part {
 	struct world *world;
@@ -21,6 +23,9 @@ struct master_part {
 	struct rng rng;
 	struct disk disk;
 	struct happening tick, start;
+	struct happening late; /* it continues, and hears of what was stored meanwhile: */
+	uint64_t late_ticket;
+	bool forgetful; /* forgets agents that departed soon */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
 	uint64_t last_stream;
@@ -64,12 +69,22 @@ static void feed(struct master_part *part, const struct master_event *event)
 	arm(part);
 }
 
+/* While it is stopped, what is due waits. */
+static bool waits(struct master_part *part, struct happening *h)
+{
+	if (!process_paused(&part->process))
+		return false;
+	world_at(part->world, h, part->process.paused_until);
+	return true;
+}
+
 static void on_tick(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, tick);
 	struct master_event event = {.type = MASTER_TICK};
 
-	feed(part, &event);
+	if (!waits(part, h))
+		feed(part, &event);
 }
 
 static void on_stored(void *context, uint64_t ticket)
@@ -77,7 +92,16 @@ static void on_stored(void *context, uint64_t ticket)
 	struct master_part *part = context;
 	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = ticket}};
 
-	feed(part, &event);
+	part->late_ticket = ticket;
+	if (!waits(part, &part->late))
+		feed(part, &event);
+}
+
+static void on_late(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, late);
+
+	on_stored(part, part->late_ticket);
 }
 
 /* ---- what comes in ------------------------------------------------------------ */
@@ -243,6 +267,8 @@ static void on_start(struct happening *h)
 		.allocation_interval = SECOND,
 		.filter_gpu_resources = true,
 		.root_submissions = true,
+		.registry_gc_interval = part->forgetful ? SOON / 4 : 0,
+		.registry_max_agent_age = part->forgetful ? SOON : 0,
 		.max_completed_frameworks = 50,
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
@@ -285,7 +311,9 @@ struct master_part *master_part_create(struct world *w)
 	part->world = w;
 	part->tick.run = on_tick;
 	part->start.run = on_start;
+	part->late.run = on_late;
 	rng_seed(&part->rng, w->seed ^ 0x6d);
+	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
 	master_actions_init(&part->out);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);
@@ -298,6 +326,7 @@ static void stop(struct master_part *part, bool crash)
 		return;
 	part->alive = false;
 	world_cancel(part->world, &part->tick);
+	world_cancel(part->world, &part->late);
 	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
@@ -354,7 +383,7 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 				     .operator_ = {.call = call, .request = number}};
 	int status;
 
-	if (!part->alive)
+	if (!part->alive || process_paused(&part->process))
 		return 503;
 	part->answer = answer;
 	part->answer_context = context;

@@ -23,6 +23,7 @@ const char *const world_fault_names[WORLD_FAULTS] = {"kill",
 						     "full disk",
 						     "torn write",
 						     "clock set",
+						     "pause",
 						     "operator"};
 
 /* ---- time ------------------------------------------------------------------- */
@@ -158,6 +159,13 @@ void process_start(struct process *p, struct world *w, const struct process_ops 
 	list_append(&w->processes, &p->link);
 	if (w->observer)
 		w->observer->started(w->observer, p);
+}
+
+void process_pause(struct process *p, int64_t span)
+{
+	p->paused_until = p->deaf_until = p->mute_until = p->world->now + span;
+	world_log(p->world, "%s is stopped until %.3f", p->name,
+		  (double)(p->paused_until - p->world->begin) / SECOND);
 }
 
 struct process *process_at(struct world *w, const char *address)

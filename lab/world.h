@@ -53,6 +53,7 @@ enum world_fault {
 	FAULT_FULL_DISK,  /* nor written */
 	FAULT_TORN_WRITE, /* a machine crashes in the middle of a write */
 	FAULT_CLOCK,	  /* a host's clock is set; seen by the next life of its process */
+	FAULT_PAUSE,	  /* a process is stopped, and continued later: its time jumps */
 	FAULT_OPERATOR,	  /* none, but it changes as much: somebody uses the operator API */
 	WORLD_FAULTS,
 };
@@ -175,6 +176,7 @@ struct process {
 	/* Partitions: letters wait while the time is not over. */
 	int64_t deaf_until; /* nothing reaches it */
 	int64_t mute_until; /* nothing leaves it */
+	int64_t paused_until; /* it is stopped, and notices nothing; deaf and mute besides */
 	enum doom doom;	    /* with its next letter */
 	bool vanishes;	    /* its machine goes with it: nobody tells its peers */
 };
@@ -184,6 +186,12 @@ void process_start(struct process *p, struct world *w, const struct process_ops 
 /* Dies at once: what is on its way to it is lost, of what it sent a part may still arrive. */
 void process_end(struct process *p);
 struct process *process_at(struct world *w, const char *address);
+/* Stops it: what it waits for comes when it continues. */
+void process_pause(struct process *p, int64_t span);
+static inline bool process_paused(const struct process *p)
+{
+	return p->paused_until > p->world->now;
+}
 
 /* ---- connections ------------------------------------------------------------- */
 
