@@ -18,8 +18,12 @@ void scenario_free(struct scenario *s)
 		return;
 	for (int i = 0; i < s->resource_count; i++)
 		free(s->resources[i]);
-	for (int i = 0; i < s->character_count; i++)
+	for (int i = 0; i < s->character_count; i++) {
 		free((char *)s->characters[i].role);
+		free((char *)s->characters[i].more_roles[0]);
+		free((char *)s->characters[i].more_roles[1]);
+		free((char *)s->characters[i].end);
+	}
 	free(s->resources);
 	free(s->characters);
 	free(s->events);
@@ -57,7 +61,10 @@ static void on_due(struct happening *h)
 
 	world_log(due->faults->cluster->world, "event %zu of the scenario: %s", due->number,
 		  due->event->verb->name);
-	due->event->verb->run(due->faults->cluster, due->event);
+	if (due->event->verb->run)
+		due->event->verb->run(due->faults->cluster, due->event);
+	else
+		due->event->verb->operate(&due->faults->operators, due->event);
 }
 
 void scenario_begin(struct scenario_play *play, const struct scenario *s, struct faults *faults,

@@ -2,11 +2,14 @@
  *
  *	scenario.c	  what it says of a run, and its events as they come
  *	scenario_text.c	  its lines
- *	scenario_verbs.c  what can happen */
+ *	scenario_verbs.c  what can happen
+ *	scenario_operators.c  what operators can do */
 #ifndef LAB_SCENARIO_INTERNAL_H
 #define LAB_SCENARIO_INTERNAL_H
 
 #include "lab/scenario.h"
+
+#define SCENARIO_ROLE 64 /* bytes of a role's name */
 
 struct scenario {
 	struct scenario_frame frame;
@@ -31,16 +34,21 @@ struct scenario_event {
 	struct part_name part, other;
 	int64_t span;
 	int count;
+	char role[SCENARIO_ROLE];
+	double amounts[2];
 	char word[16];
 };
 
-/* Arguments: P any part, H a host's (master or agent), S a scheduler, D a duration, N a number,
- * and then perhaps one of `words`. */
+/* Arguments: P any part, H a host's (master or agent), A an agent, S a scheduler, D a duration,
+ * N a number, R a role, F an amount; and then perhaps one of `words`. One of the functions. */
 struct verb {
 	const char *name, *arguments, *words;
 	void (*run)(const struct cluster *c, const struct scenario_event *e);
+	void (*operate)(struct operators *o, const struct scenario_event *e);
 };
 /* NULL: there is none. */
 const struct verb *verb_find(const char *name);
+/* What follows `operator`. */
+const struct verb *operator_verb_find(const char *name);
 
 #endif

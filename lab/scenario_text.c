@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "lab/lab.h"
 #include "lab/scenario_internal.h"
+#include "lab/scheduler.h"
 
 #define WORDS_MAX 32
 
@@ -35,6 +36,10 @@ static const struct trait {
 	TRAIT(lateness, TRAIT_REAL),
 	TRAIT(mischief, TRAIT_REAL),
 	TRAIT(tasks, TRAIT_COUNT),
+	TRAIT(names, TRAIT_SWITCH),
+	TRAIT(gentle, TRAIT_SWITCH),
+	TRAIT(failover, TRAIT_REAL),
+	TRAIT(desertion, TRAIT_REAL),
 };
 
 static bool parse_count(const char *text, int64_t most, int *out)
@@ -48,6 +53,14 @@ static bool parse_count(const char *text, int64_t most, int *out)
 	return *text && !*end && !errno && value >= 0 && value <= most;
 }
 
+static bool parse_amount(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return *text && !*end && *out >= 0 && *out <= 1e6;
+}
+
 static bool set_trait(struct scheduler_options *o, const char *word)
 {
 	const char *value = strchr(word, '=');
@@ -55,7 +68,7 @@ static bool set_trait(struct scheduler_options *o, const char *word)
 
 	for (size_t i = 0; i < sizeof(traits) / sizeof(*traits); i++) {
 		const struct trait *t = &traits[i];
-		char *place = (char *)o + t->offset, *end;
+		char *place = (char *)o + t->offset;
 
 		if (strlen(t->name) != len || strncmp(t->name, word, len))
 			continue;
@@ -67,15 +80,38 @@ static bool set_trait(struct scheduler_options *o, const char *word)
 			return false;
 		if (t->kind == TRAIT_COUNT)
 			return parse_count(value + 1, LAB_TASKS_MAX, (int *)place);
-		*(double *)place = strtod(value + 1, &end);
-		return value[1] && !*end && *(double *)place >= 0 && *(double *)place <= 1e6;
+		return parse_amount(value + 1, (double *)place);
 	}
 	return false;
+}
+
+/* The first takes the place of the usual one. */
+static bool add_role(struct scheduler_options *o, const char *role, int *count)
+{
+	if (!*role || *count > 2)
+		return false;
+	if (*count == 0) {
+		free((char *)o->role);
+		o->role = xstrdup(role);
+	} else {
+		o->more_roles[*count - 1] = xstrdup(role);
+	}
+	*count += 1;
+	return true;
+}
+
+static bool set_end(struct scheduler_options *o, const char *word)
+{
+	if (o->end || !scheduler_knows_end(word))
+		return false;
+	o->end = xstrdup(word);
+	return true;
 }
 
 static int parse_scheduler(struct scenario *s, char **words, int count, struct err *err)
 {
 	struct scheduler_options *o;
+	int roles = 0;
 
 	if (s->character_count >= LAB_PARTS_MAX)
 		return err_set(err, ERR_INVALID, "too many schedulers");
@@ -86,12 +122,12 @@ static int parse_scheduler(struct scenario *s, char **words, int count, struct e
 		.number = s->character_count, .role = xstrdup("a"), .slowness = 0.1, .tasks = 20};
 	s->character_count++;
 	for (int i = 1; i < count; i++) {
-		if (!strncmp(words[i], "role=", 5) && words[i][5]) {
-			free((char *)o->role);
-			o->role = xstrdup(words[i] + 5);
-		} else if (!set_trait(o, words[i])) {
+		bool good = str_has_prefix(words[i], "role=")  ? add_role(o, words[i] + 5, &roles)
+			    : str_has_prefix(words[i], "end=") ? set_end(o, words[i] + 4)
+							       : set_trait(o, words[i]);
+
+		if (!good)
 			return err_set(err, ERR_INVALID, "no trait of schedulers: %s", words[i]);
-		}
 	}
 	return 0;
 }
@@ -120,12 +156,19 @@ static bool has_word(const char *words, const char *word)
 	return len && at && (at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]);
 }
 
-static bool parse_argument(struct scenario_event *e, char kind, bool second, const char *word)
+/* `nth` of the kind, from 0. */
+static bool parse_argument(struct scenario_event *e, char kind, int nth, const char *word)
 {
-	struct part_name *part = second ? &e->other : &e->part;
+	struct part_name *part = nth ? &e->other : &e->part;
 	struct err err;
 
 	switch (kind) {
+	case 'A':
+		return parse_part(word, part) && part->kind == PART_AGENT;
+	case 'R':
+		return snprintf(e->role, sizeof(e->role), "%s", word) < (int)sizeof(e->role);
+	case 'F':
+		return parse_amount(word, &e->amounts[nth]);
 	case 'P':
 		return parse_part(word, part);
 	case 'H':
@@ -139,7 +182,17 @@ static bool parse_argument(struct scenario_event *e, char kind, bool second, con
 	}
 }
 
-/* at WHEN VERB arguments [word] */
+/* How often the kind of the argument comes before it. */
+static int nth_of_kind(const char *arguments, const char *argument)
+{
+	int nth = 0;
+
+	for (; arguments < argument; arguments++)
+		nth += *arguments == *argument;
+	return nth;
+}
+
+/* at WHEN VERB arguments [word], where VERB may be operator VERB */
 static int parse_event(struct scenario *s, char **words, int count, struct err *err)
 {
 	struct scenario_event e = {0};
@@ -147,13 +200,19 @@ static int parse_event(struct scenario *s, char **words, int count, struct err *
 
 	if (count < 3 || duration_parse(words[1], &e.when, err) || e.when > LAB_SPAN_MAX)
 		return err_set(err, ERR_INVALID, "at what time does what happen?");
-	e.verb = verb_find(words[2]);
+	if (!strcmp(words[2], "operator") && count > 3) {
+		words++;
+		count--;
+		e.verb = operator_verb_find(words[2]);
+	} else {
+		e.verb = verb_find(words[2]);
+	}
 	if (!e.verb)
 		return err_set(err, ERR_INVALID, "nothing that can happen: %s", words[2]);
 	for (const char *a = e.verb->arguments; *a; a++, at++) {
 		if (at >= count)
 			return err_set(err, ERR_INVALID, "%s: something is missing", words[2]);
-		if (!parse_argument(&e, *a, at == 4, words[at]))
+		if (!parse_argument(&e, *a, nth_of_kind(e.verb->arguments, a), words[at]))
 			return err_set(err, ERR_INVALID, "%s: not possible with %s", words[2],
 				       words[at]);
 	}

@@ -159,6 +159,24 @@ static void do_clock(const struct cluster *c, const struct scenario_event *e)
 		agent_part_set_clock(c->agents[e->part.number], skew);
 }
 
+static void do_pause(const struct cluster *c, const struct scenario_event *e)
+{
+	struct process *p = process_of(c, e->part);
+
+	if (!p)
+		return;
+	c->world->faults[FAULT_PAUSE]++;
+	process_pause(p, e->span);
+}
+
+static void do_desert(const struct cluster *c, const struct scenario_event *e)
+{
+	if (e->part.number >= c->scheduler_count)
+		return;
+	c->world->faults[FAULT_KILL]++;
+	scheduler_part_desert(c->schedulers[e->part.number]);
+}
+
 static void do_finish(const struct cluster *c, const struct scenario_event *e)
 {
 	if (e->part.number < c->scheduler_count)
@@ -173,20 +191,22 @@ static void do_teardown(const struct cluster *c, const struct scenario_event *e)
 }
 
 static const struct verb verbs[] = {
-	{"kill", "P", "", do_kill},
-	{"crash", "H", "", do_crash},
-	{"partition", "PD", "deaf mute", do_partition},
-	{"cut", "PP", "", do_cut},
-	{"half-open", "PPD", "", do_half_open},
-	{"doom", "P", "before after", do_doom},
-	{"sync-fails", "HD", "", do_sync_fails},
-	{"full-disk", "HD", "", do_full_disk},
-	{"torn-write", "HN", "", do_torn_write},
-	{"slow-disks", "D", "", do_slow_disks},
-	{"repeat", "N", "", do_repeat},
-	{"clock", "HD", "ahead back", do_clock},
-	{"finish", "S", "", do_finish},
-	{"teardown", "S", "", do_teardown},
+	{"kill", "P", "", do_kill, NULL},
+	{"crash", "H", "", do_crash, NULL},
+	{"partition", "PD", "deaf mute", do_partition, NULL},
+	{"cut", "PP", "", do_cut, NULL},
+	{"half-open", "PPD", "", do_half_open, NULL},
+	{"doom", "P", "before after", do_doom, NULL},
+	{"sync-fails", "HD", "", do_sync_fails, NULL},
+	{"full-disk", "HD", "", do_full_disk, NULL},
+	{"torn-write", "HN", "", do_torn_write, NULL},
+	{"slow-disks", "D", "", do_slow_disks, NULL},
+	{"repeat", "N", "", do_repeat, NULL},
+	{"clock", "HD", "ahead back", do_clock, NULL},
+	{"pause", "HD", "", do_pause, NULL},
+	{"desert", "S", "", do_desert, NULL},
+	{"finish", "S", "", do_finish, NULL},
+	{"teardown", "S", "", do_teardown, NULL},
 };
 
 const struct verb *verb_find(const char *name)
