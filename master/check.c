@@ -118,6 +118,32 @@ static bool check_inverse_offers(const struct master *m, struct err *why)
 	return true;
 }
 
+/* Who is connected is found by the stream or the pid, and nobody else. */
+static bool check_connections(const struct master *m, struct err *why)
+{
+	size_t streams = 0, drivers = 0;
+	struct framework *f, *next, *found;
+
+	HASH_ITER (hh, m->frameworks, f, next) {
+		if (!framework_connected(f))
+			continue;
+		found = NULL;
+		if (f->http)
+			HASH_FIND(hh_stream, m->streams, &f->stream, sizeof(f->stream), found);
+		else if (f->pid)
+			HASH_FIND(hh_driver, m->drivers, f->pid, strlen(f->pid), found);
+		if (found != f)
+			return !err_set(why, ERR_STATE, "framework %s: is not found by its %s",
+					f->id, f->http ? "stream" : "pid");
+		streams += f->http;
+		drivers += !f->http;
+	}
+	if (streams != HASH_CNT(hh_stream, m->streams) ||
+	    drivers != HASH_CNT(hh_driver, m->drivers))
+		return !err_set(why, ERR_STATE, "a stream or pid leads to nobody");
+	return true;
+}
+
 static bool check_tasks(const struct master *m, struct err *why)
 {
 	size_t states[MASTER_TASK_STATES] = {0};
@@ -239,5 +265,6 @@ static bool check_counts(const struct master *m, struct err *why)
 bool master_check(const struct master *m, struct err *why)
 {
 	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) &&
-	       check_tasks(m, why) && check_operations(m, why) && check_counts(m, why);
+	       check_connections(m, why) && check_tasks(m, why) && check_operations(m, why) &&
+	       check_counts(m, why);
 }

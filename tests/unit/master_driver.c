@@ -365,7 +365,8 @@ void driver_message(struct driver *d, const char *from, const ProtobufCMessageDe
 	arena_init(&arena);
 	event.message.from = from;
 	event.message.message = decode(&arena, type, text);
-	event.message.local = "127.0.0.1:5050";
+	event.message.local = d->local;
+	event.message.force = d->force;
 	driver_step(d, &event);
 	arena_free(&arena);
 	free(text);

@@ -38,6 +38,8 @@ struct driver {
 	bool hold_store;		/* registry writes wait for driver_store() */
 	bool lose_store;		/* nothing is written any more: kill -9 is near */
 	bool agent_silent;		/* agents do not answer pings */
+	bool force;			/* of subscriptions by driver_message() */
+	const char *local;		/* where messages reach the master; NULL: as usual */
 	char stream_ids[64][UUID_TEXT]; /* of subscriptions, by stream number */
 };
 
