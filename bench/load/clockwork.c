@@ -11,6 +11,7 @@
 #include "bench/load/clockwork.h"
 #include "bench/load/failover.h"
 #include "bench/load/probe.h"
+#include "bench/load/pollers.h"
 #include "bench/load/report.h"
 #include "bench/load/scheduler.h"
 
@@ -184,7 +185,7 @@ static void sample(struct load *load, int64_t now)
 	process_read(load->master_pid, &master);
 	if (!master.known)
 		return;
-	if (running >= load->stages.most_running && load->phase <= PHASE_DRAINING) {
+	if (running >= load->stages.most_running && load->failover_figures.broke == 0) {
 		load->stages.most_running = running;
 		load->stages.running = master.rss;
 	}
@@ -213,8 +214,16 @@ static void begin_launching(struct load *load, int64_t now)
 	load->stages.subscribed = load->before.master.rss;
 	load->waited_before = load->before.master.waited;
 	load->launching_since = now;
+	pollers_go(load->pollers);
 	enter(load, PHASE_LAUNCHING, now);
 	launch(load);
+}
+
+static void end_measuring(struct load *load, int64_t now)
+{
+	take_snapshot(load, &load->after, now);
+	if (!pollers_stop(load->pollers))
+		load_fail(load, "a process that polls the master has died");
 }
 
 static bool all_answered(const struct load *load)
@@ -230,6 +239,11 @@ static void reconcile(struct load *load, enum phase phase, int64_t now)
 
 static void end_launching(struct load *load, int64_t now)
 {
+	if (!load->plan.hold && !load->plan.drain) {
+		take_snapshot(load, &load->after, now);
+		leave(load, now);
+		return;
+	}
 	enter(load, load->plan.hold ? PHASE_HOLDING : PHASE_DRAINING, now);
 	if (!load->plan.hold || probes_over(load))
 		each_scheduler(load, scheduler_suppress);
@@ -253,7 +267,7 @@ static void step_holding(struct load *load, int64_t now)
 		    !all_answered(load))
 			return;
 		each_scheduler(load, scheduler_suppress);
-		take_snapshot(load, &load->after, now);
+		end_measuring(load, now);
 		load->stages.most_running = fleet_running(load->fleet);
 		load->stages.running = load->after.master.rss;
 	}
@@ -307,7 +321,7 @@ static void step_draining(struct load *load, int64_t now)
 	if (over < books->launched || !all_answered(load))
 		return;
 	if (load->after.time == 0)
-		take_snapshot(load, &load->after, now);
+		end_measuring(load, now);
 	reconcile(load, PHASE_RECONCILING, now);
 }
 
@@ -435,8 +449,10 @@ static void signal_cb(uv_signal_t *handle, int number)
 int load_run(struct load *load, struct err *err)
 {
 	uint64_t tag = rng_entropy();
-	int rv;
+	int rv = pollers_start(&load->plan, &load->pollers, err);
 
+	if (rv < 0)
+		return rv;
 	uv_loop_init(&load->loop);
 	rng_seed(&load->rng, (uint64_t)load->plan.seed);
 	/* Not from the seed: two runs against one master have different tasks. */
