@@ -62,6 +62,7 @@ struct http_client {
 	struct list failed; /* to be told at the next timer call */
 	uv_timer_t timer;   /* deadlines, and work that must not run inside a call */
 	bool drops_bodies;
+	uint64_t received;
 	bool closing;
 	struct err why; /* of the last broken connection */
 };
@@ -295,6 +296,7 @@ static int on_body(http_parser *parser, const char *data, size_t len)
 		}
 		return wire->client ? 0 : 1;
 	}
+	wire->client->received += len;
 	if (wire->client->drops_bodies)
 		return 0;
 	if (len > CLIENT_BODY_MAX - wire->body.len) {
@@ -527,6 +529,11 @@ struct http_client *http_client_create(uv_loop_t *loop, const char *host, int po
 void http_client_drop_bodies(struct http_client *client)
 {
 	client->drops_bodies = true;
+}
+
+uint64_t http_client_received(const struct http_client *client)
+{
+	return client->received;
 }
 
 static void on_client_closed(uv_handle_t *handle)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "base/buf.h"
@@ -25,6 +26,8 @@ struct http_answer {
 struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port);
 /* From now on answers (not streams) are read to their end, but come without a body. */
 void http_client_drop_bodies(struct http_client *client);
+/* Bytes of bodies that came so far, dropped or not. */
+uint64_t http_client_received(const struct http_client *client);
 /* Drops what is in flight (no more callbacks) and frees itself from the loop. */
 void http_client_close(struct http_client *client);
 

@@ -58,6 +58,7 @@ struct failover_figures {
 struct fleet;
 struct scheduler;
 struct failover;
+struct pollers; /* pollers.h */
 
 struct probes {
 	struct scheduler *current;
@@ -99,6 +100,7 @@ struct load {
 	struct probes probes;
 	uint32_t ended_runs; /* held tasks that may have been told to end */
 	struct failover *failover;
+	struct pollers *pollers; /* NULL: the plan has none */
 	struct failover_figures failover_figures;
 	/* The longest time within a tenth of a second that the master's loop was kept from a
 	 * processor, in seconds. */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "bench/load/clockwork.h"
+#include "bench/load/pollers.h"
 #include "bench/load/report.h"
 
 #define SPARE_FILES 64
@@ -102,6 +103,7 @@ static int run(struct load *load, struct err *err)
 	if (load->after.time > 0)
 		report_print(load, rv == 0 && load->plan.echo ? &echo : NULL);
 	books_close(&load->books);
+	pollers_close(load->pollers);
 	return rv;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bench/load/pollers.h"
 #include "client/address.h"
 
 #define FLAG_OWNER plan
@@ -43,7 +44,11 @@ static struct flag table[] = {
 	BOOLEAN(hold, "false", "Tasks run until all do, whatever --task_length says."),
 	BOOLEAN(failover, "false", "As --hold; then wait until the master died and came back."),
 	TIME(reregister_spread, "0secs", "Over so long agents come back to a new master."),
-	BOOLEAN(drain, "true", "End held tasks one by one; otherwise just leave."),
+	BOOLEAN(drain, "true", "Wait for all tasks to end, held ones one by one; or just leave."),
+	INTEGER(pollers, "0", "Clients that poll without pause while tasks are launched."),
+	TEXT(poll, "/state", "What they ask for: a path, or a call of the operator API."),
+	TEXT(poll_encoding, "json", "Of the call's answer: json or protobuf."),
+	TIME(stall_probe, "0secs", "Ask /health so often, to see the master's loop stand still."),
 	INTEGER(memory_max, "8192", "Memory of this process at most, in MB."),
 	BOOLEAN(echo, "true", "Measure the loopback limit after the run."),
 	BOOLEAN(json, "false", "Print the figures as JSON, not as a table."),
@@ -188,6 +193,21 @@ static int check_sense(struct plan *p, struct err *err)
 	return 0;
 }
 
+#define POLLERS_MAX 1000
+
+static int check_polling(struct plan *p, struct err *err)
+{
+	p->poll_as_json = strcmp(p->poll_encoding, "json") == 0;
+	if (!p->poll_as_json && strcmp(p->poll_encoding, "protobuf") != 0)
+		return err_set(err, ERR_INVALID, "--poll_encoding=%s: must be protobuf or json",
+			       p->poll_encoding);
+	if (!pollers_target_valid(p->poll))
+		return err_set(err, ERR_INVALID, "--poll=%s: neither a path nor a call", p->poll);
+	if (p->stall_probe > 0 && p->stall_probe < MILLISECOND)
+		return err_set(err, ERR_INVALID, "--stall_probe must be 1ms at least");
+	return check_range("pollers", p->pollers, 0, POLLERS_MAX, err);
+}
+
 static int check(struct plan *p, struct err *err)
 {
 	int rv;
@@ -208,6 +228,8 @@ static int check(struct plan *p, struct err *err)
 		rv = check_sense(p, err);
 	if (rv == 0)
 		rv = check_hold(p, err);
+	if (rv == 0)
+		rv = check_polling(p, err);
 	return rv < 0 ? rv : check_memory(p, err);
 }
 

@@ -56,12 +56,19 @@ struct plan {
 	int64_t reregister_spread;
 	bool drain;
 
+	/* polling (pollers.h) */
+	int64_t pollers;
+	const char *poll;
+	const char *poll_encoding;
+	int64_t stall_probe; /* 0: none */
+
 	int64_t memory_max; /* MB */
 
 	/* worked out */
 	char *host;
 	int port;
 	bool as_json; /* encoding of the scheduler API */
+	bool poll_as_json;
 	int64_t fits; /* tasks at a time on one agent */
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "bench/load/agents.h"
+#include "bench/load/pollers.h"
 
 #define FIGURES_MAX 128
 
@@ -194,6 +195,27 @@ static void add_probes(struct figures *out, const struct load *load)
 	add_latency(out, NAMES("probe"), &load->probes.waits);
 }
 
+static void add_polling(struct figures *out, const struct load *load)
+{
+	const struct poll_figures *polls = pollers_polls(load->pollers);
+	const struct poll_figures *stalls = pollers_stalls(load->pollers);
+
+	if (polls) {
+		double seconds = (double)polls->span / SECOND;
+
+		add(out, "polls", "", (double)polls->count);
+		add(out, "polls_failed", "", (double)polls->failed);
+		add(out, "polls_per_second", "", per((double)polls->count, seconds));
+		add(out, "poll_bytes", "MB",
+		    per((double)polls->bytes, (double)polls->count) / 1e6);
+		add_latency(out, NAMES("poll"), &polls->times);
+	}
+	if (stalls) {
+		add(out, "health_failed", "", (double)stalls->failed);
+		add_latency(out, NAMES("health"), &stalls->times);
+	}
+}
+
 static double between(int64_t from, int64_t to)
 {
 	return from > 0 && to > from ? (double)(to - from) / SECOND : 0;
@@ -271,6 +293,7 @@ void report_print(const struct load *load, const struct echo *echo)
 	add_tasks(&figures, load);
 	add_latencies(&figures, &load->books);
 	add_probes(&figures, load);
+	add_polling(&figures, load);
 	add_kernel(&figures, load);
 	add_stages(&figures, load);
 	add_hold(&figures, load);
