@@ -157,40 +157,37 @@ static void note_id(struct agent_part *part, const ProtobufCMessage *message)
 	if (message &&
 	    message->descriptor == &mesos__internal__slave_registered_message__descriptor)
 		id = ((const Mesos__Internal__SlaveRegisteredMessage *)message)->agent_id;
-	if (!id)
+	if (!id || (part->id && !strcmp(part->id, id->value)))
 		return;
-	free(part->id);
+	if (part->id) {
+		size_t count = (size_t)part->former_count + 1;
+
+		part->former = xrealloc(part->former, count * sizeof(*part->former));
+		part->former[part->former_count++] = part->id;
+	}
 	part->id = xstrdup(id->value);
 }
 
 static void receive_message(struct agent_part *part, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_MESSAGE};
-	struct arena arena;
-	struct err err;
 
-	arena_init(&arena);
-	event.message.message = proto_unpack(proto_message_type(letter->name), &arena,
-					     letter->bytes.data, letter->bytes.len, &err);
+	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
+	if (!event.message.message)
+		return;
 	note_id(part, event.message.message);
-	if (event.message.message)
-		agent_part_feed(part, &event);
-	else
-		world_fail(part->world, "a %s that does not parse: %s", letter->name, err.text);
-	arena_free(&arena);
+	agent_part_feed(part, &event);
 }
 
 static void receive_call(struct agent_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_EXECUTOR_CALL};
 	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
-	struct arena arena;
-	struct err err;
 
-	arena_init(&arena);
-	event.executor_call.call = proto_unpack(&mesos__executor__call__descriptor, &arena,
-						letter->bytes.data, letter->bytes.len, &err);
+	event.executor_call.call = letter_open(letter, &mesos__executor__call__descriptor);
+	if (!event.executor_call.call)
+		return;
 	event.executor_call.acceptable = true;
 	if (event.executor_call.call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)
 		event.executor_call.stream = ++part->last_stream;
@@ -201,7 +198,6 @@ static void receive_call(struct agent_part *part, struct conn *conn, const struc
 		conn->tag = event.executor_call.stream;
 	conn_send(conn, &part->process, &reply);
 	finish_step(part);
-	arena_free(&arena);
 }
 
 static void receive(struct process *p, struct conn *conn, const struct letter *letter)
@@ -449,6 +445,9 @@ void agent_part_destroy(struct agent_part *part)
 	agent_actions_free(&part->out);
 	free(part->name);
 	free(part->address);
+	for (int i = 0; i < part->former_count; i++)
+		free(part->former[i]);
+	free(part->former);
 	free(part->id);
 	free(part);
 }
@@ -484,6 +483,11 @@ void agent_part_set_clock(struct agent_part *part, int64_t skew)
 const char *agent_part_name(const struct agent_part *part)
 {
 	return part->name;
+}
+
+const char *agent_part_former_id(const struct agent_part *part, int at)
+{
+	return at < part->former_count ? part->former[at] : NULL;
 }
 
 const char *agent_part_id(const struct agent_part *part)

@@ -7,13 +7,11 @@
 
 #define MASTER "master"
 
-void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
-		   const struct letter *letter)
+const void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
+			 const struct letter *letter)
 {
-	struct err err;
-
-	arena_free(&b->arena);
-	return proto_unpack(type, &b->arena, letter->bytes.data, letter->bytes.len, &err);
+	(void)b;
+	return letter->message ? letter->message : letter_open(letter, type);
 }
 
 /* ---- frameworks ------------------------------------------------------------------- */
@@ -151,10 +149,7 @@ static void agent_event(struct books *b, const struct process *from, const struc
 
 static bool is(const struct letter *letter, const char *name)
 {
-	/* All are "mesos.internal.": what follows differs. */
-	size_t prefix = sizeof("mesos.internal.") - 1;
-
-	return strlen(letter->name) > prefix && !strcmp(letter->name + prefix, name);
+	return !strcmp(letter->type->short_name, name);
 }
 
 static void master_message(struct books *b, const char *to, const struct letter *letter)

@@ -183,7 +183,7 @@ void books_want_registration(struct books *b, const char *from, const struct let
 	arena_free(&p->arena);
 	p->first = NULL;
 	p->again = NULL;
-	if (!strcmp(letter->name, mesos__internal__register_slave_message__descriptor.name))
+	if (letter->type == &mesos__internal__register_slave_message__descriptor)
 		p->first = proto_unpack(&mesos__internal__register_slave_message__descriptor,
 					&p->arena, letter->bytes.data, letter->bytes.len, &err);
 	else

@@ -191,7 +191,7 @@ struct books {
 
 /* ---- books.c ------------------------------------------------------------------------------ */
 
-void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
+const void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
 		   const struct letter *letter);
 struct fw *books_fw(struct books *b, const char *id); /* made if missing */
 struct fw *books_fw_by_stream(struct books *b, const struct conn *conn);

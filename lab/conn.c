@@ -24,13 +24,6 @@ struct parcel {
 	struct letter letter;
 };
 
-void letter_free(struct letter *letter)
-{
-	free(letter->name);
-	free(letter->from);
-	buf_free(&letter->bytes);
-}
-
 static void parcel_free(struct parcel *parcel)
 {
 	world_cancel(parcel->conn->world, &parcel->happening);
@@ -228,6 +221,7 @@ void conn_send(struct conn *conn, const struct process *from, struct letter *let
 	}
 	parcel = xcalloc(1, sizeof(*parcel));
 	list_init(&parcel->link);
+	letter_seal(conn->world, letter);
 	parcel->letter = *letter;
 	*letter = (struct letter){0};
 	post(conn, to, parcel);

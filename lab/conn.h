@@ -4,6 +4,11 @@
 
 #include "lab/world.h"
 
+/* It goes on its way. */
+void letter_seal(struct world *w, struct letter *letter);
+/* What is spare. */
+void letters_free(struct world *w);
+
 /* Without a look at partitions; NULL for an end that is not there. */
 struct conn *conn_make(struct world *w, struct process *client, struct process *server);
 /* The process at this end is done with it. */

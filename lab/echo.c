@@ -78,15 +78,17 @@ void conn_echo(const struct conn *conn, const struct process *to, const struct l
 	if (!echoes(letter))
 		return;
 	w->repeats--;
-	if (!to->address || (letter->kind == LETTER_MESSAGE && tells_state(letter->name)))
+	if (!to->address || (letter->kind == LETTER_MESSAGE && tells_state(letter->type->name)))
 		return;
 	echo = xcalloc(1, sizeof(*echo));
 	echo->world = w;
 	echo->address = xstrdup(to->address);
 	echo->letter = (struct letter){.kind = letter->kind, .number = letter->number};
+	echo->letter.type = letter->type;
 	echo->letter.name = letter->name ? xstrdup(letter->name) : NULL;
 	echo->letter.from = letter->from ? xstrdup(letter->from) : NULL;
 	buf_append(&echo->letter.bytes, letter->bytes.data, letter->bytes.len);
+	letter_seal(w, &echo->letter);
 	echo->happening.run = on_echo;
 	list_append(&w->echoes, &echo->link);
 	world_after(w, &echo->happening, world_between(w, MILLISECOND, ECHO_HIGH));

@@ -59,6 +59,7 @@ static void call(struct executor_part *part, struct conn *conn, Mesos__Executor_
 	message->framework_id = &framework_id;
 	message->has_type = true;
 	proto_pack(message, &letter.bytes);
+	letter.message = message;
 	conn_send(conn, &part->process, &letter);
 }
 
@@ -390,18 +391,14 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 {
 	struct executor_part *part = container_of(p, struct executor_part, process);
 	Mesos__Executor__Event *event;
-	struct arena arena;
-	struct err err;
 
 	if (letter->kind == LETTER_REPLY) {
 		take_reply(part, conn, letter);
 		return;
 	}
-	arena_init(&arena);
-	event = proto_unpack(&mesos__executor__event__descriptor, &arena, letter->bytes.data,
-			     letter->bytes.len, &err);
-	handle(part, event);
-	arena_free(&arena);
+	event = letter_open(letter, &mesos__executor__event__descriptor);
+	if (event)
+		handle(part, event);
 }
 
 static void closed(struct process *p, struct conn *conn)

@@ -25,7 +25,7 @@ struct master_part {
 	struct happening tick, start;
 	struct happening late; /* it continues, and hears of what was stored meanwhile: */
 	uint64_t late_ticket;
-	bool forgetful; /* forgets agents that departed soon */
+	bool forgetful;		 /* forgets agents that departed soon */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
 	uint64_t last_stream;
@@ -108,38 +108,23 @@ static void on_late(struct happening *h)
 
 static void receive_message(struct master_part *part, const struct letter *letter)
 {
-	const ProtobufCMessageDescriptor *type = proto_message_type(letter->name);
 	struct master_event event = {.type = MASTER_MESSAGE};
-	struct arena arena;
-	struct err err;
 
-	arena_init(&arena);
-	event.message.message =
-		proto_unpack(type, &arena, letter->bytes.data, letter->bytes.len, &err);
+	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
 	event.message.local = MASTER_ADDRESS;
 	if (event.message.message)
 		feed(part, &event);
-	else
-		world_fail(part->world, "a %s that does not parse: %s", letter->name, err.text);
-	arena_free(&arena);
 }
 
 static void receive_call(struct master_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct master_event event = {.type = MASTER_CALL};
 	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
-	struct arena arena;
-	struct err err;
 
-	arena_init(&arena);
-	event.call.call = proto_unpack(&mesos__scheduler__call__descriptor, &arena,
-				       letter->bytes.data, letter->bytes.len, &err);
-	if (!event.call.call) {
-		world_fail(part->world, "a call that does not parse: %s", err.text);
-		arena_free(&arena);
+	event.call.call = letter_open(letter, &mesos__scheduler__call__descriptor);
+	if (!event.call.call)
 		return;
-	}
 	event.call.acceptable = true;
 	event.call.stream_id = letter->name;
 	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE)
@@ -153,7 +138,6 @@ static void receive_call(struct master_part *part, struct conn *conn, const stru
 	conn_send(conn, &part->process, &reply);
 	take_actions(part);
 	arm(part);
-	arena_free(&arena);
 }
 
 static void receive(struct process *p, struct conn *conn, const struct letter *letter)

@@ -24,7 +24,7 @@ static struct conn *stream_conn(struct process *p, uint64_t number)
 void stream_send(struct process *p, uint64_t number, const void *event)
 {
 	struct conn *conn = stream_conn(p, number);
-	struct letter letter = {.kind = LETTER_EVENT};
+	struct letter letter = {.kind = LETTER_EVENT, .message = event};
 
 	if (!conn)
 		return;
@@ -76,14 +76,24 @@ static struct conn *pid_conn(struct process *from, const char *pid)
 	return conn;
 }
 
+static char *make_pid(const char *actor, const char *address)
+{
+	size_t len = strlen(actor), rest = strlen(address);
+	char *pid = xmalloc(len + 1 + rest + 1);
+
+	memcpy(pid, actor, len);
+	pid[len] = '@';
+	memcpy(pid + len + 1, address, rest + 1);
+	return pid;
+}
+
 void pid_send(struct process *from, const char *actor, const char *pid, const void *message)
 {
 	const ProtobufCMessage *m = message;
 	struct conn *conn = pid_conn(from, pid);
-	struct letter letter = {.kind = LETTER_MESSAGE};
+	struct letter letter = {.kind = LETTER_MESSAGE, .type = m->descriptor, .message = message};
 
-	letter.name = xstrdup(m->descriptor->name);
-	letter.from = xprintf("%s@%s", actor, from->address);
+	letter.from = make_pid(actor, from->address);
 	proto_pack(m, &letter.bytes);
 	if (!conn) {
 		if (from->world->observer)

@@ -49,7 +49,8 @@ struct held_offer {
 	struct happening use; /* when it looks at it */
 	struct list link;
 	struct scheduler_part *part;
-	Mesos__Offer *offer; /* heap */
+	const Mesos__Offer *offer;
+	struct content *content; /* has it */
 	bool rescinded;
 };
 
@@ -75,7 +76,8 @@ struct scheduler_part {
 	struct scheduler_counts counts;
 	struct rng rng;
 	/* -- misdeeds -- */
-	Mesos__Offer *last_offer;	/* heap: answered */
+	const Mesos__Offer *last_offer; /* answered */
+	struct content *last_content;	/* has it */
 	Mesos__TaskStatus *last_status; /* heap: acknowledged */
 	int64_t silent_until;		/* acknowledges nothing */
 };
@@ -133,7 +135,9 @@ void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 /* A task, in the books, that may be launched on the agent. */
 Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
 				     const char *agent_id);
-void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer);
+/* In a letter. */
+void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer,
+			  const struct letter *letter);
 void scheduler_rescind(struct scheduler_part *part, const char *id);
 void scheduler_drop_offers(struct scheduler_part *part);
 /* Reserves disk and makes a volume of it in one go, runs tasks on it, and now and then or in

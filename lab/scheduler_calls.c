@@ -13,6 +13,7 @@ static void call(struct scheduler_part *part, struct conn *conn, Mesos__Schedule
 	message->has_type = true;
 	message->framework_id = framework_id ? &id : NULL;
 	proto_pack(message, &letter.bytes);
+	letter.message = message;
 	letter.name = stream_id ? xstrdup(stream_id) : NULL;
 	conn_send(conn, &part->process, &letter);
 }

@@ -7,7 +7,7 @@ static void offer_free(struct held_offer *held)
 {
 	world_cancel(held->part->world, &held->use);
 	list_remove(&held->link);
-	proto_free(held->offer);
+	content_release(held->content);
 	free(held);
 }
 
@@ -201,13 +201,15 @@ static void on_use(struct happening *h)
 		use_offer(part, held->offer);
 	if (part->options.mischief > 0) {
 		if (part->last_offer)
-			proto_free(part->last_offer);
-		part->last_offer = proto_copy(held->offer);
+			content_release(part->last_content);
+		part->last_offer = held->offer;
+		part->last_content = content_hold(held->content);
 	}
 	offer_free(held);
 }
 
-void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer)
+void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer,
+			  const struct letter *letter)
 {
 	const struct scheduler_options *o = &part->options;
 	struct held_offer *held = xcalloc(1, sizeof(*held));
@@ -221,7 +223,8 @@ void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer
 		  offer->id->value, offer_scalar(offer, "cpus"), offer_scalar(offer, "mem"),
 		  offer_scalar(offer, "disk"), offer->agent_id->value);
 	held->part = part;
-	held->offer = proto_copy(offer);
+	held->offer = offer;
+	held->content = content_hold(letter->content);
 	held->use.run = on_use;
 	list_append(&part->offers, &held->link);
 	if (part->leaving)

@@ -85,7 +85,8 @@ static void refused(struct scheduler_part *part, const char *why)
 		world_fail(part->world, "%s is refused: %s", part->name, why);
 }
 
-static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *event)
+static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
+		   const struct letter *letter)
 {
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
@@ -93,7 +94,7 @@ static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *e
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__OFFERS:
 		for (size_t i = 0; i < event->offers->n_offers; i++)
-			scheduler_take_offer(part, event->offers->offers[i]);
+			scheduler_take_offer(part, event->offers->offers[i], letter);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__RESCIND:
 		scheduler_rescind(part, event->rescind->offer_id->value);
@@ -116,8 +117,6 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 	Mesos__Scheduler__Event *event;
-	struct arena arena;
-	struct err err;
 
 	if (letter->kind == LETTER_REPLY) {
 		if (conn != part->stream || letter->number != part->subscribe_call)
@@ -131,11 +130,9 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 		}
 		return;
 	}
-	arena_init(&arena);
-	event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, letter->bytes.data,
-			     letter->bytes.len, &err);
-	handle(part, event);
-	arena_free(&arena);
+	event = letter_open(letter, &mesos__scheduler__event__descriptor);
+	if (event)
+		handle(part, event, letter);
 }
 
 static void closed(struct process *p, struct conn *conn)
@@ -252,7 +249,7 @@ void scheduler_part_destroy(struct scheduler_part *part)
 	scheduler_books_free(part);
 	scheduler_deeds_free(part);
 	if (part->last_offer)
-		proto_free(part->last_offer);
+		content_release(part->last_content);
 	if (part->last_status)
 		proto_free(part->last_status);
 	for (int i = 0; i < part->abandoned_count; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "lab/conn.h"
 
 #define WORLD_BEGIN (1000000000 * SECOND) /* any time will do */
 #define FNV_BASIS UINT64_C(14695981039346656037)
@@ -51,6 +52,7 @@ void world_free(struct world *w)
 		free(w->trace[i]);
 	free(w->failure);
 	timers_free(&w->timers);
+	letters_free(w);
 }
 
 void world_check_empty(struct world *w)

@@ -6,6 +6,7 @@
  *
  *	world.c	  time, the trace, processes
  *	conn.c	  connections: ordered, delayed, partitioned, broken
+ *	letter.c  what is on its way, and what it says
  *	echo.c	  letters that arrive twice
  *	pid.c	  streams and libprocess on top
  *	disk.c	  what a process has stored, and what a crash leaves of it
@@ -21,6 +22,7 @@
 #include "base/list.h"
 #include "base/random.h"
 #include "base/timer.h"
+#include "proto/proto.h"
 #include "store/store.h"
 
 #define WORLD_TRACE_KEPT 100 /* the last decisions, for a failure's report */
@@ -30,6 +32,7 @@ struct process;
 struct coverage;
 struct conn;
 struct letter;
+struct content;
 struct disk;
 struct executor_life;
 
@@ -108,8 +111,9 @@ struct world {
 	uint64_t trace_hash; /* of all lines */
 	uint64_t faults[WORLD_FAULTS];
 	int64_t slow_disks_until;
-	int repeats;	    /* letters that are still to arrive twice */
-	struct list echoes; /* struct echo.link: their second copies */
+	int repeats;	       /* letters that are still to arrive twice */
+	struct list echoes;    /* struct echo.link: their second copies */
+	struct content *spare; /* of letters that are gone */
 
 	char *failure;		   /* the invariant that does not hold, or NULL */
 	struct observer *observer; /* or NULL */
@@ -138,7 +142,7 @@ bool world_chance(struct world *w, double probability);
 
 /* What crosses a connection. `bytes` are a packed message. */
 enum letter_kind {
-	LETTER_MESSAGE, /* libprocess: `name` the message's, `from` the sender's pid */
+	LETTER_MESSAGE, /* libprocess: `type` the message's, `from` the sender's pid */
 	LETTER_CALL,	/* of an API: answered by a REPLY with its number; `name` the stream id */
 	LETTER_REPLY,	/* `status`; `name` the stream id of a subscription, or the text */
 	LETTER_EVENT,	/* on the stream that a subscription opened */
@@ -148,11 +152,22 @@ struct letter {
 	enum letter_kind kind;
 	uint64_t number; /* of a call */
 	int status;
+	const ProtobufCMessageDescriptor *type; /* of a MESSAGE */
 	char *name;
 	char *from;
 	struct buf bytes;
+	/* What was packed; for who looks at it before it is on its way. */
+	const void *message;
+	struct content *content; /* on its way: what letter_open() makes of the bytes */
 };
 void letter_free(struct letter *letter);
+/* The message of a letter that came, in memory that lasts as long as the letter. All who open
+ * it share it: the receiver may change it, who looks before may not. NULL if it does not parse;
+ * that is a failure. */
+void *letter_open(const struct letter *letter, const ProtobufCMessageDescriptor *type);
+/* Its message lasts until it is let go. */
+struct content *content_hold(struct content *content);
+void content_release(struct content *content);
 
 struct process_ops {
 	/* The letter stays the caller's. */
@@ -174,11 +189,11 @@ struct process {
 	char *address;	   /* "ip:port" it listens at; NULL = nowhere */
 	struct list conns; /* struct conn.of[side].link */
 	/* Partitions: letters wait while the time is not over. */
-	int64_t deaf_until; /* nothing reaches it */
-	int64_t mute_until; /* nothing leaves it */
+	int64_t deaf_until;   /* nothing reaches it */
+	int64_t mute_until;   /* nothing leaves it */
 	int64_t paused_until; /* it is stopped, and notices nothing; deaf and mute besides */
-	enum doom doom;	    /* with its next letter */
-	bool vanishes;	    /* its machine goes with it: nobody tells its peers */
+	enum doom doom;	      /* with its next letter */
+	bool vanishes;	      /* its machine goes with it: nobody tells its peers */
 };
 
 void process_start(struct process *p, struct world *w, const struct process_ops *ops,
