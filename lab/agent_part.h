@@ -12,7 +12,9 @@ struct agent_part {
 	struct world *world;
 	int number;
 	char *name, *address;
-	char *id; /* as the master says, or NULL */
+	char *id;      /* as the master says, or NULL */
+	char **former; /* ids before that */
+	int former_count;
 	struct process process;
 	bool alive, crashed;
 	bool leaving; /* the core wants its process to end */

@@ -200,7 +200,7 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 		return;
 	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
 	    t->fw->checkpoint && t->launches == 1 && t->end != u->state &&
-	    t->end != STATE(GONE_BY_OPERATOR))
+	    t->end != STATE(GONE_BY_OPERATOR) && !t->fw->over)
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
 			   state_name(t->end), state_name(u->state));
 	t->ended = true;
@@ -296,6 +296,9 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 			   from->name, event->task_id->value);
 		return;
 	}
+	/* What is said to be gone ends no second time. */
+	if (u->task->said & 1u << STATE(GONE_BY_OPERATOR))
+		return;
 	if (u->task->fw->checkpoint && !u->task->fw->over && !books_is_leaving(b, from) &&
 	    !books_update_stored(b, from->name, u->uuid))
 		world_fail(b->world,

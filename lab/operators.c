@@ -145,7 +145,7 @@ static void on_bury(struct happening *h)
 {
 	struct operators *o = container_of(h, struct operators, bury);
 
-	operators_bury_frameworks(o);
+	operators_bury(o);
 	world_after(o->cluster->world, &o->bury, BURY_EVERY);
 }
 

@@ -30,6 +30,7 @@ struct operators {
 	int role_count;
 	bool schedule; /* not empty */
 	struct happening undo, bury;
+	bool burying; /* its calls are shown only if they do something */
 };
 
 void operators_init(struct operators *o, const struct cluster *cluster);
@@ -59,8 +60,9 @@ void operators_clear_schedule(struct operators *o);
 void operators_begin_maintenance(struct operators *o, int agent);
 void operators_end_maintenance(struct operators *o, int agent);
 void operators_tear_down(struct operators *o, int scheduler);
-/* Those to which nobody comes back: a master that heard of one from an agent keeps it for
- * ever. */
-void operators_bury_frameworks(struct operators *o);
+/* Ends frameworks to which nobody comes back: a master that heard of one from an agent keeps
+ * it for ever. And marks agents gone that have another id now: what is on them is
+ * unreachable for weeks. */
+void operators_bury(struct operators *o);
 
 #endif

@@ -59,9 +59,11 @@ static bool ask(struct operators *o, Mesos__Master__Call *call, Mesos__Master__C
 	call->has_type = true;
 	call->type = type;
 	status = master_part_operate(o->cluster->master, call, number, on_answer, o);
-	world_log(o->cluster->world, "an operator's %s is answered %d",
-		  proto_enum_name(&mesos__master__call__type__descriptor, (int)type, SPELL_V1),
-		  status);
+	if (!o->burying)
+		world_log(o->cluster->world, "an operator's %s is answered %d",
+			  proto_enum_name(&mesos__master__call__type__descriptor, (int)type,
+					  SPELL_V1),
+			  status);
 	return status == 0 || status == 200;
 }
 
@@ -133,19 +135,24 @@ void operators_reactivate(struct operators *o, int at)
 	ask(o, &call, OPERATE(REACTIVATE_AGENT), ABOUT_REACTIVATION, at);
 }
 
-void operators_mark_gone(struct operators *o, int at)
+static void mark_gone(struct operators *o, const char *id)
 {
-	const char *id = agent_part_id(o->cluster->agents[at]);
 	Mesos__Master__Call call = MESOS__MASTER__CALL__INIT;
 	Mesos__Master__Call__MarkAgentGone gone = MESOS__MASTER__CALL__MARK_AGENT_GONE__INIT;
 	Mesos__AgentID agent = MESOS__AGENT_ID__INIT;
 
-	if (!id)
-		return;
 	agent.value = (char *)id;
 	call.mark_agent_gone = &gone;
 	gone.agent_id = &agent;
-	ask(o, &call, OPERATE(MARK_AGENT_GONE), ABOUT_NOTHING, at);
+	ask(o, &call, OPERATE(MARK_AGENT_GONE), ABOUT_NOTHING, 0);
+}
+
+void operators_mark_gone(struct operators *o, int at)
+{
+	const char *id = agent_part_id(o->cluster->agents[at]);
+
+	if (id)
+		mark_gone(o, id);
 }
 
 /* ---- quota and weights -------------------------------------------------------------------- */
@@ -335,13 +342,19 @@ void operators_tear_down(struct operators *o, int scheduler)
 		scheduler_part_doom(part);
 }
 
-void operators_bury_frameworks(struct operators *o)
+void operators_bury(struct operators *o)
 {
-	for (int i = 0; i < o->cluster->scheduler_count; i++) {
-		const char *id;
+	const struct cluster *c = o->cluster;
+	const char *id;
 
-		for (int at = 0; (id = scheduler_part_abandoned(o->cluster->schedulers[i], at));
-		     at++)
+	o->burying = true;
+	for (int i = 0; i < c->scheduler_count; i++) {
+		for (int at = 0; (id = scheduler_part_abandoned(c->schedulers[i], at)); at++)
 			tear_down(o, id);
 	}
+	for (int i = 0; i < c->agent_count; i++) {
+		for (int at = 0; (id = agent_part_former_id(c->agents[i], at)); at++)
+			mark_gone(o, id);
+	}
+	o->burying = false;
 }

@@ -58,6 +58,8 @@ void agent_part_kill(struct agent_part *part, bool crash);
 const char *agent_part_name(const struct agent_part *part);
 /* The id that the master gave it, as it heard last; or NULL. */
 const char *agent_part_id(const struct agent_part *part);
+/* Those that it had before and will not have again; NULL after the last. */
+const char *agent_part_former_id(const struct agent_part *part, int at);
 struct disk *agent_part_disk(struct agent_part *part);
 void agent_part_set_clock(struct agent_part *part, int64_t skew);
 /* What runs there, for a failure's report. */
