@@ -1,11 +1,13 @@
 """All cases of the set, in the order in which they run, and the choice among them."""
 
-from . import allocation, growth, launching, real_tasks, starting
+from . import (allocation, failover, growth, launching, paper, reading, real_tasks, starting)
 
-ALL = [*starting.CASES, *launching.CASES, *growth.CASES, *real_tasks.CASES, *allocation.CASES]
+ALL = [*starting.CASES, *launching.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
+       *growth.CASES, *real_tasks.CASES, *allocation.CASES]
 
 # What --quick leaves out: sizes that are the same when scaled down.
-QUICK = ("start", "launch/10x1", "launch/1000x10", "latency", "memory", "tasks", "allocator")
+QUICK = ("start", "launch/10x1", "launch/1000x10", "latency", "paper/10000", "failover",
+         "reads", "memory", "tasks", "allocator")
 
 
 def fits(case, name):

@@ -39,19 +39,26 @@ class Context:
     def tool_path(self, name):
         return os.path.join(os.path.dirname(self.mesita), name)
 
-    def tool(self, name, *arguments, seconds=TOOL_SECONDS, cpus=None):
+    def tool(self, name, *arguments, seconds=TOOL_SECONDS, cpus=None, heard=None):
         path = self.tool_path(name)
         if not os.access(path, os.X_OK):
             raise Failure("%s is not there; `make bench` builds it" % path)
-        return processes.run([path, *map(str, arguments)], seconds, cpus, self.heard)
+
+        def hear(line):
+            if heard:
+                heard(line)
+            if self.heard:
+                self.heard(line)
+        return processes.run([path, *map(str, arguments)], seconds, cpus, hear)
 
     def numbers(self, name, *arguments, **options):
         return [float(word) for word in self.tool(name, *arguments, **options).split()]
 
-    def load(self, address, seconds=TOOL_SECONDS, **flags):
+    def load(self, address, seconds=TOOL_SECONDS, heard=None, **flags):
         """The figures of a run of bench_load; a flag given as True or False is --x or --no-x."""
         words = ["--master=" + address, "--json", *self.words(flags)]
-        output = self.tool("bench_load", *words, seconds=seconds, cpus=self.load_cpus)
+        output = self.tool("bench_load", *words, seconds=seconds, cpus=self.load_cpus,
+                           heard=heard)
         try:
             return json.loads(output.splitlines()[-1])
         except (ValueError, IndexError):

@@ -6,12 +6,10 @@ the last doubling made; its limit is what the master itself says of one in proto
 """
 
 import contextlib
-import http.client
-import json
 import signal
 import time
 
-from . import figure, processes
+from . import figure, metrics, processes
 from .context import Case
 from .figure import Figure
 
@@ -19,8 +17,6 @@ PORTIONS = (0.25, 0.25, 0.5)
 SETTLE_SECONDS = 10
 PAUSE = 0.1
 FILL_SECONDS = 90
-# Tasks of the loads that only have to be there: they end with their load.
-FOR_GOOD = "50secs"
 
 KINDS = {
     # what: (N, when quick, gauges of the master that add up to N, the call that tells of them)
@@ -32,40 +28,16 @@ KINDS = {
 
 def flags_of(what, count):
     """A load of so many of them, and of as few of all else as can be."""
-    flags = {"echo": False, "task_length": FOR_GOOD, "task_cpus": 0.01, "task_mem": 1}
+    # Held tasks stay until the load is ended: nobody kills the master it waits for.
+    flags = {"echo": False, "failover": True, "drain": False, "task_cpus": 0.01, "task_mem": 1,
+             "inflight": 4000, "stall": "600secs"}
     if what == "agent":
         flags.update(agents=count, schedulers=1, tasks=1)
     elif what == "task":
-        flags.update(agents=-(-count // 400), schedulers=1, tasks=count, inflight=count)
+        flags.update(agents=-(-count // 400), schedulers=1, tasks=count)
     else:
         flags.update(agents=1, schedulers=count, tasks=1)
     return flags
-
-
-def ask(address, method, path, body=None, **headers):
-    host, _, port = address.partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=60)
-    try:
-        connection.request(method, path, body, headers)
-        answer = connection.getresponse()
-        data = answer.read()
-        if answer.status != 200:
-            raise processes.Failure("%s: HTTP %d" % (path, answer.status))
-        return data
-    finally:
-        connection.close()
-
-
-def gauges(address, names):
-    metrics = json.loads(ask(address, "GET", "/metrics/snapshot"))
-    return sum(int(metrics[name]) for name in names)
-
-
-def on_the_wire(address, call):
-    """Bytes of the answer in protobuf."""
-    body = json.dumps({"type": call}).encode()
-    return len(ask(address, "POST", "/api/v1", body, **{
-        "Content-Type": "application/json", "Accept": "application/x-protobuf"}))
 
 
 def settled(master):
@@ -91,7 +63,7 @@ def filled(context, master, what, count, names):
             def there(load=loads[-1], total=total):
                 if load.poll() is not None:
                     raise processes.Failure("the load ended with %d" % load.returncode)
-                return gauges(master.address, names) >= total
+                return metrics.total(master.address, names) >= total
             processes.wait_until(there, "%d %ss" % (total, what), FILL_SECONDS, PAUSE)
             found.append(settled(master))
         yield found
@@ -106,9 +78,9 @@ def run(context, what):
     if context.quick:
         count = quick_count
     with context.new_master() as master:
-        wire = on_the_wire(master.address, call)
+        wire = len(metrics.call(master.address, call, "protobuf"))
         with filled(context, master, what, count, names) as (before, _, half, full):
-            wire = (on_the_wire(master.address, call) - wire) / count
+            wire = (len(metrics.call(master.address, call, "protobuf")) - wire) / count
     yield Figure("memory", what, "each", "of one " + what,
                  (full - half) / (count / 2), "bytes", wire, call + " of it",
                  noise=figure.NOISE_MEMORY)

@@ -199,11 +199,15 @@ class Master:
         return "%s:%d" % (IP, self.port)
 
     def start(self):
+        self.restart()
+        wait_until(self.serves, "a master that serves", pause=0.005)
+        return self
+
+    def restart(self):
+        """Again at its port; whoever waits for it sees when it serves."""
         argv = [self.mesita, "master"] + ["--%s=%s" % item for item in self.flags.items()]
         with open(self.log, "ab") as log:
             self.process = start(argv, self.cpus, stdout=log, stderr=log)
-        wait_until(self.serves, "a master that serves", pause=0.005)
-        return self
 
     def check(self):
         if self.process.poll() is not None:
