@@ -18,7 +18,7 @@ uint32_t fleet_registered(const struct fleet *fleet);
 uint32_t fleet_running(const struct fleet *fleet); /* tasks */
 uint32_t fleet_told(const struct fleet *fleet);	   /* of them, those known to run */
 uint64_t fleet_foreign(const struct fleet *fleet); /* messages about others' tasks */
-/* Ends some tasks that are held: those of the next agents. */
+/* Ends some tasks before their time: those of the next agents. */
 void fleet_end_runs(struct fleet *fleet, uint32_t max, int64_t now);
 
 /* The master died: agents wait. Then a new one is there: they come back. */

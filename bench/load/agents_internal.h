@@ -35,6 +35,7 @@ struct run {
 	Mesos__TaskState state;	 /* of the update under way or, if told, acknowledged */
 	Mesos__TaskState wanted; /* its end, once that has come */
 	bool told;		 /* TASK_RUNNING was acknowledged */
+	bool doomed;		 /* it is to be killed */
 	uint8_t uuid[UUID_BYTES];
 };
 

@@ -10,8 +10,8 @@
 #include "bench/load/agents.h"
 #include "bench/load/clockwork.h"
 #include "bench/load/failover.h"
-#include "bench/load/probe.h"
 #include "bench/load/pollers.h"
+#include "bench/load/probe.h"
 #include "bench/load/report.h"
 #include "bench/load/scheduler.h"
 
@@ -67,7 +67,6 @@ static void leave(struct load *load, int64_t now)
 	process_read(load->master_pid, &last);
 	load->failover_figures.peak = last.peak;
 	each_scheduler(load, scheduler_teardown);
-	fleet_unregister(load->fleet);
 }
 
 void load_fail(struct load *load, const char *format, ...)
@@ -240,7 +239,7 @@ static void reconcile(struct load *load, enum phase phase, int64_t now)
 static void end_launching(struct load *load, int64_t now)
 {
 	if (!load->plan.hold && !load->plan.drain) {
-		take_snapshot(load, &load->after, now);
+		end_measuring(load, now);
 		leave(load, now);
 		return;
 	}
@@ -313,8 +312,8 @@ static void step_draining(struct load *load, int64_t now)
 	const struct books *books = &load->books;
 	uint32_t over = books->done + books->dropped;
 
-	/* What is held ends some at a time: nobody measures how long ends can queue. */
-	if (load->plan.hold && load->ended_runs < over + END_AT_A_TIME) {
+	/* What is held or cut ends some at a time: nobody measures how long ends can queue. */
+	if ((load->plan.hold || load->plan.cut) && load->ended_runs < over + END_AT_A_TIME) {
 		fleet_end_runs(load->fleet, END_AT_A_TIME, now);
 		load->ended_runs += END_AT_A_TIME;
 	}
@@ -386,13 +385,19 @@ static void close_all(struct load *load)
 	uv_close((uv_handle_t *)&load->terminate, NULL);
 }
 
+/* Frameworks first: each that is left hears of each agent that goes. */
 static bool has_left(struct load *load)
 {
 	struct socket_figures sockets;
 
+	if (!all_schedulers(load, scheduler_torn_down))
+		return false;
+	if (!load->unregistered)
+		fleet_unregister(load->fleet);
+	load->unregistered = true;
 	sockets_read(&sockets);
 	load->quiet = sockets.waiting == 0 ? load->quiet + 1 : 0;
-	return load->quiet >= QUIET_TICKS && all_schedulers(load, scheduler_torn_down);
+	return load->quiet >= QUIET_TICKS;
 }
 
 static void watch_progress(struct load *load, int64_t now)

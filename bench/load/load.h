@@ -59,6 +59,7 @@ struct fleet;
 struct scheduler;
 struct failover;
 struct pollers; /* pollers.h */
+struct drivers; /* driver.c */
 
 struct probes {
 	struct scheduler *current;
@@ -88,8 +89,9 @@ struct load {
 	uint64_t progress;
 	int64_t shown; /* last progress line */
 	uint32_t done_shown;
-	int quiet;   /* ticks without a waiting byte */
-	size_t turn; /* the scheduler that is next to get tasks of a rate */
+	bool unregistered; /* agents, at the end */
+	int quiet;	   /* ticks without a waiting byte */
+	size_t turn;	   /* the scheduler that is next to get tasks of a rate */
 
 	int master_pid; /* 0: not known, not on this machine */
 	struct snapshot before;
@@ -101,6 +103,7 @@ struct load {
 	uint32_t ended_runs; /* held tasks that may have been told to end */
 	struct failover *failover;
 	struct pollers *pollers; /* NULL: the plan has none */
+	struct drivers *drivers; /* what all drivers share; NULL: there is none now */
 	struct failover_figures failover_figures;
 	/* The longest time within a tenth of a second that the master's loop was kept from a
 	 * processor, in seconds. */

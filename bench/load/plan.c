@@ -21,7 +21,8 @@ static struct flag table[] = {
 	INTEGER(ports, "1", "Listening ports that the agents share."),
 	NUMBER(agent_cpus, "4", "Processors of an agent."),
 	NUMBER(agent_mem, "8192", "Memory of an agent in MB."),
-	INTEGER(schedulers, "1", "Simulated schedulers, over the v1 API."),
+	INTEGER(schedulers, "1", "Simulated schedulers."),
+	INTEGER(drivers, "0", "So many of them are v0 drivers over libprocess; the others are on the v1 API."),
 	TEXT(encoding, "protobuf", "Of the scheduler API: protobuf or json."),
 	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
 	TIME(duration, "0secs", "Launch for so long; 0: until all tasks were launched."),
@@ -49,6 +50,7 @@ static struct flag table[] = {
 	TEXT(poll, "/state", "What they ask for: a path, or a call of the operator API."),
 	TEXT(poll_encoding, "json", "Of the call's answer: json or protobuf."),
 	TIME(stall_probe, "0secs", "Ask /health so often, to see the master's loop stand still."),
+	BOOLEAN(cut, "false", "When launching is over end what runs, whatever its length."),
 	INTEGER(memory_max, "8192", "Memory of this process at most, in MB."),
 	BOOLEAN(echo, "true", "Measure the loopback limit after the run."),
 	BOOLEAN(json, "false", "Print the figures as JSON, not as a table."),
@@ -79,6 +81,8 @@ static int check_values(const struct plan *p, struct err *err)
 		rv = check_range("ports", p->ports, 1, PLAN_PORTS_MAX, err);
 	if (rv == 0)
 		rv = check_range("schedulers", p->schedulers, 1, PLAN_SCHEDULERS_MAX, err);
+	if (rv == 0)
+		rv = check_range("drivers", p->drivers, 0, p->schedulers, err);
 	if (rv == 0)
 		rv = check_range("tasks", p->tasks, 0, PLAN_TASKS_MAX, err);
 	if (rv == 0)

@@ -40,6 +40,9 @@ struct plan {
 	bool echo;
 	bool json;
 
+	/* of the schedulers, so many are drivers of v0 (driver.c) */
+	int64_t drivers;
+
 	/* fates of tasks and offers */
 	double kill;
 	double reconcile;
@@ -55,6 +58,7 @@ struct plan {
 	bool failover;
 	int64_t reregister_spread;
 	bool drain;
+	bool cut;
 
 	/* polling (pollers.h) */
 	int64_t pollers;

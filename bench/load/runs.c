@@ -119,6 +119,7 @@ static void plan_end(struct fleet *f, struct run *run, enum fate fate, int64_t n
 	int64_t length;
 
 	run->wanted = NO_END;
+	run->doomed = fate == FATE_KILL;
 	if (fate == FATE_KILL || f->load->plan.hold)
 		return;
 	length = choose_length(f);
@@ -213,7 +214,8 @@ void fleet_end_runs(struct fleet *f, uint32_t max, int64_t now)
 
 	while (max > 0 && f->ending < agents) {
 		for (run = f->agents[f->ending].runs; run; run = run->next) {
-			fleet_run_over(f, run, now);
+			if (!run->doomed)
+				fleet_run_over(f, run, now);
 			max -= max > 0;
 		}
 		f->ending++;
