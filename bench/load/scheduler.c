@@ -1,11 +1,9 @@
-/* See scheduler.h. One connection holds the event stream, another carries the calls. What
- * its calls look like is in scheduler_calls.c. */
+/* See scheduler.h. What its calls look like is in scheduler_calls.c; how it is connected, in
+ * scheduler_http.c and driver.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/calls.h"
 #include "bench/load/scheduler_internal.h"
-#include "net/client.h"
 
 #define FENCE "fence"
 #define LATER 1.0     /* seconds; the plan may come to need the offer */
@@ -205,14 +203,7 @@ void scheduler_reconcile(struct scheduler *s)
 
 static void take_subscribed(struct scheduler *s, const Mesos__Scheduler__Event__Subscribed *event)
 {
-	static const struct calls_handlers handlers = {
-		.answered = scheduler_answered,
-		.broken = scheduler_broken,
-	};
-	const struct plan *plan = &s->load->plan;
-	char *head;
-
-	if (s->calls)
+	if (s->connected)
 		return;
 	if (s->id && strcmp(s->id, event->framework_id->value) != 0)
 		load_fail(s->load, "scheduler %zu was %s and is now %s", s->number, s->id,
@@ -220,22 +211,20 @@ static void take_subscribed(struct scheduler *s, const Mesos__Scheduler__Event__
 	free(s->id);
 	s->id = xstrdup(event->framework_id->value);
 	s->lost = false;
-	head = xprintf("Host: %s:%d\r\nContent-Type: %s\r\nMesos-Stream-Id: %s\r\n", plan->host,
-		       plan->port, scheduler_media(s), s->stream_id);
-	s->calls = calls_create(&s->load->loop, plan->host, plan->port, head, &handlers, s);
-	free(head);
+	s->connected = true;
+	s->wire->connected(s);
 }
 
-static void take_event(struct scheduler *s, const Mesos__Scheduler__Event *event)
+void scheduler_take_event(struct scheduler *s, const Mesos__Scheduler__Event *event)
 {
 	int64_t now = clock_now();
 
 	s->load->books.events++;
 	if (event->subscribed)
 		take_subscribed(s, event->subscribed);
-	else if (event->offers && s->calls)
+	else if (event->offers && s->connected)
 		take_offers(s, event->offers, now);
-	else if (event->update && s->calls)
+	else if (event->update && s->connected)
 		take_update(s, event->update->status, now);
 	else if (event->rescind)
 		take_rescind(s, event->rescind->offer_id->value);
@@ -244,75 +233,7 @@ static void take_event(struct scheduler *s, const Mesos__Scheduler__Event *event
 			  event->error->message);
 }
 
-static void record_cb(void *context, struct slice record)
-{
-	struct scheduler *s = context;
-	Mesos__Scheduler__Event *event = NULL;
-	struct json *json;
-	struct arena arena;
-	struct err err = {0};
-
-	arena_init(&arena);
-	if (!s->load->plan.as_json)
-		event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, record.data,
-				     record.len, &err);
-	else if (json_parse(&arena, record.data, record.len, &json, &err) == 0)
-		event = json_to_proto(&mesos__scheduler__event__descriptor, json, SPELL_V1, &arena,
-				      &err);
-	if (event)
-		take_event(s, event);
-	else
-		load_fail(s->load, "scheduler %zu: an event cannot be read: %s", s->number,
-			  err.text);
-	arena_free(&arena);
-}
-
-static void opened_cb(void *context, const struct http_answer *answer)
-{
-	struct scheduler *s = context;
-
-	if (answer->status == 200) {
-		free(s->stream_id);
-		s->stream_id = xstrdup(answer->stream_id);
-	} else if (s->load->phase == PHASE_RETURNING &&
-		   (answer->status == 0 || answer->status == 503)) {
-		s->subscribing = false; /* soon again */
-	} else if (answer->status == 0) {
-		load_fail(s->load, "scheduler %zu: %s", s->number, answer->error);
-	} else {
-		load_fail(s->load, "scheduler %zu: the subscription was refused (%d): %.*s",
-			  s->number, answer->status, (int)answer->body.len, answer->body.data);
-	}
-}
-
-static void ended_cb(void *context, const char *why)
-{
-	struct scheduler *s = context;
-
-	if (scheduler_lost(s))
-		return;
-	if (s->load->phase < PHASE_LEAVING && !s->leaving)
-		load_fail(s->load, "scheduler %zu: the event stream ended: %s", s->number, why);
-}
-
 /* ---- life ------------------------------------------------------------------- */
-
-static void subscribe(struct scheduler *s)
-{
-	static const struct http_stream_handlers handlers = {
-		.opened = opened_cb,
-		.record = record_cb,
-		.ended = ended_cb,
-	};
-	const char *media = scheduler_media(s);
-	const char *headers[] = {"Content-Type", media, "Accept", media, NULL};
-	struct buf body = BUF_INIT;
-
-	scheduler_write_subscribe(s, &body);
-	http_client_stream(s->stream, "/api/v1/scheduler", headers, body.data, body.len, &handlers,
-			   s);
-	buf_free(&body);
-}
 
 struct scheduler *scheduler_create(struct load *load, size_t number)
 {
@@ -321,8 +242,8 @@ struct scheduler *scheduler_create(struct load *load, size_t number)
 	s->load = load;
 	s->number = number;
 	list_init(&s->held);
-	s->stream = http_client_create(&load->loop, load->plan.host, load->plan.port);
-	subscribe(s);
+	s->wire = number < (size_t)load->plan.drivers ? &driver_wire : &http_wire;
+	s->wire->subscribe(s);
 	return s;
 }
 
@@ -357,18 +278,14 @@ void scheduler_return(struct scheduler *s)
 		return;
 	while ((held = list_first(&s->held, struct held, link)))
 		drop_offer(s, held);
-	if (s->calls)
-		calls_close(s->calls);
-	s->calls = NULL;
-	http_client_close(s->stream);
-	s->stream = http_client_create(&s->load->loop, s->load->plan.host, s->load->plan.port);
-	s->subscribing = true;
-	subscribe(s);
+	s->connected = false;
+	s->wire->hang_up(s);
+	s->wire->subscribe(s);
 }
 
 bool scheduler_subscribed(const struct scheduler *s)
 {
-	return s->calls && !s->lost;
+	return s->connected && !s->lost;
 }
 
 const char *scheduler_id(const struct scheduler *s)
@@ -386,7 +303,7 @@ void scheduler_teardown(struct scheduler *s)
 	if (s->leaving)
 		return;
 	s->leaving = true;
-	if (!s->calls)
+	if (!s->connected)
 		s->torn_down = true;
 	else
 		scheduler_call_teardown(s);
@@ -403,12 +320,9 @@ void scheduler_close(struct scheduler *s)
 
 	while ((held = list_first(&s->held, struct held, link)))
 		drop_offer(s, held);
-	http_client_close(s->stream);
-	if (s->calls)
-		calls_close(s->calls);
+	s->wire->close(s);
 	buf_free(&s->body);
 	free(s->fence);
-	free(s->stream_id);
 	free(s->id);
 	free(s);
 }

@@ -1,25 +1,10 @@
-/* Calls of the simulated scheduler, and their answers. */
+/* Calls of the simulated scheduler. */
 #include <string.h>
 
 #include "bench/load/agent_messages.h"
-#include "bench/load/calls.h"
 #include "bench/load/scheduler_internal.h"
 
 #define FAILOVER_TIMEOUT 604800.0 /* seconds */
-
-const char *scheduler_media(const struct scheduler *s)
-{
-	return s->load->plan.as_json ? "application/json" : "application/x-protobuf";
-}
-
-static void write_call(const struct scheduler *s, const Mesos__Scheduler__Call *call,
-		       struct buf *out)
-{
-	if (s->load->plan.as_json)
-		proto_to_json(call, SPELL_V1, out);
-	else
-		proto_pack(call, out);
-}
 
 static void send_call(struct scheduler *s, Mesos__Scheduler__Call *call,
 		      Mesos__Scheduler__Call__Type type)
@@ -30,13 +15,12 @@ static void send_call(struct scheduler *s, Mesos__Scheduler__Call *call,
 	call->framework_id = &id;
 	call->has_type = 1;
 	call->type = type;
-	buf_clear(&s->body);
-	write_call(s, call, &s->body);
 	s->load->books.calls++;
-	calls_send(s->calls, type, s->body.data, s->body.len, clock_now());
+	s->wire->send(s, type, call);
 }
 
-void scheduler_write_subscribe(struct scheduler *s, struct buf *out)
+void scheduler_call_subscribe(struct scheduler *s,
+			      void (*send)(struct scheduler *s, const Mesos__Scheduler__Call *call))
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
@@ -66,7 +50,7 @@ void scheduler_write_subscribe(struct scheduler *s, struct buf *out)
 	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
 	call.subscribe = &subscribe;
 	s->load->books.calls++;
-	write_call(s, &call, out);
+	send(s, &call);
 }
 
 /* ---- offers ----------------------------------------------------------------- */
@@ -255,35 +239,4 @@ void scheduler_call_teardown(struct scheduler *s)
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 
 	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__TEARDOWN);
-}
-
-/* ---- answers ---------------------------------------------------------------- */
-
-void scheduler_answered(void *context, Mesos__Scheduler__Call__Type type, int status,
-			struct slice why, int64_t sent)
-{
-	struct scheduler *s = context;
-
-	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN) {
-		s->torn_down = true;
-		return;
-	}
-	if (s->load->phase <= PHASE_DRAINING)
-		histogram_add(&s->load->books.call_to_answer, clock_now() - sent);
-	if (status != 202)
-		load_fail(s->load, "scheduler %zu: %s was answered with %d: %.*s", s->number,
-			  proto_enum_name(&mesos__scheduler__call__type__descriptor, (int)type,
-					  SPELL_V1),
-			  status, (int)why.len, why.data);
-}
-
-void scheduler_broken(void *context, const char *why)
-{
-	struct scheduler *s = context;
-
-	if (scheduler_lost(s))
-		return;
-	s->torn_down = true;
-	if (s->load->phase < PHASE_LEAVING && !s->leaving)
-		load_fail(s->load, "scheduler %zu: its calls: %s", s->number, why);
 }

@@ -15,18 +15,36 @@ struct held {
 	char text[];
 };
 
+struct scheduler;
+
+/* How a scheduler is connected to the master. What it hears goes to scheduler_take_event(). */
+struct wire {
+	void (*subscribe)(struct scheduler *scheduler);
+	/* SUBSCRIBED came: calls are to be sent from now on. */
+	void (*connected)(struct scheduler *scheduler);
+	void (*send)(struct scheduler *scheduler, Mesos__Scheduler__Call__Type type,
+		     const Mesos__Scheduler__Call *call);
+	/* Gives up connections that are of no use, before it subscribes anew. */
+	void (*hang_up)(struct scheduler *scheduler);
+	void (*close)(struct scheduler *scheduler);
+};
+
 struct scheduler {
 	struct load *load;
 	size_t number;
-	struct http_client *stream;
-	struct calls *calls; /* NULL before SUBSCRIBED */
+	const struct wire *wire;
 	char *id;
-	char *stream_id;
 	struct list held;
 	size_t held_count;
-	char *fence; /* task id that ends reconciliation; NULL before */
-	struct buf body;
-	int64_t began; /* a probe: when it subscribed */
+	char *fence;	 /* task id that ends reconciliation; NULL before */
+	struct buf body; /* of the call under way */
+	/* over HTTP (scheduler_http.c) */
+	struct http_client *stream;
+	struct calls *calls; /* NULL before SUBSCRIBED */
+	char *stream_id;
+
+	int64_t began;	/* a probe: when it subscribed */
+	bool connected; /* subscribed; its connections may be lost since */
 	bool probe;
 	bool probed;	  /* its task has lived and died */
 	bool leaving;	  /* asked to be torn down */
@@ -41,12 +59,20 @@ struct scheduler {
 
 /* A connection of it broke. False: that was not in the plan. */
 bool scheduler_lost(struct scheduler *scheduler);
+void scheduler_take_event(struct scheduler *scheduler, const Mesos__Scheduler__Event *event);
+
+/* -- scheduler_http.c, driver.c -- */
+
+extern const struct wire http_wire;
+extern const struct wire driver_wire;
 
 /* -- scheduler_calls.c -- */
 
-const char *scheduler_media(const struct scheduler *scheduler);
 int64_t scheduler_offer_fits(const struct plan *plan, const Mesos__Offer *offer);
-void scheduler_write_subscribe(struct scheduler *scheduler, struct buf *out);
+/* Makes the call for `send`. */
+void scheduler_call_subscribe(struct scheduler *scheduler,
+			      void (*send)(struct scheduler *scheduler,
+					   const Mesos__Scheduler__Call *call));
 /* Launches new tasks on the offer and writes them into the books. */
 void scheduler_call_accept(struct scheduler *scheduler, const struct held *held, int64_t count);
 void scheduler_call_decline(struct scheduler *scheduler, const char *offer_id, double seconds);
@@ -58,9 +84,5 @@ void scheduler_call_reconcile_one(struct scheduler *scheduler, const Mesos__Task
 /* `task_id` NULL: all tasks. */
 void scheduler_call_reconcile(struct scheduler *scheduler, const char *task_id);
 void scheduler_call_teardown(struct scheduler *scheduler);
-/* Handlers of its struct calls. */
-void scheduler_answered(void *context, Mesos__Scheduler__Call__Type type, int status,
-			struct slice why, int64_t sent);
-void scheduler_broken(void *context, const char *why);
 
 #endif
