@@ -19,8 +19,8 @@
 #define TEXT_MAX (32 * 1024)
 #define LIMITED_TEXT_MAX 2000 /* of what strangers can cause */
 
-/* Set by main before it starts threads. */
-static enum log_level least_level = LOG_LEVEL_INFO;
+/* The level may change while threads write. */
+static _Atomic enum log_level least_level = LOG_LEVEL_INFO;
 static int log_fd = STDERR_FILENO;
 /* Threads share it. */
 static struct log_limit log_limit;

@@ -1,8 +1,8 @@
 /* Log lines on standard error in glog's shape:
  *   I1121 09:26:48.123456  4711 master.c:120] text
  * so that eyes and tools trained on Mesos can read them. Control characters of
- * the text (it may quote clients) are escaped. Level and destination are set once
- * by main; each line is one write(2).
+ * the text (it may quote clients) are escaped. Level and destination are set by main,
+ * the level also later; each line is one write(2).
  *
  * Warnings, and what log_rumor says, are things that strangers can cause: one place
  * in the code writes only some of them in a time, and short ones (log_limit.h). */

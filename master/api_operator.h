@@ -25,6 +25,10 @@ void api_get_master(const struct operator_call *c);
 void api_get_flags(const struct operator_call *c);
 void api_get_metrics(const struct operator_call *c);
 
+/* -- api_logging.c -- */
+void api_get_logging_level(const struct operator_call *c);
+void api_set_logging_level(const struct operator_call *c);
+
 /* -- api_quota.c -- */
 void api_get_quota(const struct operator_call *c);
 void api_get_weights(const struct operator_call *c);

@@ -384,6 +384,8 @@ static void init_loop(struct shell *shell)
 	uv_timer_init(&shell->loop, &shell->tick);
 	shell->tick.data = shell;
 	shell->offload = offload_create(&shell->loop);
+	uv_timer_init(&shell->loop, &shell->verbose);
+	shell->verbose.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
 	for (int i = 0; i < 2; i++) {
@@ -595,6 +597,7 @@ static void stop(struct shell *shell)
 		http_server_close(shell->http, NULL, NULL);
 	whitelist_stop(shell);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
+	uv_close((uv_handle_t *)&shell->verbose, NULL);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
 	if (shell->store && shell->core)
@@ -623,7 +626,7 @@ static void stop(struct shell *shell)
 	free((char *)shell->hostname);
 }
 
-static void set_log_level(const struct master_flags *flags)
+static enum log_level wanted_log_level(const struct master_flags *flags)
 {
 	enum log_level level = LOG_LEVEL_INFO;
 
@@ -633,7 +636,7 @@ static void set_log_level(const struct master_flags *flags)
 		level = LOG_LEVEL_ERROR;
 	if (getenv("MESITA_DEBUG"))
 		level = LOG_LEVEL_DEBUG;
-	log_setup(level, STDERR_FILENO);
+	return level;
 }
 
 int master_main(int argc, char **argv)
@@ -659,7 +662,8 @@ int master_main(int argc, char **argv)
 		master_flags_free(&flags);
 		return 1;
 	}
-	set_log_level(&flags);
+	shell.log_level = wanted_log_level(&flags);
+	log_setup(shell.log_level, STDERR_FILENO);
 	rng_seed(&shell.rng, rng_entropy());
 	shell.streams = (struct event_streams){
 		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};
