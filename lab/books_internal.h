@@ -123,6 +123,7 @@ struct task {
 	uint64_t starts;   /* of its LAUNCH that reached an executor, since launched */
 	/* Its end as the scheduler was told by the agent. */
 	bool ended;
+	bool killing; /* its executor said so: an agent that drains may call that its end */
 	uint64_t acknowledged; /* in this life of the master, 1 = the first; 0 = not */
 	Mesos__TaskState end;
 	uint8_t end_uuid[16];
@@ -168,6 +169,7 @@ struct books {
 	struct update *updates;
 	uint64_t crashes;	  /* of machines */
 	uint64_t lives_of_master; /* that are over */
+	bool drained_gone;	  /* an agent was drained to be marked gone */
 
 	/* The present life of the master: */
 	struct view *views;

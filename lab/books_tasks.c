@@ -91,6 +91,7 @@ static void executor_update(struct books *b, const struct process *from, const c
 	if (status->has_uuid && status->uuid.len == UUID_BYTES &&
 	    !books_find_update(b, &status->uuid))
 		add_update(b, &status->uuid, t, status->state);
+	t->killing = t->killing || status->state == STATE(KILLING);
 	books_executor_said(b, from, t, status->state);
 }
 
@@ -296,8 +297,8 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 			   from->name, event->task_id->value);
 		return;
 	}
-	/* What is said to be gone ends no second time. */
-	if (u->task->said & 1u << STATE(GONE_BY_OPERATOR))
+	/* What is gone ends no second time. */
+	if (b->drained_gone && u->task->killing)
 		return;
 	if (u->task->fw->checkpoint && !u->task->fw->over && !books_is_leaving(b, from) &&
 	    !books_update_stored(b, from->name, u->uuid))
