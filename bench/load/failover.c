@@ -18,6 +18,7 @@ struct failover {
 	struct load *load;
 	struct http_client *client; /* NULL between two questions */
 	int64_t next;
+	uint64_t messages; /* until a master was found */
 	bool asking;
 	bool found;
 };
@@ -91,12 +92,20 @@ bool failover_found(const struct failover *f)
 
 /* ---- coming back -------------------------------------------------------------------- */
 
+static uint64_t messages_so_far(const struct load *load)
+{
+	const struct books *books = &load->books;
+
+	return books->calls + books->events + books->to_agents + books->from_agents;
+}
+
 void failover_return(struct failover *f, int64_t now)
 {
 	struct load *load = f->load;
 
 	if (load->failover_figures.found == 0) {
 		load->failover_figures.found = now;
+		f->messages = messages_so_far(load);
 		load->master_pid = process_find(load->plan.port);
 		fleet_return(load->fleet, now);
 		f->next = now;
@@ -124,6 +133,7 @@ bool failover_complete(struct failover *f, int64_t now)
 	struct failover_figures *figures = &load->failover_figures;
 	bool agents = fleet_returned(load->fleet) >= (uint32_t)load->plan.agents;
 	bool frameworks = all_subscribed(load);
+	struct socket_figures sockets;
 
 	if (agents && figures->agents == 0)
 		figures->agents = now;
@@ -133,6 +143,11 @@ bool failover_complete(struct failover *f, int64_t now)
 		return false;
 	figures->all = now;
 	process_read(load->master_pid, &figures->master);
+	/* All connections are new ones. */
+	sockets_read(&sockets);
+	figures->messages = messages_so_far(load) - f->messages;
+	figures->bytes = sockets.sent + sockets.received;
+	figures->connections = sockets.count;
 	return true;
 }
 

@@ -53,6 +53,11 @@ struct failover_figures {
 	int64_t confirmed;	       /* and told of each task */
 	struct process_figures master; /* at `all` */
 	uint64_t peak;		       /* at the end of it all */
+	/* What crossed the wires between `found` and `all`. */
+	uint64_t messages;
+	uint64_t bytes;
+	uint32_t connections;
+	double echo; /* seconds that an echo of as much takes; 0: not measured */
 };
 
 struct fleet;

@@ -85,6 +85,22 @@ static int measure_limit(const struct load *load, struct echo *echo, struct err 
 	return echo_measure(echo, err);
 }
 
+/* What crossed the wires until all were back, echoed. */
+static int measure_failover_limit(struct load *load, struct err *err)
+{
+	struct failover_figures *f = &load->failover_figures;
+	struct echo echo = {
+		.messages = f->messages,
+		.bytes = f->bytes,
+		.connections = f->connections,
+		.master_pid = load->master_pid,
+	};
+	int rv = f->all > 0 && f->messages > 1 ? echo_measure(&echo, err) : 0;
+
+	f->echo = echo.seconds;
+	return rv;
+}
+
 static int run(struct load *load, struct err *err)
 {
 	struct echo echo = {0};
@@ -99,9 +115,10 @@ static int run(struct load *load, struct err *err)
 	else
 		return rv;
 	if (rv == 0 && load->plan.echo)
-		rv = measure_limit(load, &echo, err);
+		rv = load->plan.failover ? measure_failover_limit(load, err)
+					 : measure_limit(load, &echo, err);
 	if (load->after.time > 0)
-		report_print(load, rv == 0 && load->plan.echo ? &echo : NULL);
+		report_print(load, rv == 0 && echo.seconds > 0 ? &echo : NULL);
 	books_close(&load->books);
 	pollers_close(load->pollers);
 	return rv;

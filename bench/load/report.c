@@ -234,6 +234,10 @@ static void add_failover(struct figures *out, const struct load *load)
 	add(out, "failover", "s", between(f->broke, f->all));
 	add(out, "failover_confirmed", "s", between(f->all, f->confirmed));
 	add(out, "failover_tasks", "", load->books.confirmed);
+	add(out, "failover_messages", "", (double)f->messages);
+	add(out, "failover_bytes", "MB", (double)f->bytes / 1e6);
+	if (f->echo > 0)
+		add(out, "failover_loopback", "s", f->echo);
 	if (!f->master.known)
 		return;
 	add(out, "failover_from_start", "s", f->master.age);
