@@ -1,0 +1,313 @@
+/* Answers rendered in child processes: who gets what, from how many children, and how each
+ * of them ends. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "net/gzip.h"
+#include "net/http_internal.h"
+#include "net/offload.h"
+#include "net_harness.h"
+
+#define BIG (16u << 20) /* more than sockets hold */
+
+static struct fixture fixture;
+static struct raw raw;
+static struct offload *offload;
+static int submitted;
+static int rendered_here; /* stays 0 in this process when children render */
+
+/* /text answers its query, /big many bytes, /die dies, /pid the process. */
+static void render(const struct offload_read *read, struct buf *body, const char **content_type)
+{
+	const char *path = read->request->path;
+
+	rendered_here++;
+	if (!strcmp(path, "/die"))
+		_exit(3);
+	if (!strcmp(path, "/big")) {
+		buf_reserve(body, BIG);
+		memset(body->data, 'x', BIG);
+		body->len = BIG;
+		return;
+	}
+	if (!strcmp(path, "/json"))
+		*content_type = "application/json";
+	if (!strcmp(path, "/long"))
+		for (int i = 0; i < 1000; i++)
+			buf_puts(body, "long ");
+	buf_printf(body, "<%s by %d, %d>", read->request->query, (int)getpid(), rendered_here);
+}
+
+static void handle(void *context, struct http_request *request)
+{
+	struct offload_read read = {
+		.request = request,
+		.render = render,
+		.context = &fixture,
+		.what = request->path[1] == 'l' ? "long" : "text",
+		.content_type = "text/plain",
+	};
+
+	if (!strcmp(request->path, "/hello"))
+		http_reply_text(request, 200, "hello");
+	else if (!strcmp(request->path, "/stream"))
+		fixture.streams[fixture.stream_count++] =
+			http_stream_open(request, NULL, NULL, 1 << 20, NULL, NULL);
+	else if (!strcmp(request->path, "/inline"))
+		offload_inline(&read);
+	else if (++submitted)
+		offload_submit(offload, &read);
+}
+
+static void set_up(void)
+{
+	rendered_here = submitted = 0;
+	fixture_init(&fixture);
+	fixture.handler = handle;
+	fixture_start(&fixture);
+	offload = offload_create(&fixture.loop);
+	raw_open(&raw, &fixture);
+}
+
+static void tear_down(void)
+{
+	if (offload)
+		offload_close(offload);
+	raw_close(&raw);
+	fixture_finish(&fixture);
+	cr_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child is left");
+}
+
+TestSuite(offload, .init = set_up, .fini = tear_down, .timeout = 60);
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
+
+Test(offload, a_child_answers)
+{
+	char mine[32];
+
+	raw_expect(&raw, GET("/text?a=1"), "<a=1 by ");
+	until(&fixture, raw_has(&raw, ", 1>"));
+	snprintf(mine, sizeof(mine), "by %d,", (int)getpid());
+	cr_assert_not(raw_has(&raw, mine), "%s", raw.in.data);
+	cr_assert(str_has_prefix(raw.in.data, "HTTP/1.1 200 OK\r\nDate: "));
+	cr_assert(raw_has(&raw, "\r\nContent-Type: text/plain\r\nContent-Length: "));
+	cr_assert_eq(rendered_here, 0);
+	cr_assert_eq(offload_counts(offload).children, 1);
+	cr_assert_eq(offload_counts(offload).reads, 1);
+	/* The connection is ours again. */
+	raw_expect(&raw, GET("/hello"), "\r\n\r\nhello");
+	raw_expect(&raw, GET("/json?b=2"), "application/json");
+	until(&fixture, raw_has(&raw, "<b=2 by "));
+}
+
+Test(offload, one_child_answers_all_who_wait)
+{
+	struct raw others[5];
+
+	/* The first takes a child of its own; the rest come while it lives, and wait. */
+	raw_expect(&raw, GET("/text?first"), ", 1>");
+	for (int i = 0; i < 5; i++) {
+		raw_open(&others[i], &fixture);
+		raw_send(&others[i], i < 3 ? GET("/text?same") : GET("/text?other"));
+	}
+	for (int i = 0; i < 5; i++)
+		until(&fixture, raw_has(&others[i], "2>") || raw_has(&others[i], "1>"));
+	cr_assert_eq(offload_counts(offload).reads, 6);
+	cr_assert_leq(offload_counts(offload).children, 6);
+	for (int i = 0; i < 5; i++) {
+		cr_assert(raw_has(&others[i], i < 3 ? "<same by" : "<other by"));
+		raw_close(&others[i]);
+	}
+}
+
+Test(offload, requests_of_one_turn_share_a_body)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_expect(&other, GET("/hello"), "hello");
+	raw_expect(&raw, GET("/text?first"), ", 1>");
+	/* Both wait for the pause after the first child. */
+	raw_send(&raw, GET("/text?twice"));
+	raw_send(&other, GET("/text?twice"));
+	until(&fixture, raw_has(&raw, "<twice by") && raw_has(&other, "<twice by"));
+	until(&fixture, raw_count(&raw, ", 1>") == 2 && raw_has(&other, ", 1>"));
+	raw_close(&other);
+}
+
+Test(offload, compresses_what_it_writes)
+{
+	struct buf plain = BUF_INIT;
+	const char *body;
+
+	raw_send(&raw, "GET /long HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n");
+	until(&fixture, raw_has(&raw, "\r\n\r\n"));
+	cr_assert(raw_has(&raw, "Content-Encoding: gzip\r\n"));
+	raw_expect(&raw, GET("/hello"), "HTTP/1.1 200 OK\r\nDate");
+	until(&fixture, raw_has(&raw, "hello") || raw.in.len > 400);
+	body = strstr(raw.in.data, "\r\n\r\n") + 4;
+	size_t len = strtoul(strstr(raw.in.data, "Content-Length: ") + 16, NULL, 10);
+	until(&fixture, raw.in.len >= (size_t)(body - raw.in.data) + len);
+	body = strstr(raw.in.data, "\r\n\r\n") + 4;
+	cr_assert_eq(gzip_inflate(&plain, body, len, 1 << 20), 0);
+	cr_assert(str_has_prefix(plain.data, "long long "));
+	buf_free(&plain);
+}
+
+Test(offload, keeps_the_order_of_pipelined_requests)
+{
+	raw_send(&raw, GET("/hello") GET("/text?x") GET("/hello") GET("/text?y") GET("/hello"));
+	until(&fixture, raw_count(&raw, "hello") == 3);
+	const char *x = strstr(raw.in.data, "<x by"), *y = strstr(raw.in.data, "<y by");
+	cr_assert(x && y && x < y);
+	cr_assert(strstr(raw.in.data, "hello") < x);
+	cr_assert(strstr(x, "hello") < y);
+	cr_assert(strstr(y, "hello"));
+}
+
+Test(offload, ends_the_connection_as_asked)
+{
+	raw_send(&raw, "GET /text?z HTTP/1.0\r\n\r\n");
+	until(&fixture, raw.eof);
+	cr_assert(raw_has(&raw, "<z by"));
+}
+
+Test(offload, answers_who_sends_no_more)
+{
+	raw_send(&raw, GET("/text?half"));
+	raw_shutdown(&raw);
+	until(&fixture, raw.eof);
+	cr_assert(raw_has(&raw, "<half by"));
+}
+
+Test(offload, head_has_no_body)
+{
+	raw_send(&raw, "HEAD /text?z HTTP/1.1\r\nHost: x\r\n\r\n");
+	raw_expect(&raw, GET("/hello"), "\r\n\r\nHTTP/1.1 200 OK");
+	until(&fixture, raw_has(&raw, "hello"));
+	cr_assert_not(raw_has(&raw, "<z by"));
+}
+
+Test(offload, a_child_that_dies_ends_its_connections)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_send(&raw, GET("/die"));
+	until(&fixture, raw.eof);
+	cr_assert_eq(raw.in.len, 0);
+	cr_assert_eq(offload_counts(offload).failed, 1);
+	raw_expect(&other, GET("/text?after"), "<after by");
+	raw_close(&other);
+}
+
+Test(offload, a_client_that_does_not_read_holds_up_nobody)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).children == 1);
+	raw_expect(&other, GET("/hello"), "hello");
+	raw_expect(&other, GET("/text?mine"), "<mine by");
+	cr_assert_eq(offload_counts(offload).children, 2);
+	/* When it reads at last, it gets all. */
+	raw_hear(&raw);
+	until(&fixture, raw.in.len > BIG);
+	raw_expect(&raw, GET("/hello"), "hello");
+	raw_close(&other);
+}
+
+Test(offload, a_client_that_goes_away_ends_its_child)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_deafen(&other);
+	raw_send(&other, GET("/big"));
+	until(&fixture, offload_counts(offload).children == 1);
+	raw_reset(&other);
+	until(&fixture, offload_counts(offload).failed == 1);
+}
+
+/* Whether the loop knows that a client has gone. */
+static bool one_is_gone(void)
+{
+	struct http_connection *connection, *next;
+
+	if (fixture.server->connection_count == 1)
+		return true;
+	list_for_each (connection, next, &fixture.server->connections, link)
+		if (connection->broken)
+			return true;
+	return false;
+}
+
+Test(offload, a_client_that_went_away_is_not_answered)
+{
+	struct raw other;
+
+	/* The pause after the first child makes the next wait. */
+	raw_open(&other, &fixture);
+	raw_expect(&other, GET("/hello"), "hello");
+	raw_expect(&raw, GET("/text?first"), ", 1>");
+	raw_send(&other, GET("/text?gone"));
+	raw_reset(&other);
+	until(&fixture, one_is_gone());
+	raw_expect(&raw, GET("/text?second"), "<second by");
+}
+
+/* The child has no other connection than its clients'. */
+Test(offload, connections_end_though_a_child_lives)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_expect(&other, GET("/hello"), "hello");
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).children == 1);
+	raw_send(&other, "GET /hello HTTP/1.0\r\n\r\n");
+	until(&fixture, other.eof);
+	raw_close(&other);
+}
+
+Test(offload, closing_ends_children_and_answers_who_waits)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	raw_expect(&other, GET("/hello"), "hello");
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).children == 1);
+	raw_send(&other, GET("/text?late"));
+	until(&fixture, submitted == 2);
+	offload_close(offload);
+	offload = NULL;
+	/* It waited, or its child was at work. */
+	until(&fixture, raw_has(&other, "503") || other.eof);
+	raw_close(&other);
+}
+
+Test(offload, behind_a_stream_the_loop_answers)
+{
+	raw_send(&raw, GET("/stream") GET("/text?behind"));
+	until(&fixture, offload_counts(offload).inlined == 1);
+	http_stream_end(fixture.streams[0]);
+	until(&fixture, raw_has(&raw, "<behind by"));
+	cr_assert_eq(rendered_here, 1);
+}
+
+Test(offload, inline_answers_are_the_loops)
+{
+	raw_expect(&raw, GET("/inline?q"), "<q by");
+	cr_assert_eq(rendered_here, 1);
+	cr_assert_eq(offload_counts(offload).children, 0);
+}
