@@ -65,6 +65,24 @@ class Load(harness.TestCase):
         self.check_all_done(figures, 200)
         self.assertGreaterEqual(figures["seconds"], 0.4)
 
+    def check_frameworks_are_gone(self):
+        """Nobody answers a driver that its teardown came."""
+        processes.wait_for(lambda: not self.master.state()["frameworks"], "frameworks to be gone")
+
+    def test_drivers_of_v0(self):
+        figures = self.run_plan("--agents=50", "--schedulers=3", "--drivers=3", "--tasks=1000",
+                                "--kill=0.1", "--reconcile=0.1", "--decline=0.1", "--no-echo")
+        self.check_all_done(figures, 1000)
+        self.check_frameworks_are_gone()
+        self.check_master_is_empty()
+
+    def test_drivers_among_others(self):
+        figures = self.run_plan("--agents=20", "--schedulers=4", "--drivers=2", "--tasks=500",
+                                "--encoding=json", "--rate=1000", "--no-echo")
+        self.check_all_done(figures, 500)
+        self.check_frameworks_are_gone()
+        self.check_master_is_empty()
+
     def test_master_that_dies(self):
         """The run fails, with a reason, and ends by itself."""
         process = processes.spawn(
@@ -100,6 +118,7 @@ class Plans(harness.TestCase):
         self.refuse(2, "must be from", master, "--tasks=1", "--agents=0")
         self.refuse(2, "must be from", master, "--tasks=-1")
         self.refuse(2, "must be from", master, "--tasks=1", "--rate=-1")
+        self.refuse(2, "must be from", master, "--tasks=1", "--drivers=2")
         self.refuse(2, "protobuf or json", master, "--tasks=1", "--encoding=xml")
         self.refuse(2, "there is room for", master, "--tasks=1", "--agents=1", "--rate=100",
                     "--task_length=10secs")
