@@ -12,8 +12,9 @@
 #define GIVE_UP_CHECKPOINT (15 * MINUTE)
 #define GIVE_UP MINUTE
 #define EXITED_WITH(code) ((code) << 8)
-#define LAZY_HIGH (40 * SECOND)	  /* until a lazy task runs */
-#define GENTLE_HIGH (20 * SECOND) /* until a gentle one is killed */
+#define SHY_HIGH (2 * MINUTE)	 /* until anything is said of a shy task */
+#define LAZY_HIGH (2 * MINUTE)	 /* until a lazy one runs */
+#define GENTLE_HIGH (2 * MINUTE) /* until a gentle one is killed */
 
 struct pending_update {
 	struct list link;
@@ -243,6 +244,24 @@ static void on_task_runs(struct happening *h)
 	report(container_of(h, struct lab_task, run), MESOS__TASK_STATE__TASK_RUNNING);
 }
 
+static void start_task(struct lab_task *task)
+{
+	struct world *w = task->part->world;
+
+	if (!is(task, "sudden"))
+		report(task, MESOS__TASK_STATE__TASK_STARTING);
+	task->run.run = on_task_runs;
+	if (is(task, "lazy"))
+		world_after(w, &task->run, world_between(w, 0, LAZY_HIGH));
+	else
+		report(task, MESOS__TASK_STATE__TASK_RUNNING);
+}
+
+static void on_task_starts(struct happening *h)
+{
+	start_task(container_of(h, struct lab_task, run));
+}
+
 static void on_task_killed(struct happening *h)
 {
 	end_task(container_of(h, struct lab_task, kill), MESOS__TASK_STATE__TASK_KILLED);
@@ -283,16 +302,14 @@ static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
 	task->part = part;
 	task->info = proto_copy(info);
 	task->end.run = on_task_end;
-	task->run.run = on_task_runs;
+	task->run.run = on_task_starts;
 	task->kill.run = on_task_killed;
 	list_append(&part->tasks, &task->link);
 	part->command = !info->executor;
-	if (!is(task, "sudden"))
-		report(task, MESOS__TASK_STATE__TASK_STARTING);
-	if (is(task, "lazy"))
-		world_after(w, &task->run, world_between(w, 0, LAZY_HIGH));
+	if (is(task, "shy"))
+		world_after(w, &task->run, world_between(w, 0, SHY_HIGH));
 	else
-		report(task, MESOS__TASK_STATE__TASK_RUNNING);
+		start_task(task);
 	if (!is(task, "hang") && !is(task, "deaf"))
 		world_after(w, &task->end, (int64_t)(strtod(info->name, NULL) * (double)SECOND));
 }

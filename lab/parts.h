@@ -87,8 +87,8 @@ const char *executor_part_container(const struct executor_part *part);
  *	finish, fail, killed, lost, gone, dropped, error	it says so
  *	crash, signal, exit	its executor does
  *	hang, deaf		when it is killed; or, deaf, its container destroyed
- * Manners: a lazy one is starting for long, a sudden one runs without starting, and a gentle
- * one says that it is being killed. */
+ * Manners: of a shy one nothing is heard for long, a lazy one is starting for long, a sudden
+ * one runs without starting, and a gentle one says that it is being killed. */
 
 /* ---- schedulers ------------------------------------------------------------------- */
 

@@ -58,9 +58,9 @@ static const char *pick_manner(struct scheduler_part *part)
 {
 	double u = rng_unit(&part->rng);
 
-	if (part->options.gentle && u < 0.7)
-		return u < 0.2 ? "gentle lazy" : "gentle";
-	return u < 0.8 ? "usual" : u < 0.9 ? "lazy" : "sudden";
+	if (part->options.gentle && u < 0.6)
+		return u < 0.1 ? "gentle shy" : u < 0.2 ? "gentle lazy" : "gentle";
+	return u < 0.8 ? "usual" : u < 0.87 ? "shy" : u < 0.94 ? "lazy" : "sudden";
 }
 
 bool scheduler_knows_end(const char *word)

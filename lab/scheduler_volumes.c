@@ -91,6 +91,11 @@ void answer_keep_volumes(struct scheduler_part *part, struct answer *answer,
 			      make_reserved_disk(offer_role(offer), &answer->arena));
 		volume = make_volume(part, offer_role(offer), &answer->arena);
 		add_resources(answer, MESOS__OFFER__OPERATION__TYPE__CREATE, volume);
+		/* And thinks better of it. */
+		if (rng_unit(&part->rng) < 0.1) {
+			add_resources(answer, MESOS__OFFER__OPERATION__TYPE__DESTROY, volume);
+			volume = NULL;
+		}
 	}
 	answer_add_launch(part, answer, offer, tidy ? NULL : volume);
 }
