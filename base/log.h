@@ -2,17 +2,24 @@
  *   I1121 09:26:48.123456  4711 master.c:120] text
  * so that eyes and tools trained on Mesos can read them. Control characters of
  * the text (it may quote clients) are escaped. Level and destination are set by main,
- * the level also later; each line is one write(2).
+ * the level also later; each line is one write(2), unless they are gathered.
  *
  * Warnings, and what log_rumor says, are things that strangers can cause: one place
  * in the code writes only some of them in a time, and short ones (log_limit.h). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR };
 
 /* `fd` is kept, not owned. */
 void log_setup(enum log_level level, int fd);
+
+/* From now on lines wait for log_flush(), which the caller sees to at the end of each turn of
+ * its loop and of all; warnings and errors wait for nothing. */
+void log_gather(bool on);
+void log_flush(void);
 
 void log_write(enum log_level level, const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -376,6 +376,12 @@ static void terminate_cb(uv_signal_t *handle, int signal)
 	shell_stop(handle->data, 0);
 }
 
+static void flush_log(uv_prepare_t *turn)
+{
+	(void)turn;
+	log_flush();
+}
+
 static void init_loop(struct shell *shell)
 {
 	static const int signals[2] = {SIGTERM, SIGINT};
@@ -386,6 +392,11 @@ static void init_loop(struct shell *shell)
 	shell->offload = offload_create(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->verbose);
 	shell->verbose.data = shell;
+	/* After what a turn does, before it sleeps. */
+	uv_prepare_init(&shell->loop, &shell->turn);
+	uv_prepare_start(&shell->turn, flush_log);
+	uv_unref((uv_handle_t *)&shell->turn);
+	log_gather(true);
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
 	for (int i = 0; i < 2; i++) {
@@ -676,6 +687,7 @@ int master_main(int argc, char **argv)
 		uv_run(&shell.loop, UV_RUN_DEFAULT);
 	}
 	stop(&shell);
+	log_gather(false);
 	master_flags_free(&flags);
 	return shell.exit_status;
 }

@@ -69,7 +69,8 @@ struct shell {
 	uint64_t http_requests; /* served, for metrics */
 	uv_loop_t loop;
 	uv_timer_t tick;
-	int64_t tick_time;	  /* when it is due, while it runs */
+	int64_t tick_time; /* when it is due, while it runs */
+	uv_prepare_t turn;
 	uv_timer_t verbose;	  /* SET_LOGGING_LEVEL holds until then */
 	uint32_t verbosity;	  /* what it said; 0: as at the start */
 	enum log_level log_level; /* at the start */

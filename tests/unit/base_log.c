@@ -1,10 +1,12 @@
 /* log: the shape of a line, escapes, levels. Lines are read back through a pipe. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -144,4 +146,68 @@ Test(log, survives_a_closed_destination_and_keeps_errno)
 	errno = EBUSY;
 	log_info("nobody hears");
 	cr_assert_eq(errno, EBUSY);
+}
+
+/* How many lines there are to be read. */
+static size_t count_lines(void)
+{
+	size_t lines = 0;
+	int flags = fcntl(ends[0], F_GETFL);
+	char text[4096];
+	ssize_t len;
+
+	fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
+	while ((len = read(ends[0], text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < len; i++)
+			lines += text[i] == '\n';
+	fcntl(ends[0], F_SETFL, flags);
+	return lines;
+}
+
+Test(log, gathers_lines_until_they_are_asked_for)
+{
+	log_gather(true);
+	log_info("one");
+	log_info("two");
+	cr_assert_eq(count_lines(), 0);
+	log_flush();
+	cr_assert_eq(count_lines(), 2);
+	log_flush();
+	cr_assert_eq(count_lines(), 0);
+	log_gather(false);
+}
+
+Test(log, gathers_no_bad_news_and_no_more_than_so_much)
+{
+	cr_assert_gt(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20), 1 << 17);
+	log_gather(true);
+	log_info("before");
+	log_error("wrong");
+	cr_assert_eq(count_lines(), 2);
+	for (int i = 0; i < 600; i++)
+		log_info("%0120d", i);
+	cr_assert_gt(count_lines(), 100);
+	log_info("last");
+	log_gather(false);
+	cr_assert_gt(count_lines(), 0);
+	log_info("at once");
+	cr_assert_eq(count_lines(), 1);
+}
+
+Test(log, leaves_what_is_gathered_to_the_parent_of_a_fork)
+{
+	int status;
+
+	log_gather(true);
+	log_info("the parent's");
+	pid_t child = fork();
+	if (child == 0) {
+		log_info("the child's");
+		log_flush();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	cr_assert_eq(count_lines(), 1);
+	log_gather(false);
+	cr_assert_eq(count_lines(), 1);
 }
