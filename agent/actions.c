@@ -12,15 +12,11 @@ void agent_actions_init(struct agent_actions *actions)
 
 void agent_actions_clear(struct agent_actions *actions)
 {
-	struct agent_action *items = actions->items;
-	size_t cap = actions->cap;
-
-	arena_free(&actions->arena);
-	memset(actions, 0, sizeof(*actions));
-	arena_init(&actions->arena);
-	actions->items = items;
-	actions->cap = cap;
-	actions->reply.text = "";
+	arena_reset(&actions->arena);
+	*actions = (struct agent_actions){.arena = actions->arena,
+					  .items = actions->items,
+					  .cap = actions->cap,
+					  .reply = {.text = ""}};
 }
 
 void agent_actions_free(struct agent_actions *actions)

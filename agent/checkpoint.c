@@ -60,15 +60,7 @@ static void add_op(struct agent *agent, char *key, struct slice value)
 
 void agent_put(struct agent *agent, char *key, const void *message)
 {
-	struct buf buf = BUF_INIT;
-	struct slice value = {"", 0};
-
-	proto_pack(message, &buf);
-	if (buf.len)
-		value = (struct slice){arena_memdup(&agent->out->arena, buf.data, buf.len),
-				       buf.len};
-	add_op(agent, key, value);
-	buf_free(&buf);
+	add_op(agent, key, proto_pack_to(&agent->out->arena, message));
 }
 
 void agent_put_text(struct agent *agent, char *key, const char *text)

@@ -141,6 +141,25 @@ char *arena_strdup(struct arena *arena, const char *text)
 	return arena_strndup(arena, text, strlen(text));
 }
 
+char *arena_join(struct arena *arena, const char *first, ...)
+{
+	size_t len = 0;
+	va_list args;
+	char *joined, *at;
+
+	va_start(args, first);
+	for (const char *text = first; text; text = va_arg(args, const char *))
+		len += strlen(text);
+	va_end(args);
+	joined = at = arena_take(arena, len + 1);
+	va_start(args, first);
+	for (const char *text = first; text; text = va_arg(args, const char *))
+		at = stpcpy(at, text);
+	va_end(args);
+	*at = '\0';
+	return joined;
+}
+
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
 	va_list args, again;

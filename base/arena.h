@@ -47,6 +47,8 @@ void *arena_alloc(struct arena *arena, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 void *arena_memdup(struct arena *arena, const void *data, size_t len);
+/* The texts one behind the other; NULL ends them. */
+char *arena_join(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

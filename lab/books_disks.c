@@ -84,10 +84,14 @@ static bool has_prefix(struct slice key, const char *prefix)
 
 static void uuid_key(const uint8_t *uuid, char key[64])
 {
-	int at = snprintf(key, 64, "uuid/");
+	static const char digits[] = "0123456789abcdef";
+	char *at = stpcpy(key, "uuid/");
 
-	for (int i = 0; i < UUID_BYTES; i++)
-		at += snprintf(key + at, 64 - (size_t)at, "%02x", uuid[i]);
+	for (int i = 0; i < UUID_BYTES; i++) {
+		*at++ = digits[uuid[i] >> 4];
+		*at++ = digits[uuid[i] & 15];
+	}
+	*at = '\0';
 }
 
 /* Both the update and its acknowledgement keep it known. */
@@ -100,7 +104,7 @@ static void note_update(struct books *b, struct disk_book *d, struct slice value
 
 	if (!value.data)
 		return;
-	arena_free(&b->arena);
+	arena_reset(&b->arena);
 	record = proto_unpack(&mesos__internal__status_update_record__descriptor, &b->arena,
 			      value.data, value.len, &err);
 	if (!record)
@@ -120,7 +124,7 @@ static void note_completed(struct books *b, struct disk_book *d, struct slice va
 
 	if (!value.data)
 		return;
-	arena_free(&b->arena);
+	arena_reset(&b->arena);
 	task = proto_unpack(&mesos__task__descriptor, &b->arena, value.data, value.len, &err);
 	if (!task)
 		return;

@@ -188,7 +188,7 @@ void books_call_delivered(struct books *b, const struct letter *letter)
 	struct current_call *call = &b->call;
 	struct err err;
 
-	arena_free(&call->arena);
+	arena_reset(&call->arena);
 	call->call = proto_unpack(&mesos__scheduler__call__descriptor, &call->arena,
 				  letter->bytes.data, letter->bytes.len, &err);
 	call->accepts = false;

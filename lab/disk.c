@@ -61,26 +61,38 @@ static void pair_drop(struct disk_pair **table, const char *key, size_t len)
 	free(pair);
 }
 
-static void pair_put(struct disk_pair **table, const char *key, size_t key_len, const char *value,
+/* Takes over the value. */
+static void pair_put(struct disk_pair **table, const char *key, size_t key_len, char *value,
 		     size_t len)
 {
-	struct disk_pair *pair = xcalloc(1, sizeof(*pair));
+	struct disk_pair *pair;
 
-	pair->key = xmemdup(key, key_len);
-	pair->key_len = key_len;
-	pair->value = xmemdup(value, len + 1);
+	HASH_FIND(hh, *table, key, key_len, pair);
+	if (!pair) {
+		pair = xcalloc(1, sizeof(*pair));
+		pair->key = xmemdup(key, key_len);
+		pair->key_len = key_len;
+		HASH_ADD_KEYPTR(hh, *table, pair->key, pair->key_len, pair);
+	}
+	free(pair->value);
+	pair->value = value;
 	pair->len = len;
-	HASH_ADD_KEYPTR(hh, *table, pair->key, pair->key_len, pair);
 }
 
-static void apply(struct disk_pair **table, const struct disk_batch *batch)
+/* `last`: the batch is needed no more. */
+static void apply(struct disk_pair **table, struct disk_batch *batch, bool last)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct disk_op *op = &batch->ops[i];
+		struct disk_op *op = &batch->ops[i];
 
-		pair_drop(table, op->key, op->key_len);
-		if (op->value)
-			pair_put(table, op->key, op->key_len, op->value, op->len);
+		if (!op->value) {
+			pair_drop(table, op->key, op->key_len);
+			continue;
+		}
+		pair_put(table, op->key, op->key_len,
+			 last ? op->value : xmemdup(op->value, op->len + 1), op->len);
+		if (last)
+			op->value = NULL;
 	}
 }
 
@@ -89,7 +101,7 @@ static void sync_written(struct disk *disk)
 	struct disk_batch *batch, *next;
 
 	list_for_each (batch, next, &disk->written, link) {
-		apply(&disk->synced, batch);
+		apply(&disk->synced, batch, true);
 		batch_free(batch);
 	}
 	if (disk->world->observer)
@@ -259,9 +271,10 @@ int disk_load(struct disk *disk, int (*each)(void *context, struct slice key, st
 
 	/* What one life wrote the next one reads, synced or not. */
 	HASH_ITER (hh, disk->synced, pair, next)
-		pair_put(&table, pair->key, pair->key_len, pair->value, pair->len);
+		pair_put(&table, pair->key, pair->key_len, xmemdup(pair->value, pair->len + 1),
+			 pair->len);
 	list_for_each (batch, after, &disk->written, link)
-		apply(&table, batch);
+		apply(&table, batch, false);
 	sorted = xcalloc(HASH_COUNT(table) + 1, sizeof(*sorted));
 	HASH_ITER (hh, table, pair, next)
 		sorted[count++] = pair;

@@ -227,7 +227,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 
 	world_init(w, o->seed);
 	lab->books = books_open(w);
-	w->show = o->trace;
+	w->trace.show = o->trace;
 	w->coverage = o->coverage;
 	if (w->coverage)
 		coverage_restart(w->coverage);
@@ -279,17 +279,15 @@ static void close_lab(struct lab *lab)
 
 void lab_print_trace(const struct world *w, struct buf *out)
 {
-	for (uint64_t i = w->traced > WORLD_TRACE_KEPT ? w->traced - WORLD_TRACE_KEPT : 0;
-	     i < w->traced; i++)
-		buf_printf(out, "%s\n", w->trace[i % WORLD_TRACE_KEPT]);
+	trace_print(&w->trace, out);
 }
 
 static void write_report(struct lab *lab, struct lab_report *report)
 {
 	struct world *w = &lab->world;
 
-	report->trace_hash = w->trace_hash;
-	report->decisions = w->traced;
+	report->trace_hash = w->trace.hash;
+	report->decisions = w->trace.count;
 	report->steps = lab->steps;
 	report->begun = lab->faults.count;
 	report->virtual_time = w->now - w->begin;

@@ -9,8 +9,6 @@
 #include "lab/conn.h"
 
 #define WORLD_BEGIN (1000000000 * SECOND) /* any time will do */
-#define FNV_BASIS UINT64_C(14695981039346656037)
-#define FNV_PRIME UINT64_C(1099511628211)
 
 const char *const world_fault_names[WORLD_FAULTS] = {"kill",
 						     "crash",
@@ -35,7 +33,6 @@ void world_init(struct world *w, uint64_t seed)
 	w->seed = seed;
 	rng_seed(&w->rng, seed);
 	w->now = w->begin = WORLD_BEGIN;
-	w->trace_hash = FNV_BASIS;
 	list_init(&w->processes);
 	list_init(&w->conns);
 	list_init(&w->echoes);
@@ -48,8 +45,7 @@ void world_free(struct world *w)
 		conn_break(list_first(&w->conns, struct conn, link));
 	while (world_step(w, TIME_NEVER - 1))
 		;
-	for (size_t i = 0; i < WORLD_TRACE_KEPT; i++)
-		free(w->trace[i]);
+	trace_free(&w->trace);
 	free(w->failure);
 	timers_free(&w->timers);
 	letters_free(w);
@@ -114,22 +110,11 @@ bool world_chance(struct world *w, double probability)
 
 void world_log(struct world *w, const char *format, ...)
 {
-	char *line = w->trace[w->traced++ % WORLD_TRACE_KEPT];
-	int64_t micros = (w->now - w->begin) / MICROSECOND;
 	va_list args;
-	int len;
 
-	if (!line)
-		line = w->trace[(w->traced - 1) % WORLD_TRACE_KEPT] = xmalloc(WORLD_TRACE_LINE);
-	len = snprintf(line, WORLD_TRACE_LINE, "%5lld.%06lld ", (long long)(micros / 1000000),
-		       (long long)(micros % 1000000));
 	va_start(args, format);
-	vsnprintf(line + len, WORLD_TRACE_LINE - (size_t)len, format, args);
+	trace_add(&w->trace, w->now - w->begin, format, args);
 	va_end(args);
-	for (const char *c = line; *c; c++)
-		w->trace_hash = (w->trace_hash ^ (unsigned char)*c) * FNV_PRIME;
-	if (w->show)
-		puts(line);
 }
 
 void world_fail(struct world *w, const char *format, ...)

@@ -4,7 +4,8 @@
  * times and, at the same time, of their making: the same seed gives the same world, byte for
  * byte. All delays and faults come from `rng`.
  *
- *	world.c	  time, the trace, processes
+ *	world.c	  time, processes
+ *	trace.c	  the trace
  *	conn.c	  connections: ordered, delayed, partitioned, broken
  *	letter.c  what is on its way, and what it says
  *	echo.c	  letters that arrive twice
@@ -22,11 +23,9 @@
 #include "base/list.h"
 #include "base/random.h"
 #include "base/timer.h"
+#include "lab/trace.h"
 #include "proto/proto.h"
 #include "store/store.h"
-
-#define WORLD_TRACE_KEPT 100 /* the last decisions, for a failure's report */
-#define WORLD_TRACE_LINE 512 /* bytes; longer ones are cut */
 
 struct process;
 struct coverage;
@@ -105,10 +104,7 @@ struct world {
 	struct list conns;     /* struct conn.link */
 	uint64_t last_number;  /* of processes' lives and of connections */
 
-	bool show; /* the trace goes to standard output, too */
-	char *trace[WORLD_TRACE_KEPT];
-	uint64_t traced;     /* lines so far */
-	uint64_t trace_hash; /* of all lines */
+	struct trace trace;
 	uint64_t faults[WORLD_FAULTS];
 	int64_t slow_disks_until;
 	int repeats;	       /* letters that are still to arrive twice */

@@ -16,7 +16,7 @@ void master_actions_init(struct master_actions *actions)
 
 void master_actions_clear(struct master_actions *actions)
 {
-	arena_free(&actions->arena);
+	arena_reset(&actions->arena);
 	actions->items = NULL;
 	actions->count = actions->cap = 0;
 	actions->reply = (struct master_reply){0};
@@ -25,6 +25,7 @@ void master_actions_clear(struct master_actions *actions)
 void master_actions_free(struct master_actions *actions)
 {
 	master_actions_clear(actions);
+	arena_free(&actions->arena);
 }
 
 struct master_action *master_emit(struct master *m, enum master_action_type type)

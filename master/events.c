@@ -233,10 +233,11 @@ static Mesos__URL *offer_url(struct master *m, const struct agent *a)
 	pid_ip(a->pid, ip, sizeof(ip));
 	url->scheme = master_text(m, "http");
 	url->address = STEP_NEW(m, Mesos__Address, mesos__address__descriptor);
-	url->address->hostname = a->info->hostname;
+	url->address->hostname = master_text(m, a->info->hostname);
 	url->address->ip = master_text(m, ip);
 	url->address->port = pid_port(a->pid);
-	url->path = arena_printf(&m->out->arena, "/%.*s", (int)strcspn(a->pid, "@"), a->pid);
+	url->path = arena_join(&m->out->arena, "/", a->pid, NULL);
+	url->path[1 + strcspn(a->pid, "@")] = '\0';
 	return url;
 }
 
@@ -247,7 +248,7 @@ static void offer_executors(struct master *m, const struct offer *o, Mesos__Offe
 	HASH_ITER (hh, o->agent->executors, e, next) {
 		if (e->framework == o->framework)
 			proto_push(&m->out->arena, offer->n_executor_ids, offer->executor_ids,
-				   e->info->executor_id);
+				   STEP_COPY(m, e->info->executor_id));
 	}
 }
 
@@ -260,22 +261,23 @@ static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
 	offer->id = master_offer_id(m, o->id);
 	offer->framework_id = master_framework_id(m, o->framework->id);
 	offer->agent_id = master_agent_id(m, a->id);
-	offer->hostname = a->info->hostname;
+	offer->hostname = master_text(m, a->info->hostname);
 	offer->url = offer_url(m, a);
 	offer_resources(m, o, offer);
-	offer->n_attributes = a->info->n_attributes;
-	offer->attributes = a->info->attributes;
-	offer->domain = a->info->domain;
+	/* Agent messages are borrowed: copies make the event self-contained. */
+	for (size_t i = 0; i < a->info->n_attributes; i++)
+		proto_push(&m->out->arena, offer->n_attributes, offer->attributes,
+			   STEP_COPY(m, a->info->attributes[i]));
+	offer->domain = STEP_COPY(m, a->info->domain);
 	if (machine)
-		offer->unavailability = machine->info->unavailability;
+		offer->unavailability = STEP_COPY(m, machine->info->unavailability);
 	offer_executors(m, o, offer);
 	if (o->framework->multi_role) {
 		offer->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
 						  mesos__resource__allocation_info__descriptor);
 		offer->allocation_info->role = master_text(m, o->role);
 	}
-	/* Agent messages are borrowed: the copy makes the event self-contained. */
-	return STEP_COPY(m, offer);
+	return offer;
 }
 
 void master_offers_event_add(struct master *m, struct offer *o)

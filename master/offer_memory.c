@@ -29,11 +29,11 @@ static const char *memory_key(struct master *m, const struct allocator_memory *m
 
 	switch (memory->kind) {
 	case ALLOCATOR_MEMORY_LEAF:
-		return arena_printf(arena, "given/%s/%s", memory->framework, memory->role);
+		return arena_join(arena, "given/", memory->framework, "/", memory->role, NULL);
 	case ALLOCATOR_MEMORY_ROLE:
-		return arena_printf(arena, "given-role/%s", memory->role);
+		return arena_join(arena, "given-role/", memory->role, NULL);
 	case ALLOCATOR_MEMORY_AGENT:
-		return arena_printf(arena, "arrival/%s", memory->agent);
+		return arena_join(arena, "arrival/", memory->agent, NULL);
 	case ALLOCATOR_MEMORY_FILTER:
 		break;
 	}

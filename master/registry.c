@@ -32,7 +32,7 @@
 
 char *registry_key(struct master *m, const char *kind, const char *id)
 {
-	return arena_printf(&m->out->arena, "%s/%s", kind, id);
+	return arena_join(&m->out->arena, kind, "/", id, NULL);
 }
 
 static struct store_op *batch_op(struct master *m, struct registry_batch *batch, const char *key)
@@ -56,13 +56,7 @@ static struct store_op *batch_op(struct master *m, struct registry_batch *batch,
 void registry_put(struct master *m, struct registry_batch *batch, const char *key,
 		  const void *message)
 {
-	struct store_op *op = batch_op(m, batch, key);
-	struct buf bytes = BUF_INIT;
-
-	proto_pack(message, &bytes);
-	op->value.data = arena_memdup(&m->out->arena, bytes.data ? bytes.data : "", bytes.len);
-	op->value.len = bytes.len;
-	buf_free(&bytes);
+	batch_op(m, batch, key)->value = proto_pack_to(&m->out->arena, message);
 }
 
 void registry_delete(struct master *m, struct registry_batch *batch, const char *key)

@@ -191,17 +191,18 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 		list_remove(&a->dirty);
 		/* Never behind a durable change that takes the record away. */
 		if (!registry_pending(m, a->id))
-			registry_put(m, batch, arena_printf(arena, "agent/%s", a->id),
+			registry_put(m, batch, arena_join(arena, "agent/", a->id, NULL),
 				     warm_stored_agent(arena, a));
 	}
 	list_for_each (f, next, &m->dirty_frameworks, dirty) {
 		list_remove(&f->dirty);
-		registry_put(m, batch, arena_printf(arena, "framework/%s", f->id),
+		registry_put(m, batch, arena_join(arena, "framework/", f->id, NULL),
 			     stored_framework(arena, f));
 	}
 	list_for_each (e, next_executor, &m->dirty_executors, dirty) {
 		list_remove(&e->dirty);
-		registry_put(m, batch, arena_printf(arena, "executor/%s/%s", e->agent->id, e->key),
+		registry_put(m, batch,
+			     arena_join(arena, "executor/", e->agent->id, "/", e->key, NULL),
 			     e->info);
 	}
 }
@@ -216,7 +217,8 @@ static void flush_tasks(struct master *m, struct registry_batch *batch)
 	list_for_each (t, next, &m->dirty_tasks, dirty) {
 		list_remove(&t->dirty);
 		t->fresh = false;
-		registry_put(m, batch, arena_printf(arena, "task/%s/%s", t->framework->id, t->id),
+		registry_put(m, batch,
+			     arena_join(arena, "task/", t->framework->id, "/", t->id, NULL),
 			     stored_task(arena, t));
 	}
 	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
@@ -224,7 +226,7 @@ static void flush_tasks(struct master *m, struct registry_batch *batch)
 		c->fresh = false;
 		completed_name(c, name);
 		registry_put(m, batch,
-			     arena_printf(arena, "completed/%s/%s", c->framework->id, name),
+			     arena_join(arena, "completed/", c->framework->id, "/", name, NULL),
 			     c->info);
 	}
 }

@@ -45,19 +45,23 @@ static inline uint8_t *take(struct packer *p, size_t size)
 	return p->at -= size;
 }
 
-static void put_varint(struct packer *p, uint64_t value)
+static void put_long_varint(struct packer *p, uint64_t value)
 {
 	uint8_t bytes[VARINT_MAX];
 	size_t len = 0;
 
-	if (value < 0x80) {
-		*take(p, 1) = (uint8_t)value;
-		return;
-	}
 	for (; value >= 0x80; value >>= 7)
 		bytes[len++] = (uint8_t)(value | 0x80);
 	bytes[len++] = (uint8_t)value;
 	memcpy(take(p, len), bytes, len);
+}
+
+static inline void put_varint(struct packer *p, uint64_t value)
+{
+	if (value < 0x80)
+		*take(p, 1) = (uint8_t)value;
+	else
+		put_long_varint(p, value);
 }
 
 static void put_bytes(struct packer *p, const void *data, size_t len)
@@ -161,4 +165,18 @@ void proto_pack(const void *message, struct buf *out)
 	pack_message(&p, message);
 	buf_append(out, p.at, (size_t)(p.end - p.at));
 	free(p.heap);
+}
+
+struct slice proto_pack_to(struct arena *arena, const void *message)
+{
+	uint8_t scratch[SCRATCH];
+	struct packer p = {scratch, scratch + SCRATCH, scratch + SCRATCH, NULL};
+	size_t len;
+	char *data;
+
+	pack_message(&p, message);
+	len = (size_t)(p.end - p.at);
+	data = arena_memdup(arena, p.at, len);
+	free(p.heap);
+	return (struct slice){data, len};
 }

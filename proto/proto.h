@@ -55,6 +55,8 @@ void *proto_unpack(const ProtobufCMessageDescriptor *type, struct arena *arena, 
 
 /* Appends the message's bytes. */
 void proto_pack(const void *message, struct buf *out);
+/* The message's bytes, in the arena; `data` is never NULL. */
+struct slice proto_pack_to(struct arena *arena, const void *message);
 
 /* Whether an optional string or message field is set, as opposed to absent or
  * showing its default: PROTO_HAS(resource, role, mesos__resource__role__default_value). */
