@@ -1,5 +1,5 @@
 """A libprocess process for the tests: it is sent messages over HTTP, keeps them, and sends its
-own, so that it can play a master to an agent or an agent to a master.
+own, so that it can play a master to an agent, or an agent or a scheduler driver to a master.
 
 Messages are dictionaries, put into bytes and back by the part of Mesos' schema below. A field
 that is not in it is kept by its number, as "#7": tests compare whole messages.
@@ -7,7 +7,9 @@ that is not in it is kept by its number, as "#7": tests compare whole messages.
 
 import http.client
 import http.server
+import socket
 import struct
+import sys
 import threading
 import time
 
@@ -115,6 +117,44 @@ SCHEMA = {
         "framework_id": (1, "ID"), "slave_id": (2, "ID"), "status": (3, "OperationStatus"),
         "latest_status": (4, "OperationStatus"), "operation_uuid": (5, "UUID")},
     "AcknowledgeOperationStatusMessage": {"status_uuid": (1, "UUID"), "operation_uuid": (2, "UUID")},
+    # what scheduler drivers say and hear
+    "Filters": {"refuse_seconds": (1, "double")},
+    "Offer": {"id": (1, "ID"), "framework_id": (2, "ID"), "slave_id": (3, "ID"),
+              "hostname": (4, "str"), "resources": (5, "Resource*")},
+    "MasterInfo": {"id": (1, "str"), "ip": (2, "int"), "port": (3, "int"), "pid": (4, "str"),
+                   "hostname": (5, "str"), "version": (6, "str")},
+    "RegisterFrameworkMessage": {"framework": (1, "FrameworkInfo")},
+    "ReregisterFrameworkMessage": {"framework": (2, "FrameworkInfo"), "failover": (3, "bool")},
+    "UnregisterFrameworkMessage": {"framework_id": (1, "ID")},
+    "DeactivateFrameworkMessage": {"framework_id": (1, "ID")},
+    "LaunchTasksMessage": {"framework_id": (1, "ID"), "tasks": (3, "TaskInfo*"),
+                           "filters": (5, "Filters"), "offer_ids": (6, "ID*")},
+    "ReviveOffersMessage": {"framework_id": (1, "ID")},
+    "FrameworkToExecutorMessage": {"slave_id": (1, "ID"), "framework_id": (2, "ID"),
+                                   "executor_id": (3, "ID"), "data": (4, "bytes")},
+    "FrameworkRegisteredMessage": {"framework_id": (1, "ID"), "master_info": (2, "MasterInfo")},
+    "FrameworkReregisteredMessage": {"framework_id": (1, "ID"), "master_info": (2, "MasterInfo")},
+    "FrameworkErrorMessage": {"message": (2, "str")},
+    "ResourceOffersMessage": {"offers": (1, "Offer*"), "pids": (2, "str*")},
+    "RescindResourceOfferMessage": {"offer_id": (1, "ID")},
+    "LostSlaveMessage": {"slave_id": (1, "ID")},
+    "ExecutorToFrameworkMessage": {"slave_id": (1, "ID"), "framework_id": (2, "ID"),
+                                   "executor_id": (3, "ID"), "data": (4, "bytes")},
+    # mesos.scheduler
+    "Call": {"framework_id": (1, "ID"), "type": (2, "int"), "subscribe": (3, "Subscribe"),
+             "accept": (4, "Accept"), "decline": (5, "Decline"), "kill": (6, "Kill"),
+             "acknowledge": (8, "Acknowledge"), "reconcile": (9, "Reconcile"),
+             "message": (10, "ToExecutor")},
+    "Subscribe": {"framework_info": (1, "FrameworkInfo"), "force": (2, "bool")},
+    "Launch": {"task_infos": (1, "TaskInfo*")},
+    "Accepted": {"type": (1, "int"), "launch": (2, "Launch")},
+    "Accept": {"offer_ids": (1, "ID*"), "operations": (2, "Accepted*"), "filters": (3, "Filters")},
+    "Decline": {"offer_ids": (1, "ID*"), "filters": (2, "Filters")},
+    "Kill": {"task_id": (1, "ID")},
+    "Acknowledge": {"slave_id": (1, "ID"), "task_id": (2, "ID"), "uuid": (3, "bytes")},
+    "Reconcile": {"tasks": (1, "TaskOf*")},
+    "TaskOf": {"task_id": (1, "ID"), "slave_id": (2, "ID")},
+    "ToExecutor": {"slave_id": (1, "ID"), "executor_id": (2, "ID"), "data": (3, "bytes")},
 }
 
 
@@ -194,6 +234,15 @@ class Message:
         return "%s -> %s %s %s" % (self.sender, self.to, self.name, self.body)
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Daemons are killed in these tests, their connections with them."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
 class Process:
     """One actor at an address of its own."""
 
@@ -201,9 +250,18 @@ class Process:
         process = self
         self.received, self._condition = [], threading.Condition()
         self._connections = {}
+        self._inbound = set()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                process._inbound.add(self.connection)
+
+            def finish(self):
+                process._inbound.discard(self.connection)
+                super().finish()
 
             def do_POST(self):
                 process._take(self)
@@ -211,8 +269,7 @@ class Process:
             def log_message(self, *_):
                 pass
 
-        self._server = http.server.ThreadingHTTPServer((IP, 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server((IP, 0), Handler)
         self.address = self._server.server_address
         self.pid = "%s@%s:%d" % (actor, *self.address)
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -222,6 +279,14 @@ class Process:
         self._server.server_close()
         for connection in self._connections.values():
             connection.close()
+
+    def break_links(self):
+        """Ends the connections that others made; new ones are taken as before."""
+        for connection in list(self._inbound):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass            # ended by itself
 
     def _take(self, request):
         if request.headers.get("Transfer-Encoding") == "chunked":
@@ -261,7 +326,7 @@ class Process:
         with self._condition:
             return [message.name for message in self.received]
 
-    def send(self, address, to, name, message, sender=None):
+    def send(self, address, to, name, message, sender=None, package="mesos.internal"):
         """Sends as libprocess does: chunked, on a connection that stays."""
         body = encode(name, message)
         connection = self._connections.get(address)
@@ -274,7 +339,7 @@ class Process:
         if body:
             headers["Transfer-Encoding"] = "chunked"
         try:
-            connection.request("POST", "/%s/mesos.internal.%s" % (to, name),
+            connection.request("POST", "/%s/%s.%s" % (to, package, name),
                                iter([body]) if body else None, headers,
                                encode_chunked=bool(body))
             answer = connection.getresponse()
