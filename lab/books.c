@@ -137,14 +137,19 @@ static void scheduler_event(struct books *b, const struct conn *conn, const stru
 	}
 }
 
-static void agent_event(struct books *b, const struct process *from, const struct letter *letter)
+static void agent_event(struct books *b, const struct process *from, const struct conn *conn,
+			const struct letter *letter)
 {
 	const Mesos__Executor__Event *event;
 
-	if (event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED)
+	if (event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED &&
+	    event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__LAUNCH)
 		return;
 	event = books_unpack(b, &mesos__executor__event__descriptor, letter);
-	books_executor_acknowledged(b, from, event->acknowledged);
+	if (event->acknowledged)
+		books_executor_acknowledged(b, from, event->acknowledged);
+	if (event->launch)
+		books_launch_sent(b, from, conn, event->launch->task);
 }
 
 static bool is(const struct letter *letter, const char *name)
@@ -191,10 +196,16 @@ static void agent_message(struct books *b, const struct process *from, const str
 {
 	if (is(letter, "StatusUpdateMessage"))
 		books_agent_update_sent(b, from, letter);
+	else if (is(letter, "ExitedExecutorMessage"))
+		books_exit_told(b, from, letter);
 	else if (is(letter, "ReregisterSlaveMessage"))
 		books_agent_reregisters(b, from, letter);
 	else if (is(letter, "RegisterSlaveMessage"))
 		books_agent_registers(b, from);
+	else
+		return;
+	if (is(letter, "ReregisterSlaveMessage") || is(letter, "RegisterSlaveMessage"))
+		books_agent_asks(b, from);
 }
 
 static void count_letter(struct books *b)
@@ -233,7 +244,7 @@ static void on_sent(struct observer *o, const struct process *from, const struct
 		if (master)
 			scheduler_event(b, conn, letter);
 		else
-			agent_event(b, from, letter);
+			agent_event(b, from, conn, letter);
 		break;
 	case LETTER_REPLY:
 		if (master)
@@ -269,6 +280,16 @@ static void master_gets(struct books *b, const struct letter *letter)
 		books_operation_status(b, from, letter);
 }
 
+static void agent_gets(struct books *b, const struct process *to, const struct letter *letter)
+{
+	if (is(letter, "PingSlaveMessage"))
+		return;
+	if (is(letter, "StatusUpdateAcknowledgementMessage"))
+		books_stream_acknowledged(b, to, letter);
+	else if (is(letter, "SlaveRegisteredMessage") || is(letter, "SlaveReregisteredMessage"))
+		books_agent_hears_registered(b, to);
+}
+
 static void on_delivered(struct observer *o, const struct process *to, const struct conn *conn,
 			 const struct letter *letter)
 {
@@ -281,6 +302,8 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 			master_gets(b, letter);
 		else if (letter->kind == LETTER_CALL)
 			books_call_delivered(b, letter);
+	} else if (letter->kind == LETTER_MESSAGE) {
+		agent_gets(b, to, letter);
 	} else if (letter->kind == LETTER_EVENT && str_has_prefix(to->name, "executor") &&
 		   event_type(letter) == MESOS__EXECUTOR__EVENT__TYPE__LAUNCH) {
 		event = books_unpack(b, &mesos__executor__event__descriptor, letter);
@@ -295,8 +318,11 @@ static void on_closed(struct observer *o, const struct process *p, const struct 
 	struct books *b = container_of(o, struct books, observer);
 	struct fw *fw;
 
-	if (!is_master(p))
+	if (!is_master(p)) {
+		if (p->address && conn->linked)
+			books_agent_loses_master(b, p);
 		return;
+	}
 	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
 		books_agent_link_closed(b, address_of(conn->linked));
 		return;
@@ -354,6 +380,12 @@ static void on_stepped(struct observer *o)
 {
 	struct books *b = container_of(o, struct books, observer);
 
+	if (b->must_hear_count)
+		books_check_heard(b);
+	if (b->resumed)
+		books_check_resumed(b);
+	if (!list_empty(&b->debts))
+		books_collect_debts(b);
 	if (b->operations)
 		books_undo_operations(b);
 	if (!list_empty(&b->touched))
@@ -362,6 +394,7 @@ static void on_stepped(struct observer *o)
 		books_check_shares(b);
 	b->call.call = NULL;
 	b->call.accepts = false;
+	b->steps++;
 }
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -388,6 +421,8 @@ struct books *books_open(struct world *w)
 	arena_init(&b->call.arena);
 	list_init(&b->touched);
 	list_init(&b->granted);
+	list_init(&b->debts);
+	b->steps = 1;
 	w->observer = &b->observer;
 	return b;
 }
@@ -404,6 +439,7 @@ void books_close(struct books *b)
 	b->world->observer = NULL;
 	books_master_ended(b);
 	books_free_operations(b);
+	books_free_debts(b);
 	books_free_tasks(b);
 	books_free_hosts(b);
 	books_free_disks(b);

@@ -120,6 +120,11 @@ struct claim *books_add_claim(struct books *b, bool executor, struct view *v, st
 	return c;
 }
 
+struct task *books_claimed(struct books *b, const struct claim *c)
+{
+	return books_task(b, c->fw->id, strrchr(c->key, '/') + 1, true);
+}
+
 void books_release(struct claim *c)
 {
 	if (!c->holds)
@@ -254,6 +259,7 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	drop_others(b, agent_id, address);
 	v = view_create(b, agent_id, address);
 	v->connected = true;
+	v->since = b->world->now;
 	learn_total(b, v, p->first->agent, p->first->checkpointed_resources,
 		    p->first->n_checkpointed_resources);
 }
@@ -268,6 +274,8 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		struct task *t = books_task(b, framework_id, task->task_id->value, true);
 		struct claim *c = books_claim(b, NULL, framework_id, task->task_id->value);
 
+		t->named_in = b->steps;
+		t->mentioned = b->world->now;
 		t->said |= 1u << task->state;
 		if (task->has_status_update_state)
 			t->said |= 1u << task->status_update_state;
@@ -306,6 +314,21 @@ static void take_executors(struct books *b, struct view *v,
 	}
 }
 
+/* Those that it must have, and did not name in what it sent just now. */
+static void ask_for_tasks(struct books *b, const struct view *v)
+{
+	struct task *t, *next;
+
+	HASH_ITER (hh, b->tasks, t, next) {
+		if (!t->agent_id || strcmp(t->agent_id, v->id))
+			continue;
+		t->parked = false;
+		if (t->named_in != b->steps && t->launches == 1 && t->fw->checkpoint &&
+		    books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+			books_owe_task(b, v, t);
+	}
+}
+
 void books_reregistered(struct books *b, const char *agent_id, const char *address)
 {
 	struct pending *p = find_pending(b, address);
@@ -329,12 +352,15 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 			       message->frameworks[i]);
 	if (!v)
 		v = view_create(b, agent_id, address);
+	if (!v->connected)
+		v->since = b->world->now;
 	v->connected = true;
 	v->leaving = false;
 	learn_total(b, v, message->agent, message->checkpointed_resources,
 		    message->n_checkpointed_resources);
 	take_executors(b, v, message);
 	take_tasks(b, v, known, message);
+	ask_for_tasks(b, v);
 }
 
 /* ---- ends ------------------------------------------------------------------------------- */
@@ -351,20 +377,29 @@ void books_agent_link_closed(struct books *b, const char *address)
 		v->connected = false;
 		books_touch(b, v);
 		list_for_each (c, next_claim, &v->claims, by_view) {
-			if (!c->fw->checkpoint)
-				books_drop_claim(b, c);
+			if (c->fw->checkpoint)
+				continue;
+			if (!c->executor)
+				books_must_hear(b, books_claimed(b, c));
+			books_drop_claim(b, c);
 		}
 	}
 }
 
+/* The master takes it for lost as soon as that is stored. */
 void books_agent_record_deleted(struct books *b, const char *agent_id)
 {
 	struct view *v = books_view(b, agent_id);
+	struct claim *c, *next;
 
 	if (!v)
 		return;
 	v->leaving = true;
 	books_touch(b, v);
+	list_for_each (c, next, &v->claims, by_view) {
+		if (!c->executor)
+			books_must_hear(b, books_claimed(b, c));
+	}
 }
 
 static void check_sums(struct books *b, const struct view *v)

@@ -8,15 +8,6 @@
 /* A container takes no longer to start. */
 #define START_HIGH (300 * MILLISECOND)
 
-struct host {
-	UT_hash_handle hh;
-	char *address;
-	struct tally capacity, busy; /* by bare names */
-	struct list lives;
-	int64_t agent_since; /* it runs; 0 = not */
-	bool leaving;	     /* its agent was told to shut down */
-};
-
 struct running {
 	struct list link;
 	struct task *task;
@@ -30,12 +21,13 @@ struct life {
 	struct host *host;
 	struct fw *fw;
 	char *executor_id;
-	bool counted;
+	bool counted, checkpoint;
+	uint64_t agent;	      /* the life that started it */
 	struct tally amounts; /* the executor's own */
 	struct list tasks;    /* struct running.link */
 };
 
-static struct host *host_of(struct books *b, const char *address)
+struct host *books_host(struct books *b, const char *address)
 {
 	struct host *host;
 
@@ -45,6 +37,7 @@ static struct host *host_of(struct books *b, const char *address)
 	host = xcalloc(1, sizeof(*host));
 	host->address = xstrdup(address);
 	list_init(&host->lives);
+	list_init(&host->waiting);
 	HASH_ADD_KEYPTR(hh, b->hosts, host->address, strlen(host->address), host);
 	return host;
 }
@@ -69,7 +62,7 @@ static void put_names(struct books *b, struct tally *a, Mesos__Resource *const *
 
 void books_note_capacity(struct books *b, const char *address, const Mesos__AgentInfo *info)
 {
-	struct host *host = host_of(b, address);
+	struct host *host = books_host(b, address);
 
 	tally_clear(&host->capacity);
 	put_names(b, &host->capacity, info->resources, info->n_resources);
@@ -140,20 +133,36 @@ static bool has_its_agent(const struct books *b, const struct host *host)
 
 void books_agent_life_began(struct books *b, const struct process *p)
 {
-	struct host *host = host_of(b, p->address);
+	struct host *host = books_host(b, p->address);
 
 	host->agent_since = b->world->now;
+	host->life = ++b->lives_of_agents;
 	host->leaving = false;
 }
 
 void books_agent_leaves(struct books *b, const char *address)
 {
-	host_of(b, address)->leaving = true;
+	books_host(b, address)->leaving = true;
 }
 
 bool books_is_leaving(struct books *b, const struct process *agent)
 {
-	return host_of(b, agent->address)->leaving;
+	return books_host(b, agent->address)->leaving;
+}
+
+/* Its agent knows of it, and must say so. */
+static void life_over(struct books *b, struct life *life)
+{
+	struct view *v = books_view_at(b, life->host->address);
+	struct running *r, *next;
+
+	if (!life->counted || !life->host->agent_since ||
+	    (!life->checkpoint && life->agent != life->host->life))
+		return;
+	list_for_each (r, next, &life->tasks, link)
+		books_owe_end(b, life->host, r->task);
+	if (v && books_claim(b, v, life->fw->id, life->executor_id))
+		books_owe_exit(b, life->host, life->fw, life->executor_id);
 }
 
 void books_executor_life(struct books *b, const struct executor_life *e, bool up)
@@ -163,15 +172,19 @@ void books_executor_life(struct books *b, const struct executor_life *e, bool up
 	struct view *v;
 
 	if (!up) {
-		if (life)
+		if (life) {
+			life_over(b, life);
 			life_free(b, life);
+		}
 		return;
 	}
 	life = xcalloc(1, sizeof(*life));
 	life->process = e->process;
-	life->host = host_of(b, e->agent);
+	life->host = books_host(b, e->agent);
 	life->fw = books_fw(b, e->framework_id);
 	life->executor_id = xstrdup(e->executor_id);
+	life->checkpoint = e->checkpoint;
+	life->agent = life->host->life;
 	life->counted = !life->fw->torn && (e->checkpoint || has_its_agent(b, life->host));
 	list_init(&life->tasks);
 	v = books_view_at(b, e->agent);
@@ -186,6 +199,20 @@ void books_executor_life(struct books *b, const struct executor_life *e, bool up
 	if (life->counted)
 		check_single(b, life);
 	check_busy(b, life->host, e->executor_id);
+}
+
+void books_launch_sent(struct books *b, const struct process *from, const struct conn *conn,
+		       const Mesos__TaskInfo *info)
+{
+	const struct life *life = life_of(b, conn_other(conn, from));
+
+	if (life && life->checkpoint &&
+	    !books_stored(b, from->name, AFTER_KILL, "task/%s/%s/%s", life->fw->id,
+			  life->executor_id, info->task_id->value))
+		world_fail(b->world,
+			   "durable: %s hands task %s to its executor, and would not know of it "
+			   "when it is killed",
+			   from->name, info->task_id->value);
 }
 
 void books_launch_delivered(struct books *b, const struct process *to, const Mesos__TaskInfo *info)
@@ -232,10 +259,11 @@ void books_executor_said(struct books *b, const struct process *from, struct tas
 /* Executors of frameworks that do not checkpoint end by themselves. */
 void books_agent_life_ended(struct books *b, const struct process *p)
 {
-	struct host *host = host_of(b, p->address);
+	struct host *host = books_host(b, p->address);
 	struct life *life, *next;
 
 	host->agent_since = 0;
+	books_streams_ended(b, host);
 	list_for_each (life, next, &host->lives, link) {
 		if (!life->fw->checkpoint)
 			discount(life);

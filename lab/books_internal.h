@@ -84,7 +84,8 @@ struct view {
 	UT_hash_handle hh;
 	char *id, *address;
 	bool connected;
-	bool leaving; /* its record is deleted */
+	int64_t since; /* when it became so */
+	bool leaving;  /* its record is deleted */
 	struct tally total, used, offered;
 	struct list claims;  /* struct claim.by_view */
 	struct list offers;  /* struct offered.by_view */
@@ -130,6 +131,14 @@ struct task {
 	const struct update *told; /* last, by the present master */
 	uint64_t told_in;	   /* which life of it */
 	uint64_t crashes;	   /* of machines, when launched */
+	uint64_t heard;		   /* the step in which its framework was last told of it */
+	bool parked;		   /* its framework was told that it is unreachable */
+	/* At its agent (books_streams.c): */
+	const struct update *head; /* sent, and not acknowledged there; or NULL */
+	struct list waiting;	   /* in host.waiting, if there is a head */
+	bool due;		   /* it must be sent in this step */
+	int64_t mentioned;	   /* when its agent told something of it */
+	uint64_t named_in;	   /* the step in which that was in a reregistration */
 };
 
 struct update {
@@ -137,6 +146,25 @@ struct update {
 	uint8_t uuid[16];
 	struct task *task;
 	Mesos__TaskState state;
+	int64_t forwarded; /* its acknowledgement, to the agent: when; 0 = not */
+	/* Lives of agents: that sent it last, and that knows that it is acknowledged. */
+	uint64_t sent_in, acknowledged_in;
+	uint64_t asked; /* host.asked then */
+};
+
+/* A machine that an agent runs on (books_hosts.c, books_streams.c). */
+struct host {
+	UT_hash_handle hh;
+	char *address;
+	struct tally capacity, busy; /* by bare names */
+	struct list lives;
+	int64_t agent_since; /* it runs; 0 = not */
+	uint64_t life;	     /* of the agent; no two have the same */
+	bool leaving;	     /* its agent was told to shut down */
+	bool asks;	     /* to be registered */
+	uint64_t asked;	     /* how often in this life */
+	int64_t registered;  /* in the eyes of the agent, since; 0 = not */
+	struct list waiting; /* struct task.waiting */
 };
 
 /* The call that the master is at. */
@@ -183,8 +211,15 @@ struct books {
 	struct list granted;  /* struct fw.grant_link */
 
 	struct host *hosts;
+	struct host *resumed; /* the agent that hears in this step that it is registered */
 	struct life *lives;
+	uint64_t lives_of_agents;
 	struct disk_book *disks;
+
+	uint64_t steps;
+	struct task **must_hear; /* in this step */
+	size_t must_hear_count, must_hear_cap;
+	struct list debts; /* struct debt.link, by age */
 
 	uint64_t letters; /* in the minute that ends then: */
 	int64_t minute_end;
@@ -212,6 +247,7 @@ struct claim *books_claim(const struct books *b, const struct view *of, const ch
 			  const char *id);
 struct claim *books_add_claim(struct books *b, bool executor, struct view *v, struct fw *fw,
 			      const char *id, Mesos__Resource *const *list, size_t count);
+struct task *books_claimed(struct books *b, const struct claim *c); /* not an executor's */
 void books_release(struct claim *c);
 void books_drop_claim(struct books *b, struct claim *c);
 void books_want_registration(struct books *b, const char *from, const struct letter *letter);
@@ -262,11 +298,45 @@ void books_acknowledged(struct books *b, struct fw *fw,
 			const Mesos__Scheduler__Call__Acknowledge *call);
 void books_forwarded_acknowledgement(struct books *b, const struct letter *letter);
 struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid);
+const char *books_state_name(Mesos__TaskState state);
 bool books_terminal(Mesos__TaskState state);
 void books_free_tasks(struct books *b);
 
+/* ---- books_streams.c ---------------------------------------------------------------------- */
+
+void books_stream_sent(struct books *b, const struct process *from, struct update *u);
+void books_stream_acknowledged(struct books *b, const struct process *to,
+			       const struct letter *letter);
+void books_stream_repeated(struct update *u);
+void books_agent_asks(struct books *b, const struct process *from);
+void books_agent_loses_master(struct books *b, const struct process *p);
+void books_agent_hears_registered(struct books *b, const struct process *to);
+void books_check_resumed(struct books *b);
+void books_streams_ended(struct books *b, struct host *host);
+
+/* ---- books_debts.c ------------------------------------------------------------------------ */
+
+enum debt_kind { DEBT_ACKNOWLEDGEMENT, DEBT_TASK, DEBT_END, DEBT_EXIT };
+/* In this step, if its framework is there. */
+void books_must_hear(struct books *b, struct task *t);
+void books_check_heard(struct books *b);
+/* Within a minute: the master tells the agent that the task's end is acknowledged; */
+void books_owe_acknowledgement(struct books *b, const struct view *v, const struct update *u);
+/* the agent says something of a task that it did not name; */
+void books_owe_task(struct books *b, const struct view *v, struct task *t);
+/* it says that the task is over, whose executor ended, and that the executor did. */
+void books_owe_end(struct books *b, struct host *host, struct task *t);
+void books_owe_exit(struct books *b, struct host *host, struct fw *fw, const char *executor_id);
+void books_exit_told(struct books *b, const struct process *from, const struct letter *letter);
+void books_collect_debts(struct books *b);
+void books_free_debts(struct books *b);
+
 /* ---- books_hosts.c ------------------------------------------------------------------------ */
 
+struct host *books_host(struct books *b, const char *address); /* made if missing */
+/* A task is to be handed to its executor. */
+void books_launch_sent(struct books *b, const struct process *from, const struct conn *conn,
+		       const Mesos__TaskInfo *info);
 void books_executor_life(struct books *b, const struct executor_life *life, bool up);
 void books_launch_delivered(struct books *b, const struct process *to, const Mesos__TaskInfo *info);
 void books_executor_said(struct books *b, const struct process *from, struct task *t,

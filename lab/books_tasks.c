@@ -21,7 +21,7 @@ bool books_terminal(Mesos__TaskState state)
 	}
 }
 
-static const char *state_name(Mesos__TaskState state)
+const char *books_state_name(Mesos__TaskState state)
 {
 	return proto_enum_name(&mesos__task_state__descriptor, state, SPELL_V1);
 }
@@ -41,6 +41,7 @@ struct task *books_task(struct books *b, const char *framework_id, const char *t
 		t = xcalloc(1, sizeof(*t));
 		t->key = buf_take(&key);
 		t->fw = books_fw(b, framework_id);
+		list_init(&t->waiting);
 		HASH_ADD_KEYPTR(hh, b->tasks, t->key, strlen(t->key), t);
 	}
 	buf_free(&key);
@@ -59,6 +60,8 @@ void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *
 	t->ended = false;
 	t->acknowledged = 0;
 	t->crashes = b->crashes;
+	t->parked = false;
+	t->mentioned = 0;
 }
 
 struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid)
@@ -88,8 +91,11 @@ static void executor_update(struct books *b, const struct process *from, const c
 {
 	struct task *t = books_task(b, framework_id, status->task_id->value, true);
 
-	if (status->has_uuid && status->uuid.len == UUID_BYTES &&
-	    !books_find_update(b, &status->uuid))
+	struct update *u = books_find_update(b, &status->uuid);
+
+	if (u)
+		books_stream_repeated(u);
+	else if (status->has_uuid && status->uuid.len == UUID_BYTES)
 		add_update(b, &status->uuid, t, status->state);
 	t->killing = t->killing || status->state == STATE(KILLING);
 	books_executor_said(b, from, t, status->state);
@@ -131,12 +137,12 @@ static void check_forwarded(struct books *b, const struct process *from,
 			   "routes: %s says that task %s of framework %s is %s, in an "
 			   "update that says %s of %s",
 			   from->name, status->task_id->value, update->framework_id->value,
-			   state_name(status->state), state_name(u->state), t->key);
+			   books_state_name(status->state), books_state_name(u->state), t->key);
 	if (t->fw->checkpoint && !books_update_stored(b, from->name, u->uuid))
 		world_fail(b->world,
 			   "durable: %s tells that task %s is %s, and would forget it "
 			   "when it is killed",
-			   from->name, t->key, state_name(u->state));
+			   from->name, t->key, books_state_name(u->state));
 }
 
 void books_agent_update_sent(struct books *b, const struct process *from,
@@ -157,7 +163,7 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 		world_fail(b->world,
 			   "routes: %s says that an executor told task %s is %s, which "
 			   "none did",
-			   from->name, t->key, state_name(status->state));
+			   from->name, t->key, books_state_name(status->state));
 		return;
 	}
 	if (!u) {
@@ -165,6 +171,7 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 		u = books_find_update(b, &update->uuid);
 	}
 	check_forwarded(b, from, update, u);
+	books_stream_sent(b, from, u);
 }
 
 void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter)
@@ -177,8 +184,12 @@ void books_agent_update_delivered(struct books *b, const char *from, const struc
 	struct claim *c =
 		books_claim(b, NULL, update->framework_id->value, update->status->task_id->value);
 
-	if (c && books_terminal(state) && !strcmp(c->view->address, from))
-		books_release(c);
+	if (c && !strcmp(c->view->address, from)) {
+		books_must_hear(b, books_task(b, update->framework_id->value,
+					      update->status->task_id->value, true));
+		if (books_terminal(state))
+			books_release(c);
+	}
 }
 
 /* ---- what schedulers hear ------------------------------------------------------------------ */
@@ -191,8 +202,8 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 		world_fail(b->world,
 			   "routes: framework %s hears that %s is %s, in an update that "
 			   "says %s of %s",
-			   t->fw->id, t->key, state_name(status->state),
-			   u ? state_name(u->state) : "nothing", u ? u->task->key : "nobody");
+			   t->fw->id, t->key, books_state_name(status->state),
+			   u ? books_state_name(u->state) : "nothing", u ? u->task->key : "nobody");
 		return;
 	}
 	t->told = u;
@@ -203,7 +214,7 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 	    t->fw->checkpoint && t->launches == 1 && t->end != u->state &&
 	    t->end != STATE(GONE_BY_OPERATOR) && !t->fw->over)
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
-			   state_name(t->end), state_name(u->state));
+			   books_state_name(t->end), books_state_name(u->state));
 	t->ended = true;
 	t->end = u->state;
 	memcpy(t->end_uuid, u->uuid, sizeof(u->uuid));
@@ -227,7 +238,7 @@ static void check_known(struct books *b, const struct task *t, const Mesos__Task
 	    is_refusal(status))
 		return;
 	world_fail(b->world, "tasks: the master says that %s is %s, and agent %s never did", t->key,
-		   state_name(status->state), c->view->id);
+		   books_state_name(status->state), c->view->id);
 }
 
 void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status)
@@ -240,11 +251,13 @@ void books_update_event(struct books *b, const struct conn *conn, const Mesos__T
 			   "routes: framework %s hears that task %s is %s, which it "
 			   "never named",
 			   fw ? fw->id : "(none)", status->task_id->value,
-			   state_name(status->state));
+			   books_state_name(status->state));
 	else if (status->has_uuid && status->uuid.len)
 		check_uuid(b, t, status);
 	else
 		check_known(b, t, status);
+	if (t)
+		t->heard = b->steps;
 }
 
 /* ---- acknowledgements ---------------------------------------------------------------------- */
@@ -260,8 +273,10 @@ void books_acknowledged(struct books *b, struct fw *fw,
 	    strcmp(c->view->id, call->agent_id->value))
 		return;
 	/* One of before is the agent's to judge. */
-	if (u->task->told == u && u->task->told_in == b->lives_of_master + 1)
+	if (u->task->told == u && u->task->told_in == b->lives_of_master + 1) {
 		u->task->acknowledged = b->lives_of_master + 1;
+		books_owe_acknowledgement(b, c->view, u);
+	}
 	books_drop_claim(b, c);
 }
 
@@ -275,6 +290,7 @@ void books_forwarded_acknowledgement(struct books *b, const struct letter *lette
 	/* One that nobody waits for; schedulers may send such. */
 	if (!u || u->task != t)
 		return;
+	u->forwarded = b->world->now;
 	/* A task of the same id makes haste. */
 	if (t->acknowledged == b->lives_of_master + 1 && books_terminal(u->state) &&
 	    !b->call.accepts && t->launches == 1 &&
@@ -305,7 +321,7 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 		world_fail(b->world,
 			   "durable: %s acknowledges that task %s is %s, and would forget "
 			   "it when it is killed",
-			   from->name, u->task->key, state_name(u->state));
+			   from->name, u->task->key, books_state_name(u->state));
 }
 
 void books_free_tasks(struct books *b)
