@@ -27,7 +27,7 @@ struct fw *books_fw(struct books *b, const char *id)
 	fw->id = xstrdup(id);
 	list_init(&fw->offers);
 	list_init(&fw->claims);
-	list_init(&fw->grant_link);
+	list_init(&fw->seats);
 	HASH_ADD_KEYPTR(hh, b->fws, fw->id, strlen(fw->id), fw);
 	return fw;
 }
@@ -51,10 +51,8 @@ void books_set_stream(struct books *b, struct fw *fw, uint64_t number)
 
 void books_learn_fw(struct books *b, struct fw *fw, const Mesos__FrameworkInfo *info)
 {
-	(void)b;
 	fw->checkpoint = info->has_checkpoint && info->checkpoint;
-	free(fw->role);
-	fw->role = info->n_roles == 1 ? xstrdup(info->roles[0]) : NULL;
+	books_seat_roles(b, fw, info);
 }
 
 static void fws_free(struct books *b)
@@ -63,10 +61,8 @@ static void fws_free(struct books *b)
 
 	HASH_ITER (hh, b->fws, fw, next) {
 		HASH_DEL(b->fws, fw);
-		tally_free(&fw->taken);
-		tally_free(&fw->granted);
+		books_free_seats(fw);
 		free(fw->id);
-		free(fw->role);
 		free(fw);
 	}
 }
@@ -444,6 +440,7 @@ void books_close(struct books *b)
 	books_free_hosts(b);
 	books_free_disks(b);
 	fws_free(b);
+	books_free_roles(b);
 	kinds_free(b);
 	arena_free(&b->arena);
 	arena_free(&b->call.arena);

@@ -113,7 +113,8 @@ struct claim *books_add_claim(struct books *b, bool executor, struct view *v, st
 	c->executor = executor;
 	tally_put_messages(b, &c->amounts, list, count, AS_IS);
 	tally_put_all(&v->used, &c->amounts);
-	tally_put_all(&fw->taken, &c->amounts);
+	c->seat = books_seat_of(b, fw, list, count);
+	books_take(c->seat, &c->amounts);
 	list_append(&v->claims, &c->by_view);
 	list_append(&fw->claims, &c->by_fw);
 	HASH_ADD_KEYPTR(hh, b->claims, c->key, strlen(c->key), c);
@@ -131,7 +132,7 @@ void books_release(struct claim *c)
 		return;
 	c->holds = false;
 	tally_take_all(&c->view->used, &c->amounts);
-	tally_take_all(&c->fw->taken, &c->amounts);
+	books_give_back(c->seat, &c->amounts);
 }
 
 void books_drop_claim(struct books *b, struct claim *c)
@@ -315,7 +316,7 @@ static void take_executors(struct books *b, struct view *v,
 }
 
 /* Those that it must have, and did not name in what it sent just now. */
-static void ask_for_tasks(struct books *b, const struct view *v)
+static void ask_for_tasks(struct books *b, struct view *v)
 {
 	struct task *t, *next;
 
@@ -323,8 +324,11 @@ static void ask_for_tasks(struct books *b, const struct view *v)
 		if (!t->agent_id || strcmp(t->agent_id, v->id))
 			continue;
 		t->parked = false;
-		if (t->named_in != b->steps && t->launches == 1 && t->fw->checkpoint &&
-		    books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+		if (t->named_in == b->steps ||
+		    !books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+			continue;
+		v->unsure_until = b->world->now + MINUTE;
+		if (t->launches == 1 && t->fw->checkpoint)
 			books_owe_task(b, v, t);
 	}
 }
@@ -417,6 +421,26 @@ static void check_sums(struct books *b, const struct view *v)
 	}
 }
 
+/* Who is offered anything of an agent is offered all that he may have of it: what he is not
+ * is lost. */
+static void check_whole(struct books *b, const struct view *v)
+{
+	if (!v->giving || !v->connected || v->leaving || b->world->now < v->unsure_until ||
+	    books_is_bounded(b, v->giving))
+		return;
+	for (uint32_t i = 0; i < v->total.count; i++) {
+		const struct kind *kind = b->kinds[v->total.items[i].kind];
+		int64_t rest = v->total.items[i].milli - tally_of(&v->used, kind->number) -
+			       tally_of(&v->offered, kind->number);
+
+		if (rest > 0 && kind->number == kind->name)
+			world_fail(b->world,
+				   "sums: of '%s' %g are free on agent %s, and not offered with "
+				   "the rest",
+				   kind->key, (double)rest / 1000, v->id);
+	}
+}
+
 void books_check_views(struct books *b)
 {
 	struct view *v;
@@ -424,6 +448,8 @@ void books_check_views(struct books *b)
 	while ((v = list_first(&b->touched, struct view, touched))) {
 		list_remove(&v->touched);
 		check_sums(b, v);
+		check_whole(b, v);
+		v->giving = NULL;
 		if ((v->leaving || !v->connected) && !list_empty(&v->offers))
 			world_fail(b->world, "offers: %s of agent %s is not rescinded, which is %s",
 				   list_first(&v->offers, struct offered, by_view)->id, v->id,
@@ -456,12 +482,13 @@ void books_master_ended(struct books *b)
 		view_free(b, v);
 	HASH_ITER (hh, b->pendings, p, next_pending)
 		pending_free(b, p);
+	while (!list_empty(&b->granted))
+		list_remove(b->granted.next);
 	HASH_ITER (hh, b->fws, fw, next_fw) {
 		fw->torn = fw->suppressed = false;
 		if (fw->filters_until + FILTERS_LINGER <= b->world->now)
 			fw->refusal = 0;
 		books_set_stream(b, fw, 0);
-		list_remove(&fw->grant_link);
 	}
 	b->call.call = NULL;
 	b->lives_of_master++;

@@ -133,12 +133,26 @@ static void note_completed(struct books *b, struct disk_book *d, struct slice va
 	buf_free(&key);
 }
 
+static void note_order(struct books *b, struct disk_book *d, struct slice key, struct slice value)
+{
+	char role[256];
+
+	note(d, key.data, key.len, value.data != NULL);
+	snprintf(role, sizeof(role), "%.*s", (int)key.len, key.data);
+	if (has_prefix(key, "quota/"))
+		books_quota_written(b, role + 6, value);
+	else
+		books_weight_written(b, role + 7, value);
+}
+
 static void take_write(struct books *b, struct disk_book *d, struct slice key, struct slice value)
 {
 	if (has_prefix(key, "update/"))
 		note_update(b, d, value);
 	else if (has_prefix(key, "completed/"))
 		note_completed(b, d, value);
+	else if (has_prefix(key, "quota/") || has_prefix(key, "weight/"))
+		note_order(b, d, key, value);
 	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
 		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
 		note(d, key.data, key.len, value.data != NULL);
@@ -185,6 +199,8 @@ void books_crashed(struct books *b, struct disk *disk)
 	b->crashes++;
 	HASH_ITER (hh, d->records, r, next)
 		record_free(d, r);
+	if (!strcmp(disk->name, "master"))
+		books_forget_orders(b);
 	disk_load(disk, reload, d);
 	books_synced(b, disk);
 }

@@ -17,6 +17,7 @@ struct kind {
 	uint32_t name;	 /* number of the kind that is the bare name */
 	bool shared;
 	bool scalar;
+	char *reserved; /* the role that it is reserved for, or NULL */
 };
 
 struct amount {
@@ -51,6 +52,7 @@ bool tally_within(const struct books *b, const struct tally *want, const struct 
 bool tally_empty(const struct tally *a);
 void tally_clear(struct tally *a); /* keeps the memory */
 void tally_free(struct tally *a);
+uint32_t books_kind(struct books *b, const char *name); /* a bare one */
 const char *kind_key(const struct books *b, uint32_t kind);
 void kinds_free(struct books *b);
 
@@ -62,7 +64,7 @@ void kinds_free(struct books *b);
 /* A framework; what is said of the master is of its present life. */
 struct fw {
 	UT_hash_handle hh;
-	char *id, *role;
+	char *id;
 	bool checkpoint;
 	UT_hash_handle hh_stream; /* books.streams */
 	uint64_t stream;	  /* number of the connection; 0 = none */
@@ -70,10 +72,30 @@ struct fw {
 	bool torn;		  /* down */
 	bool over;		  /* torn down in any life */
 	bool suppressed;
-	int64_t filters_until;	/* it refused something that long */
-	int64_t refusal;	/* the longest of those that may be in force */
-	struct list offers;	/* struct offered.by_fw */
-	struct list claims;	/* struct claim.by_fw */
+	int64_t filters_until; /* it refused something that long */
+	int64_t refusal;       /* the longest of those that may be in force */
+	struct list offers;    /* struct offered.by_fw */
+	struct list claims;    /* struct claim.by_fw */
+	struct list seats;     /* struct seat.by_fw */
+};
+
+/* Quota and weight are those that are stored; a role below another has none. */
+struct role {
+	UT_hash_handle hh;
+	char *name;
+	struct role *top; /* the first of its path; may be itself */
+	double weight;
+	struct tally guarantees, limits; /* by bare names */
+	struct tally taken;		 /* of a top one: by all below it */
+	struct list seats;		 /* struct seat.by_role */
+};
+
+/* A framework in a role. */
+struct seat {
+	struct list by_fw, by_role;
+	struct fw *fw;
+	struct role *role;
+	bool subscribed;
 	struct tally taken;	/* offered and used */
 	struct tally granted;	/* in this step */
 	struct list grant_link; /* in books.granted */
@@ -87,9 +109,11 @@ struct view {
 	int64_t since; /* when it became so */
 	bool leaving;  /* its record is deleted */
 	struct tally total, used, offered;
-	struct list claims;  /* struct claim.by_view */
-	struct list offers;  /* struct offered.by_view */
-	struct list touched; /* in books.touched: to be looked at after the step */
+	struct list claims;	   /* struct claim.by_view */
+	struct list offers;	   /* struct offered.by_view */
+	int64_t unsure_until;	   /* the master may count tasks that the agent knows nothing of */
+	const struct seat *giving; /* who is offered something in this step, or NULL */
+	struct list touched;	   /* in books.touched: to be looked at after the step */
 };
 
 /* What a task or an executor uses, for the present master. */
@@ -99,6 +123,7 @@ struct claim {
 	bool executor;
 	struct view *view;
 	struct fw *fw;
+	struct seat *seat;
 	struct list by_view, by_fw;
 	struct tally amounts;
 	bool holds; /* them; a task that is over does not */
@@ -110,6 +135,7 @@ struct offered {
 	char *id;
 	struct view *view;
 	struct fw *fw;
+	struct seat *seat;
 	struct list by_view, by_fw;
 	struct tally amounts;
 };
@@ -193,6 +219,8 @@ struct books {
 	uint32_t kind_count, kind_cap;
 
 	struct fw *fws, *streams;
+	struct role *roles;
+	unsigned guarantees; /* roles that have any */
 	struct task *tasks;
 	struct update *updates;
 	uint64_t crashes;	  /* of machines */
@@ -208,7 +236,7 @@ struct books {
 	struct current_call call;
 	struct tally cluster; /* all totals */
 	struct list touched;  /* struct view.touched */
-	struct list granted;  /* struct fw.grant_link */
+	struct list granted;  /* struct seat.grant_link */
 
 	struct host *hosts;
 	struct host *resumed; /* the agent that hears in this step that it is registered */
@@ -281,7 +309,27 @@ void books_call_answered(struct books *b, int status);
 void books_run_task(struct books *b, const struct letter *letter);
 /* Its framework is over: torn down, or given up by the master. */
 void books_tear_down(struct books *b, struct fw *fw);
+
+/* ---- books_roles.c ------------------------------------------------------------------------ */
+
+struct role *books_role(struct books *b, const char *name);
+struct seat *books_seat(struct books *b, struct fw *fw, const char *role); /* made if missing */
+/* In the role that these are allocated to. */
+struct seat *books_seat_of(struct books *b, struct fw *fw, Mesos__Resource *const *list,
+			   size_t count);
+void books_seat_roles(struct books *b, struct fw *fw, const Mesos__FrameworkInfo *info);
+void books_take(struct seat *seat, const struct tally *amounts);
+void books_give_back(struct seat *seat, const struct tally *amounts);
+/* Taken, and looked at after the step. */
+void books_grant(struct books *b, struct seat *seat, const struct tally *amounts);
+void books_quota_written(struct books *b, const char *name, struct slice value);
+void books_weight_written(struct books *b, const char *name, struct slice value);
+void books_forget_orders(struct books *b);
+/* Quota may keep it from what is free. */
+bool books_is_bounded(const struct books *b, const struct seat *seat);
 void books_check_shares(struct books *b);
+void books_free_seats(struct fw *fw);
+void books_free_roles(struct books *b);
 
 /* ---- books_tasks.c ------------------------------------------------------------------------ */
 

@@ -8,11 +8,6 @@
 
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
 #define REFUSE_DEFAULT 5.0 /* seconds */
-/* Of the dominant share: what tasks that the master remembers, and no agent reported yet,
- * cannot explain. */
-#define SHARE_MARGIN 0.2
-/* Subscribed for so long, a framework takes part in every cycle. */
-#define SETTLED (10 * SECOND)
 
 /* ---- offers --------------------------------------------------------------------- */
 
@@ -27,7 +22,7 @@ static struct offered *find_offer(const struct books *b, const char *id)
 void books_end_offer(struct books *b, struct offered *o)
 {
 	tally_take_all(&o->view->offered, &o->amounts);
-	tally_take_all(&o->fw->taken, &o->amounts);
+	books_give_back(o->seat, &o->amounts);
 	list_remove(&o->by_view);
 	list_remove(&o->by_fw);
 	HASH_DEL(b->offers, o);
@@ -42,11 +37,17 @@ void books_end_offers_of(struct books *b, struct fw *fw)
 		books_end_offer(b, list_first(&fw->offers, struct offered, by_fw));
 }
 
-static bool check_offer(struct books *b, const struct fw *fw, const Mesos__Offer *offer)
+static const char *offer_role(const Mesos__Offer *offer)
+{
+	return offer->allocation_info && offer->allocation_info->role ? offer->allocation_info->role
+								      : "*";
+}
+
+static bool check_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 {
 	const char *id = offer->id->value, *agent_id = offer->agent_id->value;
 	const struct view *v = books_view(b, agent_id);
-	const char *role = offer->allocation_info ? offer->allocation_info->role : NULL;
+	const char *role = offer_role(offer);
 
 	if (strcmp(offer->framework_id->value, fw->id))
 		world_fail(b->world, "routes: framework %s is sent %s, which is framework %s's",
@@ -62,9 +63,10 @@ static bool check_offer(struct books *b, const struct fw *fw, const Mesos__Offer
 	else if (fw->torn)
 		world_fail(b->world, "offers: %s is made to framework %s, which is torn down", id,
 			   fw->id);
-	else if (fw->role && role && strcmp(fw->role, role))
-		world_fail(b->world, "routes: %s to framework %s of role %s is allocated to %s", id,
-			   fw->id, fw->role, role);
+	else if (!books_seat(b, fw, role)->subscribed)
+		world_fail(b->world,
+			   "routes: %s to framework %s is allocated to role %s, which it is not in",
+			   id, fw->id, role);
 	return v && !b->world->failure;
 }
 
@@ -80,8 +82,9 @@ static void add_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 	o->view = books_view(b, offer->agent_id->value);
 	tally_put_messages(b, &o->amounts, offer->resources, offer->n_resources, AS_IS);
 	tally_put_all(&o->view->offered, &o->amounts);
-	tally_put_all(&fw->taken, &o->amounts);
-	tally_put_all(&fw->granted, &o->amounts);
+	o->seat = books_seat(b, fw, offer_role(offer));
+	books_grant(b, o->seat, &o->amounts);
+	o->view->giving = o->seat;
 	list_append(&o->view->offers, &o->by_view);
 	list_append(&fw->offers, &o->by_fw);
 	HASH_ADD_KEYPTR(hh, b->offers, o->id, strlen(o->id), o);
@@ -99,8 +102,6 @@ void books_offers_made(struct books *b, const struct conn *conn,
 	}
 	for (size_t i = 0; i < offers->n_offers; i++)
 		add_offer(b, fw, offers->offers[i]);
-	if (list_empty(&fw->grant_link))
-		list_append(&b->granted, &fw->grant_link);
 }
 
 void books_rescinded(struct books *b, const struct conn *conn, const char *offer_id)
@@ -117,20 +118,6 @@ void books_rescinded(struct books *b, const struct conn *conn, const char *offer
 
 /* ---- calls -------------------------------------------------------------------------- */
 
-static void note_filter(struct books *b, struct fw *fw, const Mesos__Filters *filters)
-{
-	double seconds =
-		filters && filters->has_refuse_seconds ? filters->refuse_seconds : REFUSE_DEFAULT;
-	int64_t until = b->world->now + (int64_t)((seconds < 1e8 ? seconds : 1e8) * SECOND);
-
-	int64_t refusal = until - b->world->now;
-
-	if (fw->filters_until + FILTERS_LINGER <= b->world->now || refusal > fw->refusal)
-		fw->refusal = refusal;
-	if (until > fw->filters_until)
-		fw->filters_until = until;
-}
-
 /* Its tasks are its own from now on, launched or not. */
 static void name_tasks(struct books *b, const struct fw *fw,
 		       const Mesos__Scheduler__Call__Accept *accept)
@@ -146,8 +133,21 @@ static void name_tasks(struct books *b, const struct fw *fw,
 	}
 }
 
+static void note_filter(struct books *b, struct fw *fw, const Mesos__Filters *filters)
+{
+	double seconds =
+		filters && filters->has_refuse_seconds ? filters->refuse_seconds : REFUSE_DEFAULT;
+	int64_t refusal = (int64_t)((seconds < 1e8 ? seconds : 1e8) * SECOND);
+	int64_t until = b->world->now + refusal;
+
+	if (fw->filters_until + FILTERS_LINGER <= b->world->now || refusal > fw->refusal)
+		fw->refusal = refusal;
+	if (until > fw->filters_until)
+		fw->filters_until = until;
+}
+
 static void answer_offers(struct books *b, struct current_call *call, Mesos__OfferID *const *ids,
-			  size_t count)
+			  size_t count, const Mesos__Filters *filters)
 {
 	call->accepts = count > 0;
 	call->view = NULL;
@@ -161,9 +161,11 @@ static void answer_offers(struct books *b, struct current_call *call, Mesos__Off
 			call->view = o->view;
 			tally_put_all(&call->pool, &o->amounts);
 		}
-		/* Even another's ends: Mesos discards every offer that is named. */
-		if (o)
-			books_end_offer(b, o);
+		/* Even another's ends, refused: Mesos discards every offer that is named. */
+		if (!o)
+			continue;
+		note_filter(b, o->fw, filters);
+		books_end_offer(b, o);
 	}
 }
 
@@ -207,13 +209,13 @@ void books_call_answered(struct books *b, int status)
 	switch (c->type) {
 	case CALL(ACCEPT):
 		name_tasks(b, call->fw, c->accept);
-		answer_offers(b, call, c->accept->offer_ids, c->accept->n_offer_ids);
-		note_filter(b, call->fw, c->accept->filters);
+		answer_offers(b, call, c->accept->offer_ids, c->accept->n_offer_ids,
+			      c->accept->filters);
 		break;
 	case CALL(DECLINE):
-		answer_offers(b, call, c->decline->offer_ids, c->decline->n_offer_ids);
+		answer_offers(b, call, c->decline->offer_ids, c->decline->n_offer_ids,
+			      c->decline->filters);
 		call->accepts = false;
-		note_filter(b, call->fw, c->decline->filters);
 		break;
 	case CALL(TEARDOWN):
 		books_tear_down(b, call->fw);
@@ -313,75 +315,4 @@ void books_run_task(struct books *b, const struct letter *letter)
 	books_add_claim(b, false, call->view, call->fw, id, task->resources, task->n_resources);
 	books_task_launched(b, call->fw, task);
 	books_touch(b, call->view);
-}
-
-/* ---- shares --------------------------------------------------------------------------------- */
-
-/* Of all there is, of the scalar it has most of. */
-static double dominant_share(const struct books *b, const struct tally *a)
-{
-	struct tally names = {0};
-	double share = 0;
-
-	for (uint32_t i = 0; i < a->count; i++)
-		tally_put(&names, b->kinds[a->items[i].kind]->name, a->items[i].milli);
-	for (uint32_t i = 0; i < names.count; i++) {
-		uint32_t name = names.items[i].kind;
-		int64_t all = 0;
-
-		if (!b->kinds[name]->scalar)
-			continue;
-		for (uint32_t k = 0; k < b->cluster.count; k++) {
-			if (b->kinds[b->cluster.items[k].kind]->name == name)
-				all += b->cluster.items[k].milli;
-		}
-		if (all > 0 && (double)names.items[i].milli / (double)all > share)
-			share = (double)names.items[i].milli / (double)all;
-	}
-	tally_free(&names);
-	return share;
-}
-
-/* It could have had what others of its role got. */
-static bool was_in_line(const struct books *b, const struct fw *fw)
-{
-	return fw->stream && !fw->torn && !fw->suppressed && fw->role &&
-	       list_empty(&fw->grant_link) && b->world->now - fw->subscribed > SETTLED &&
-	       fw->filters_until + FILTERS_LINGER <= b->world->now;
-}
-
-/* What it got in this step is not counted: others have it more only if they had it before. */
-static void check_turn(struct books *b, const struct fw *fw)
-{
-	struct tally before = {0};
-	struct fw *other, *next;
-	double share;
-
-	tally_put_all(&before, &fw->taken);
-	tally_take_all(&before, &fw->granted);
-	share = dominant_share(b, &before);
-	tally_free(&before);
-	if (share <= SHARE_MARGIN || !fw->role)
-		return;
-	HASH_ITER (hh, b->fws, other, next) {
-		if (!was_in_line(b, other) || strcmp(other->role, fw->role) ||
-		    dominant_share(b, &other->taken) + SHARE_MARGIN >= share)
-			continue;
-		world_fail(b->world,
-			   "shares: framework %s of role %s has %.3f of the cluster and is offered "
-			   "more, while %s has %.3f and waits",
-			   fw->id, fw->role, share, other->id, dominant_share(b, &other->taken));
-	}
-}
-
-void books_check_shares(struct books *b)
-{
-	struct fw *fw, *next;
-
-	list_for_each (fw, next, &b->granted, grant_link)
-		check_turn(b, fw);
-	while ((fw = list_first(&b->granted, struct fw, grant_link))) {
-		list_remove(&fw->grant_link);
-		tally_clear(&fw->granted);
-	}
 }

@@ -73,6 +73,21 @@ static struct kind *intern(struct books *b, const char *key)
 	return kind;
 }
 
+/* Of the last reservation. */
+static char *role_in(const char *key)
+{
+	const char *at = NULL, *next;
+
+	for (next = key; (next = strstr(next, " for ")); next++)
+		at = next + strlen(" for ");
+	return at ? xstrndup(at, strcspn(at, " ")) : NULL;
+}
+
+uint32_t books_kind(struct books *b, const char *name)
+{
+	return intern(b, name)->number;
+}
+
 static uint32_t kind_of(struct books *b, const Mesos__Resource *r, enum form form)
 {
 	struct buf key = BUF_INIT;
@@ -95,6 +110,8 @@ static uint32_t kind_of(struct books *b, const Mesos__Resource *r, enum form for
 	kind = intern(b, key.data);
 	kind->name = name;
 	kind->shared = str_has_suffix(key.data, " shared");
+	if (!kind->reserved)
+		kind->reserved = role_in(key.data);
 	buf_free(&key);
 	return kind->number;
 }
@@ -111,6 +128,7 @@ void kinds_free(struct books *b)
 	HASH_ITER (hh, b->kind_table, kind, next) {
 		HASH_DEL(b->kind_table, kind);
 		free(kind->key);
+		free(kind->reserved);
 		free(kind);
 	}
 	free(b->kinds);
