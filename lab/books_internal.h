@@ -163,6 +163,7 @@ struct task {
 	const struct update *head; /* sent, and not acknowledged there; or NULL */
 	struct list waiting;	   /* in host.waiting, if there is a head */
 	bool due;		   /* it must be sent in this step */
+	uint64_t over_in;	   /* the life of its agent that knows its end is acknowledged */
 	int64_t mentioned;	   /* when its agent told something of it */
 	uint64_t named_in;	   /* the step in which that was in a reregistration */
 };

@@ -44,12 +44,14 @@ void books_stream_acknowledged(struct books *b, const struct process *to,
 		return;
 	u->acknowledged_in = host->life;
 	u->asked = host->asked;
+	if (books_terminal(u->state))
+		u->task->over_in = host->life;
 }
 
 /* With its end the agent forgets a task, and tells anew what its executor repeats. */
 void books_stream_repeated(struct update *u)
 {
-	if (books_terminal(u->state))
+	if (u->task->over_in == u->acknowledged_in)
 		u->acknowledged_in = 0;
 }
 

@@ -200,6 +200,19 @@ static void take_in_tasks(struct rejoin *r)
 	}
 }
 
+/* One that was started again since the record of it that a crash left holds something else. */
+static bool holds_the_same(struct rejoin *r, const struct executor *e,
+			   const Mesos__ExecutorInfo *info)
+{
+	struct resources now = RESOURCES_INIT;
+	bool same;
+
+	master_resources(r->m, info->resources, info->n_resources, &now);
+	same = resources_equal(&e->resources, &now);
+	resources_free(&now);
+	return same;
+}
+
 static void take_in_executors(struct rejoin *r)
 {
 	struct executor *e, *next;
@@ -211,6 +224,10 @@ static void take_in_executors(struct rejoin *r)
 		if (!f)
 			continue;
 		e = agent_find_executor(r->a, f->id, info->executor_id->value);
+		if (e && !holds_the_same(r, e, info)) {
+			master_remove_executor(r->m, e, r->registered);
+			e = NULL;
+		}
 		if (!e) {
 			e = master_add_executor(r->m, f, r->a, info);
 			if (r->registered)

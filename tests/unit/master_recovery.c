@@ -173,6 +173,23 @@ Test(master_recovery, the_agent_corrects_what_is_remembered)
 	refute(d, " UPDATE {");
 }
 
+#define STARTED_AGAIN                                                                              \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"            \
+	"\"checkpoint\":true}],\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"}," FID        \
+	",\"command\":{\"value\":\"x\"},\"resources\":" RESOURCES(1.5, 32) "}]"
+
+/* A crash may leave the record of an executor that ended; another one of its id runs now. */
+Test(master_recovery, the_agent_knows_what_its_executor_holds)
+{
+	struct executor *e;
+
+	driver_restart(d, "M2");
+	driver_reregister(d, AGENT1, "M-S0", STARTED_AGAIN);
+	e = agent_find_executor(master_find_agent(d->m, "M-S0"), "M-0000", "e");
+	cr_assert(e);
+	cr_expect_eq(resources_quantity(&e->resources, "cpus"), 1500);
+}
+
 #define RAN                                                                                        \
 	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"},"            \
 	"\"checkpoint\":true}],\"executor_infos\":[{\"executor_id\":{\"value\":\"e\"}," FID        \
