@@ -131,6 +131,8 @@ void books_release(struct claim *c)
 	if (!c->holds)
 		return;
 	c->holds = false;
+	/* What is offered in this step was offered before. */
+	c->view->giving = NULL;
 	tally_take_all(&c->view->used, &c->amounts);
 	books_give_back(c->seat, &c->amounts);
 }
