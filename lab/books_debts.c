@@ -1,6 +1,7 @@
 /* What must follow: in the same step, or within a minute while all that takes part lives and
  * is connected. */
 #include "lab/books_internal.h"
+#include "lab/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,10 +142,19 @@ static bool has_ended(const struct task *t)
 	return false;
 }
 
+static bool was_paused(const struct books *b, const char *address, const struct debt *debt)
+{
+	const struct process *p = process_at(b->world, address);
+
+	return p && p->paused_until > debt->since;
+}
+
 static void collect(struct books *b, struct debt *debt)
 {
 	const struct task *t = debt->task;
 
+	if (was_paused(b, MASTER_ADDRESS, debt) || was_paused(b, debt->host->address, debt))
+		return;
 	switch (debt->kind) {
 	case DEBT_ACKNOWLEDGEMENT:
 		if (debt->update->forwarded < debt->since && !t->fw->torn && master_could(b, debt))
