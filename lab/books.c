@@ -181,8 +181,8 @@ static void master_message(struct books *b, const char *to, const struct letter 
 
 		books_tear_down(b, books_fw(b, m->framework_id->value));
 	} else if (is(letter, "DrainSlaveMessage")) {
-		const Mesos__Internal__DrainSlaveMessage *m = books_unpack(
-			b, &mesos__internal__drain_slave_message__descriptor, letter);
+		const Mesos__Internal__DrainSlaveMessage *m =
+			books_unpack(b, &mesos__internal__drain_slave_message__descriptor, letter);
 
 		b->drained_gone = b->drained_gone || m->config->mark_gone;
 	}

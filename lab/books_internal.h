@@ -258,7 +258,7 @@ struct books {
 /* ---- books.c ------------------------------------------------------------------------------ */
 
 const void *books_unpack(struct books *b, const ProtobufCMessageDescriptor *type,
-		   const struct letter *letter);
+			 const struct letter *letter);
 struct fw *books_fw(struct books *b, const char *id); /* made if missing */
 struct fw *books_fw_by_stream(struct books *b, const struct conn *conn);
 void books_set_stream(struct books *b, struct fw *fw, uint64_t number); /* 0: it has none */
