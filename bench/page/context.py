@@ -28,9 +28,9 @@ class Case:
 
 
 class Context:
-    def __init__(self, mesita, scratch, master=None, quick=False, heard=None):
+    def __init__(self, mesita, scratch, master=None, quick=False, heard=None, timeout=None):
         self.mesita, self.scratch, self.master, self.quick = mesita, scratch, master, quick
-        self.heard = heard
+        self.heard, self.timeout = heard, timeout
         self.master_cpus, self.load_cpus = processes.processors()
         self.known = {}         # what one case found out and another wants to know
 
@@ -49,7 +49,8 @@ class Context:
                 heard(line)
             if self.heard:
                 self.heard(line)
-        return processes.run([path, *map(str, arguments)], seconds, cpus, hear)
+        return processes.run([path, *map(str, arguments)], min(seconds, self.timeout or seconds),
+                             cpus, hear)
 
     def numbers(self, name, *arguments, **options):
         return [float(word) for word in self.tool(name, *arguments, **options).split()]

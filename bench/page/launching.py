@@ -54,6 +54,9 @@ def run(context, agents, schedulers):
     if "master_cpu_per_task" in found:
         yield column("master_cpu", "CPU us|a task", found["master_cpu_per_task"], "us",
                      limit=found["loopback_cpu_per_task"], limit_of="loopback echo")
+        yield Figure("launch", row, "waited", "master ready to run, and another ran",
+                     found["master_waited_for_cpu"] / found["seconds"], "of time", shown=False,
+                     compared=False)
     for key, title in LATENCIES:
         yield column(key + "_p99", title, found[key + "_p99"], "ms",
                      noise=figure.NOISE_LATENCY)

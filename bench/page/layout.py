@@ -133,8 +133,12 @@ def heading(run):
     yield cut("%d x %s, %s %s, load %.1f before; others had %.0f%% of the processors" % (
         machine["cores"], machine["processor"], machine["system"], machine["kernel"],
         machine["load"], 100 * run["others"]), WIDTH)
-    if run["others"] > 0.1:
-        yield "The machine was busy with other things: times are noise, ratios are less so."
+    waited = max((figure["value"] for figure in run["figures"] if figure["key"] == "waited"),
+                 default=0)
+    if run["others"] > 0.1 or waited > 0.2:
+        yield "Others were busy here: times are noise, ratios are less so."
+    if waited > 0.2:
+        yield "The master waited for a processor up to %.0f%% of a case." % (100 * waited)
     if run["master"]:
         yield "Against the master at %s." % run["master"]
     if run["quick"]:
@@ -150,7 +154,7 @@ def group_lines(group, figures):
         yield from table(cells)
         yield from table_targets(cells)
     else:
-        yield title.ljust(55) + "limit" + " " * 21 + "ratio  target"
+        yield cut(title, 54).ljust(55) + "limit" + " " * 21 + "ratio  target"
     for figure in figures:
         if not figure["column"]:
             yield from line(figure)

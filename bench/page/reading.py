@@ -18,7 +18,8 @@ RATE, SECONDS = 500, 4
 # Name: what bench_load's --poll takes, and the encoding.
 READS = (
     ("/state", "/state", "json"),
-    ("/tasks", "/tasks", "json"),
+    # Without a limit it gives the first hundred.
+    ("/tasks", "/tasks?limit=%d" % (TASKS + 1), "json"),
     ("GET_STATE", "GET_STATE", "json"),
     ("GET_STATE pb", "GET_STATE", "protobuf"),
 )

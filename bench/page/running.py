@@ -38,7 +38,8 @@ def run_all(cases, options, root, progress):
            "master": options.master or "", "machine": machine.facts(root, options.mesita),
            "cases": [], "figures": []}
     try:
-        context = Context(options.mesita, scratch, options.master, options.quick, progress.heard)
+        context = Context(options.mesita, scratch, options.master, options.quick, progress.heard,
+                          options.timeout)
         for case in cases:
             progress.case(case)
             started = time.monotonic()
