@@ -101,8 +101,10 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 			  &message->allocated_resources);
 	api_put_resources(arena, &f->offered, &message->n_offered_resources,
 			  &message->offered_resources);
-	message->offer_constraints =
-		NEW(arena, Scheduler__OfferConstraints, scheduler__offer_constraints);
+	message->offer_constraints = f->offer_constraints;
+	if (!message->offer_constraints)
+		message->offer_constraints =
+			NEW(arena, Scheduler__OfferConstraints, scheduler__offer_constraints);
 	return message;
 }
 

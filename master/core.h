@@ -249,6 +249,7 @@ struct framework {
 	char **roles;	 /* subscribed */
 	size_t role_count;
 	struct constraints *constraints; /* offer_constraints; NULL = none */
+	Mesos__Scheduler__OfferConstraints *offer_constraints; /* as they were given, to show */
 	char **suppressed;		 /* subset of roles */
 	size_t suppressed_count;
 	bool partition_aware, multi_role, reservation_refinement, gpu_resources;

@@ -85,6 +85,8 @@ void framework_set_constraints(struct framework *f,
 	struct err err;
 
 	constraints_destroy(f->constraints);
+	proto_free(f->offer_constraints);
+	f->offer_constraints = proto_copy(constraints);
 	/* They were checked before. */
 	constraints_create(constraints, &f->constraints, &err);
 }
@@ -216,6 +218,7 @@ void master_free_framework(struct framework *f)
 	free_texts(f->roles, f->role_count);
 	free_texts(f->suppressed, f->suppressed_count);
 	constraints_destroy(f->constraints);
+	proto_free(f->offer_constraints);
 	resources_free(&f->used);
 	resources_free(&f->offered);
 	proto_free(f->info);

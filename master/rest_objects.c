@@ -209,7 +209,11 @@ void rest_write_framework(struct json_writer *w, const struct master *m, const s
 		endpoint_write_labels(w, f->info->labels);
 	}
 	jw_key(w, "offer_constraints");
-	jw_begin_object(w);
-	jw_end_object(w);
+	if (f->offer_constraints) {
+		proto_write_json(f->offer_constraints, SPELL_V0, w);
+	} else {
+		jw_begin_object(w);
+		jw_end_object(w);
+	}
 	jw_end_object(w);
 }
