@@ -292,6 +292,9 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
  * NULL: an unreachable task. */
 struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
 			     const Mesos__Task *record);
+/* The same with the record itself, which is on the heap. */
+struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
+			       Mesos__Task *info);
 struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
 				     const Mesos__ExecutorInfo *info);
 /* The allocator gets the resources back if `give_back`. */

@@ -72,6 +72,7 @@ static void record_free(struct record *r)
 {
 	proto_free(r->message);
 	free(r->key);
+	*r = (struct record){0};
 }
 
 void recover_free(struct master *m)
@@ -278,12 +279,13 @@ static void lose_task(struct master *m, struct framework *f, const Mesos__Task *
 	master_add_completed_task(m, f, proto_copy(record), ++f->next_completed);
 }
 
+/* Of hundreds of thousands of tasks none is copied without need. */
 static void restore_task(struct master *m, struct record *r)
 {
-	const Mesita__StoredTask *s = r->message;
+	Mesita__StoredTask *s = r->message;
 	struct framework *f = master_find_framework(m, r->parts[0]);
-	const Mesos__Task *record = s->task;
 	struct departed *away;
+	bool lost_touch;
 	struct agent *a;
 	struct task *t;
 
@@ -297,14 +299,18 @@ static void restore_task(struct master *m, struct record *r)
 		lose_task(m, f, s->task);
 		return;
 	}
-	if (!a && !s->unreachable)
-		record = unreachable_record(m, f, record, away);
-	t = master_add_task(m, f, a, record);
+	lost_touch = !a && !s->unreachable;
+	if (lost_touch) {
+		t = master_add_task(m, f, a, unreachable_record(m, f, s->task, away));
+	} else {
+		t = master_adopt_task(m, f, a, s->task);
+		s->task = NULL;
+	}
 	if (framework_find_task(f, r->parts[1]) != t &&
 	    framework_find_unreachable(f, r->parts[1]) != t)
 		return; /* the ring is full */
 	t->kill_wanted = s->kill_wanted;
-	if (record == s->task)
+	if (!lost_touch)
 		list_remove(&t->dirty);
 }
 
@@ -432,8 +438,10 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 	if (m->loaded) {
 		qsort(m->loaded->items, m->loaded->count, sizeof(*m->loaded->items),
 		      compare_records);
-		for (size_t i = 0; i < m->loaded->count; i++)
+		for (size_t i = 0; i < m->loaded->count; i++) {
 			restore(m, &m->loaded->items[i]);
+			record_free(&m->loaded->items[i]);
+		}
 		recover_free(m);
 	}
 	m->loaded_agents = m->recovered_agents;

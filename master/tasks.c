@@ -214,9 +214,15 @@ static void park_in_ring(struct master *m, struct task *t)
 struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
 			     const Mesos__Task *record)
 {
+	return master_adopt_task(m, f, a, proto_copy(record));
+}
+
+struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
+			       Mesos__Task *info)
+{
 	struct task *t = xcalloc(1, sizeof(*t));
 
-	t->info = proto_copy(record);
+	t->info = info;
 	t->id = t->info->task_id->value;
 	t->agent_id = t->info->agent_id->value;
 	t->framework = f;
