@@ -33,6 +33,10 @@ const char command_usage[] =
 	"  --shrink           reduce a seed that fails to fewer faults and parts\n"
 	"  --soak             seed after seed until SIGINT or SIGTERM; reports each minute\n"
 	"  --coverage         which transitions of the life cycles were taken\n"
+	"  --moves=FILE       and those that the file counts, if it is there; it counts these, "
+	"too\n"
+	"  --all-moves        exit status 1 if one that is not rare is missing, or one is not in\n"
+	"                     the table\n"
 	"  --bench            how fast a cluster of ten agents is simulated\n";
 
 /* What follows `--name=` in the argument, or NULL. */
@@ -111,9 +115,10 @@ static bool parse_switch(struct command *c, const char *arg)
 		const char *name;
 		bool *set;
 	} switches[] = {
-		{"--trace", &c->lab.trace}, {"--log", &c->log},	    {"--shrink", &c->shrink},
-		{"--soak", &c->soak},	    {"--bench", &c->bench}, {"--coverage", &c->coverage},
-		{"--help", &c->help},
+		{"--trace", &c->lab.trace}, {"--log", &c->log},
+		{"--shrink", &c->shrink},   {"--soak", &c->soak},
+		{"--bench", &c->bench},	    {"--coverage", &c->coverage},
+		{"--help", &c->help},	    {"--all-moves", &c->all_moves},
 	};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
@@ -125,11 +130,20 @@ static bool parse_switch(struct command *c, const char *arg)
 	return false;
 }
 
+static bool parse_path(struct command *c, const char *arg)
+{
+	const char *path = value_of(arg, "--moves");
+
+	if (path && *path)
+		c->moves_path = path;
+	return path && *path;
+}
+
 static bool parse_one(struct command *c, const char *arg)
 {
 	struct lab_options *lab = &c->lab;
 
-	return parse_number(c, arg) || parse_switch(c, arg) ||
+	return parse_path(c, arg) || parse_number(c, arg) || parse_switch(c, arg) ||
 	       duration(arg, "--time", &lab->span) || duration(arg, "--every", &lab->fault_every) ||
 	       value_of(arg, "--scenario") ||
 	       (value_of(arg, "--faults") &&

@@ -9,7 +9,8 @@ extern const char command_usage[];
 struct command {
 	struct lab_options lab;
 	uint64_t seeds;
-	bool log, shrink, soak, bench, coverage, help;
+	bool log, shrink, soak, bench, coverage, all_moves, help;
+	const char *moves_path; /* of a file of transitions, or NULL */
 	const char *scenario_path;
 	struct scenario *scenario;
 	struct numbers only_faults, only_events;

@@ -1,5 +1,6 @@
 #include "lab/coverage.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,8 @@ static const char *const life_names[LIVES] = {
 
 /* ---- the table -------------------------------------------------------------------- */
 
-/* What may follow one state; "-" is not to be there. After a '|': what cannot happen in the
- * simulator, for this reason. */
+/* What may follow one state; "-" is not to be there, and a '?' behind it that it is rare.
+ * `never`: what cannot happen in the simulator, for this reason. */
 struct moves {
 	enum life life;
 	const char *from, *to;
@@ -143,14 +144,12 @@ bool coverage_first(const struct coverage *c)
 	return c->owner->first;
 }
 
-void coverage_count(struct coverage *c, enum life life, const char *from, const char *to,
-		    uint64_t count)
+static void add_taken(struct coverage *c, enum life life, const char *from, const char *to,
+		      uint64_t count)
 {
 	struct taken *t;
 	char key[128];
 
-	if (!count || coverage_first(c))
-		return;
 	snprintf(key, sizeof(key), "%d %s %s", life, from, to);
 	HASH_FIND_STR(c->taken, key, t);
 	if (!t) {
@@ -162,6 +161,13 @@ void coverage_count(struct coverage *c, enum life life, const char *from, const 
 		HASH_ADD_KEYPTR(hh, c->taken, t->key, strlen(t->key), t);
 	}
 	t->count += count;
+}
+
+void coverage_count(struct coverage *c, enum life life, const char *from, const char *to,
+		    uint64_t count)
+{
+	if (count && !coverage_first(c))
+		add_taken(c, life, from, to, count);
 }
 
 static struct seen *seen_of(struct coverage *c, enum life life, const char *id)
@@ -221,7 +227,8 @@ static bool names(const char *words, const char *word)
 	size_t len = strlen(word);
 
 	for (const char *at = words; at && (at = strstr(at, word)); at += len) {
-		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+		if ((at == words || at[-1] == ' ') &&
+		    (at[len] == ' ' || at[len] == '?' || !at[len]))
 			return true;
 	}
 	return false;
@@ -263,27 +270,71 @@ uint64_t coverage_strange(const struct coverage *c)
 	return count;
 }
 
-/* Calls `each` with every state that may follow. */
+/* One move of the table. */
+struct move {
+	char to[64];
+	bool rare;
+	uint64_t count; /* how often it was taken */
+};
+
+/* Reads the next one; false after the last. */
+static bool next_move(const struct coverage *c, const struct moves *m, const char **at,
+		      struct move *out)
+{
+	size_t len = strcspn(*at, " ");
+
+	if (!len)
+		return false;
+	out->rare = (*at)[len - 1] == '?';
+	snprintf(out->to, sizeof(out->to), "%.*s", (int)(len - out->rare), *at);
+	out->count = count_of(c, m->life, m->from, out->to);
+	*at += len + ((*at)[len] == ' ');
+	return true;
+}
+
 static void each_move(const struct coverage *c, const struct moves *m, FILE *out, int *taken,
 		      int *all)
 {
 	const char *at = m->to;
+	struct move move;
 
-	while (*at) {
-		char to[64];
-		size_t len = strcspn(at, " ");
-		uint64_t count;
-
-		snprintf(to, sizeof(to), "%.*s", (int)len, at);
-		count = count_of(c, m->life, m->from, to);
-		*taken += count > 0;
+	while (next_move(c, m, &at, &move)) {
+		*taken += move.count > 0;
 		*all += 1;
-		if (out && count)
-			fprintf(out, "  %-28s -> %-28s %" PRIu64 "\n", m->from, to, count);
+		if (out && move.count)
+			fprintf(out, "  %-28s -> %-28s %" PRIu64 "\n", m->from, move.to,
+				move.count);
 		else if (out)
-			fprintf(out, "  %-28s -> %-28s never taken\n", m->from, to);
-		at += len + (at[len] == ' ');
+			fprintf(out, "  %-28s -> %-28s never taken\n", m->from, move.to);
 	}
+}
+
+uint64_t coverage_print_faults(const struct coverage *c, FILE *out)
+{
+	struct taken *t, *next;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++) {
+		const struct moves *m = &moves[i];
+		const char *at = m->to;
+		struct move move;
+
+		while (next_move(c, m, &at, &move)) {
+			if (move.rare || move.count)
+				continue;
+			fprintf(out, "%s: %s -> %s was never taken\n", life_names[m->life], m->from,
+				move.to);
+			count++;
+		}
+	}
+	HASH_ITER (hh, c->taken, t, next) {
+		if (is_known(t))
+			continue;
+		fprintf(out, "%s: %s -> %s is not in the table\n", life_names[t->life], t->from,
+			t->to);
+		count++;
+	}
+	return count;
 }
 
 void coverage_print_sum(const struct coverage *c, FILE *out)
@@ -323,4 +374,36 @@ void coverage_print(const struct coverage *c, FILE *out)
 	for (int life = 0; life < LIVES; life++)
 		print_life(c, (enum life)life, out);
 	coverage_print_sum(c, out);
+}
+
+/* ---- files ---------------------------------------------------------------------------- */
+
+int coverage_save(const struct coverage *c, const char *path, struct err *err)
+{
+	FILE *file = fopen(path, "w");
+	struct taken *t, *next;
+
+	if (!file)
+		return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	HASH_ITER (hh, c->taken, t, next)
+		fprintf(file, "%d %s %s %" PRIu64 "\n", t->life, t->from, t->to, t->count);
+	if (fclose(file))
+		return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+int coverage_load(struct coverage *c, const char *path, struct err *err)
+{
+	FILE *file = fopen(path, "r");
+	char from[64], to[64];
+	uint64_t count;
+	int life, read;
+
+	if (!file)
+		return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	while ((read = fscanf(file, "%d %63s %63s %" SCNu64, &life, from, to, &count)) == 4 &&
+	       life >= 0 && life < LIVES)
+		add_taken(c, (enum life)life, from, to, count);
+	fclose(file);
+	return read == EOF ? 0 : err_set(err, ERR_INVALID, "%s holds no transitions", path);
 }

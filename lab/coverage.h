@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/err.h"
+
 struct agent;
 struct master;
 struct coverage;
@@ -30,6 +32,12 @@ void coverage_print(const struct coverage *c, FILE *out);
 void coverage_print_sum(const struct coverage *c, FILE *out); /* a line */
 /* Moves taken that are not in the table. */
 uint64_t coverage_strange(const struct coverage *c);
+/* Those, and the moves of the table that are not rare and were never taken, a line each; how
+ * many they are. */
+uint64_t coverage_print_faults(const struct coverage *c, FILE *out);
+/* What was counted, as text: files of several processes may be put together. Loading adds. */
+int coverage_save(const struct coverage *c, const char *path, struct err *err);
+int coverage_load(struct coverage *c, const char *path, struct err *err);
 
 /* ---- for the two that look ---------------------------------------------------- */
 

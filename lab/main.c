@@ -12,6 +12,9 @@
 #include "lab/shrink.h"
 #include "lab/soak.h"
 
+/* What master and agents log of the disasters is of no interest otherwise. */
+#define NO_LOG ((enum log_level)(LOG_LEVEL_ERROR + 1))
+
 /* ---- crashes -------------------------------------------------------------------- */
 
 /* The run under way, for when the program dies of it. */
@@ -98,15 +101,61 @@ static int run_seeds(struct command *c)
 			faults += report.faults[k];
 		lab_report_free(&report);
 	}
-	printf("%" PRIu64 " seeds, %.0f cluster-hours, %" PRIu64 " faults, traces %016" PRIx64
-	       ", %" PRIu64 " failed\n",
-	       c->seeds, hours, faults, hash, failed);
+	if (c->seeds)
+		printf("%" PRIu64 " seeds, %.0f cluster-hours, %" PRIu64
+		       " faults, traces %016" PRIx64 ", %" PRIu64 " failed\n",
+		       c->seeds, hours, faults, hash, failed);
 	return failed ? 1 : 0;
+}
+
+/* ---- transitions -------------------------------------------------------------------- */
+
+static bool counts_moves(const struct command *c)
+{
+	return c->coverage || c->soak || c->all_moves || c->moves_path;
+}
+
+static int load_moves(const struct command *c)
+{
+	struct err err;
+
+	if (!coverage_load(c->lab.coverage, c->moves_path, &err))
+		return 0;
+	fprintf(stderr, "mesita-sim: %s\n", err.text);
+	return 2;
+}
+
+static int show_moves(const struct command *c)
+{
+	struct err err;
+
+	if (c->moves_path && coverage_save(c->lab.coverage, c->moves_path, &err)) {
+		fprintf(stderr, "mesita-sim: %s\n", err.text);
+		return 1;
+	}
+	if (c->coverage || c->soak)
+		coverage_print(c->lab.coverage, stdout);
+	return c->all_moves && coverage_print_faults(c->lab.coverage, stdout) ? 1 : 0;
+}
+
+static int run_counting(struct command *c)
+{
+	int rv = 0, shown;
+
+	c->lab.coverage = coverage_create();
+	if (c->moves_path && access(c->moves_path, F_OK) == 0)
+		rv = load_moves(c);
+	if (!rv) {
+		rv = c->soak ? soak_run(c) : run_seeds(c);
+		shown = show_moves(c);
+		rv = rv ? rv : shown;
+	}
+	coverage_destroy(c->lab.coverage);
+	return rv;
 }
 
 static int run_command(struct command *c)
 {
-	int rv;
 
 	if (c->help) {
 		fputs(command_usage, stdout);
@@ -116,13 +165,7 @@ static int run_command(struct command *c)
 		return shrink_run(c);
 	if (c->bench)
 		return soak_bench(c);
-	if (c->coverage || c->soak)
-		c->lab.coverage = coverage_create();
-	rv = c->soak ? soak_run(c) : run_seeds(c);
-	if (c->lab.coverage)
-		coverage_print(c->lab.coverage, stdout);
-	coverage_destroy(c->lab.coverage);
-	return rv;
+	return counts_moves(c) ? run_counting(c) : run_seeds(c);
 }
 
 int main(int argc, char **argv)
@@ -130,7 +173,7 @@ int main(int argc, char **argv)
 	int rv = command_parse(&command, argc, argv);
 
 	if (!rv) {
-		log_setup(command.log ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, 2);
+		log_setup(command.log ? LOG_LEVEL_INFO : NO_LOG, 2);
 		watch_for_crashes();
 		command.lab.world = &world;
 		rv = run_command(&command);
