@@ -5,15 +5,15 @@
 
 #include "base/clock.h"
 
-/* A conversion without its length. */
+/* A conversion. */
 struct spec {
-	char text[16]; /* "%+.3f"; for integers with "ll" */
+	char text[16]; /* "%+.3f"; of integers with "ll", whatever their length */
 	char conversion;
 	char length; /* 0, 'l' for ll as well, or 'z' */
 };
 
-/* The next one at or after *format, which moves behind it; what is before goes to `out`, if
- * there is one. False at the end. */
+/* The next one at or after *format, which moves behind it; what is before goes to `out`. Without
+ * `out` its text is not made. False at the end. */
 static bool next_spec(const char **format, struct spec *spec, struct buf *out)
 {
 	const char *at = strchrnul(*format, '%'), *end;
@@ -32,10 +32,12 @@ static bool next_spec(const char **format, struct spec *spec, struct buf *out)
 	spec->conversion = *end;
 	if (len > sizeof(spec->text) - 4 || !*end)
 		return false;
-	memcpy(spec->text, at, len);
-	snprintf(spec->text + len, sizeof(spec->text) - len, "%s%c",
-		 strchr("dux", *end) ? "ll" : "", *end);
 	*format = end + 1;
+	if (out) {
+		memcpy(spec->text, at, len);
+		snprintf(spec->text + len, sizeof(spec->text) - len, "%s%c",
+			 strchr("dux", *end) ? "ll" : "", *end);
+	}
 	return true;
 }
 

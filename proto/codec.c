@@ -22,7 +22,7 @@
 struct decoder {
 	struct proto_mem mem;
 	size_t limit;				/* of mem.used */
-	const ProtobufCMessageDescriptor *type; /* where `why` was found */
+	const ProtobufCMessageDescriptor *type; /* where it failed; NULL = it did not */
 	const ProtobufCFieldDescriptor *field;
 };
 
@@ -141,9 +141,9 @@ static void drop_former(struct decoder *d, const ProtobufCFieldDescriptor *field
 }
 
 /* A value of the wire type that the schema says. *known as decode_number(). */
-static const char *decode_value(struct decoder *d, ProtobufCMessage *message,
-				const ProtobufCFieldDescriptor *field, struct wire *in, int depth,
-				bool *known)
+static inline const char *decode_value(struct decoder *d, ProtobufCMessage *message,
+				       const ProtobufCFieldDescriptor *field, struct wire *in,
+				       int depth, bool *known)
 {
 	bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
 	enum wire_type type = field_wire_types[field->type];
@@ -174,39 +174,53 @@ static const char *decode_value(struct decoder *d, ProtobufCMessage *message,
 	return why;
 }
 
-/* *known is false when nothing became of the value but an unknown field. */
-static const char *decode_field(struct decoder *d, ProtobufCMessage *message,
+/* Of numbers one behind the other in one value. */
+static const char *decode_packed(struct decoder *d, ProtobufCMessage *message,
+				 const ProtobufCFieldDescriptor *field, struct wire *in, int depth)
+{
+	struct wire packed;
+	const char *why = wire_bytes(in, &packed);
+	bool known;
+
+	while (!why && packed.at < packed.end) {
+		why = decode_value(d, message, field, &packed, depth, &known);
+		if (!why && d->mem.used > d->limit)
+			why = TOO_MUCH;
+	}
+	return why;
+}
+
+/* Of a field that the schema does not have, or has with another type. */
+static const char *decode_other(struct decoder *d, ProtobufCMessage *message,
 				const ProtobufCFieldDescriptor *field, uint32_t number,
-				enum wire_type type, struct wire *in, int depth, bool *known)
+				enum wire_type type, struct wire *in, int depth)
 {
 	const uint8_t *start = in->at;
-	struct wire packed;
 	const char *why;
 
-	if (field && type == field_wire_types[field->type])
-		return decode_value(d, message, field, in, depth, known);
-	*known = false;
-	if (field && type == WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED) {
-		why = wire_bytes(in, &packed);
-		while (!why && packed.at < packed.end) {
-			why = decode_value(d, message, field, &packed, depth, known);
-			if (!why && d->mem.used > d->limit)
-				why = TOO_MUCH;
-		}
-		return why;
-	}
+	if (field && type == WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED)
+		return decode_packed(d, message, field, in, depth);
 	why = wire_skip(in, number, type, depth);
 	if (!why)
 		keep_unknown(d, message, number, type, start, (size_t)(in->at - start));
 	return why;
 }
 
+/* Says where it failed, if nothing further inside did. */
+static const char *fail(struct decoder *d, const ProtobufCMessageDescriptor *type,
+			const ProtobufCFieldDescriptor *field, const char *why)
+{
+	if (!d->type) {
+		d->type = type;
+		d->field = field;
+	}
+	return why;
+}
+
 static const char *is_missing(struct decoder *d, const ProtobufCMessageDescriptor *type,
 			      const ProtobufCFieldDescriptor *field)
 {
-	d->type = type;
-	d->field = field;
-	return "required field is missing";
+	return fail(d, type, field, "required field is missing");
 }
 
 /* A map entry without a value stands for the value's default, which may not be one. */
@@ -235,39 +249,39 @@ static const char *check_fields(struct decoder *d, ProtobufCMessage *message, co
 				bool merge)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
-	const ProtobufCFieldDescriptor *field;
-	const char *why = NULL;
+	const ProtobufCFieldDescriptor *field = type->fields;
 
-	for (unsigned i = 0; !merge && i < type->n_fields; i++) {
-		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !bit_get(seen, i))
-			return is_missing(d, type, &type->fields[i]);
+	for (unsigned i = 0; i < type->n_fields; i++, field++) {
+		const char *why = NULL;
+
+		if (field->label == PROTOBUF_C_LABEL_OPTIONAL)
+			continue;
+		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+			if (*field_count(message, field) && field_is_map(field))
+				why = check_map(d, message, field);
+		} else if (!merge && !bit_get(seen, i)) {
+			why = is_missing(d, type, field);
+		}
+		if (why)
+			return why;
 	}
-	for (unsigned i = 0; !why && i < type->n_fields; i++) {
-		field = &type->fields[i];
-		if (field->label == PROTOBUF_C_LABEL_REPEATED && *field_count(message, field) &&
-		    field_is_map(field))
-			why = check_map(d, message, field);
-	}
-	return why;
+	return NULL;
 }
 
-/* The field of a number. Fields come in the order of their numbers, mostly: it is at *next or
- * soon behind. */
-static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,
-						  unsigned *next, uint32_t number)
+/* The field of a number, and in *next the one that probably follows: fields come in the order
+ * of their numbers, mostly. */
+static inline const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,
+							 const ProtobufCFieldDescriptor **next,
+							 uint32_t number)
 {
-	const ProtobufCFieldDescriptor *field;
-	unsigned i = *next, end = i + NEAR < type->n_fields ? i + NEAR : type->n_fields;
+	const ProtobufCFieldDescriptor *field = *next, *end = type->fields + type->n_fields;
 
-	while (i < end && type->fields[i].id < number)
-		i++;
-	if (i < end && type->fields[i].id == number)
-		field = &type->fields[i];
-	else
+	for (int i = 0; i < NEAR && field < end && field->id < number; i++)
+		field++;
+	if (field >= end || field->id != number)
 		field = protobuf_c_message_descriptor_get_field(type, number);
 	if (field)
-		*next = (unsigned)(field - type->fields) +
-			(field->label != PROTOBUF_C_LABEL_REPEATED);
+		*next = field + (field->label != PROTOBUF_C_LABEL_REPEATED);
 	return field;
 }
 
@@ -276,29 +290,28 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 				  int depth, bool merge)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
+	const ProtobufCFieldDescriptor *field, *next = type->fields;
 	uint64_t seen[FIELDS_MAX / 64] = {0};
-	const char *why = NULL;
-	unsigned next = 0;
 
-	d->type = type;
-	d->field = NULL;
 	if (depth > PROTO_DEPTH_MAX)
-		return "nested too deeply";
+		return fail(d, type, NULL, "nested too deeply");
 	while (in.at < in.end) {
-		const ProtobufCFieldDescriptor *field;
 		enum wire_type wire_type;
 		uint32_t number;
-		bool known;
+		bool known = false;
+		const char *why = wire_tag(&in, &number, &wire_type);
 
-		if ((why = wire_tag(&in, &number, &wire_type)))
-			return why;
-		d->field = field = find_field(type, &next, number);
-		if ((why = decode_field(d, message, field, number, wire_type, &in, depth, &known)))
-			return why;
-		d->type = type;
-		d->field = field;
-		if (d->mem.used > d->limit)
-			return TOO_MUCH;
+		if (why)
+			return fail(d, type, NULL, why);
+		field = find_field(type, &next, number);
+		if (field && wire_type == field_wire_types[field->type])
+			why = decode_value(d, message, field, &in, depth, &known);
+		else
+			why = decode_other(d, message, field, number, wire_type, &in, depth);
+		if (!why && d->mem.used > d->limit)
+			why = TOO_MUCH;
+		if (why)
+			return fail(d, type, field, why);
 		if (known)
 			bit_set(seen, (size_t)(field - type->fields));
 	}

@@ -34,14 +34,6 @@ void *mem_bytes(struct proto_mem *mem, const void *data, size_t len)
 	return memcpy(copy, data, len);
 }
 
-ProtobufCMessage *mem_message(struct proto_mem *mem, const ProtobufCMessageDescriptor *type)
-{
-	ProtobufCMessage *message = mem_take(mem, type->sizeof_message);
-
-	protobuf_c_message_init(type, message);
-	return message;
-}
-
 void *mem_grow(struct proto_mem *mem, void *items, size_t count, size_t size)
 {
 	size_t room = count ? count * 2 : 2;

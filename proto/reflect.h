@@ -30,7 +30,15 @@ void *mem_alloc(struct proto_mem *mem, size_t size); /* zeroed */
 /* A NUL in it becomes \x01. */
 char *mem_string(struct proto_mem *mem, const void *data, size_t len);
 void *mem_bytes(struct proto_mem *mem, const void *data, size_t len);
-ProtobufCMessage *mem_message(struct proto_mem *mem, const ProtobufCMessageDescriptor *type);
+
+static inline ProtobufCMessage *mem_message(struct proto_mem *mem,
+					    const ProtobufCMessageDescriptor *type)
+{
+	ProtobufCMessage *message = mem_take(mem, type->sizeof_message);
+
+	type->message_init(message);
+	return message;
+}
 
 /* Room for one more element behind `count` of `size` bytes each; returns the array. Its
  * capacity is the power of two that holds `count`, so nothing else need be kept. */

@@ -19,34 +19,6 @@ const char *wire_long_varint(struct wire *in, uint64_t *out)
 	return "number of more than ten bytes";
 }
 
-const char *wire_tag(struct wire *in, uint32_t *number, enum wire_type *type)
-{
-	uint64_t tag;
-	const char *why = wire_varint(in, &tag);
-
-	if (why)
-		return why;
-	if (tag > UINT32_MAX || tag < 8)
-		return "invalid field number";
-	*number = (uint32_t)(tag >> 3);
-	*type = tag & 7;
-	return *type > WIRE_32 ? "invalid wire type" : NULL;
-}
-
-const char *wire_bytes(struct wire *in, struct wire *out)
-{
-	uint64_t len;
-	const char *why = wire_varint(in, &len);
-
-	if (why)
-		return why;
-	if (len > (uint64_t)(in->end - in->at))
-		return "length beyond the end";
-	out->at = in->at;
-	out->end = in->at += len;
-	return NULL;
-}
-
 const char *wire_fixed(struct wire *in, size_t size, uint64_t *out)
 {
 	uint64_t value = 0;

@@ -31,9 +31,35 @@ static inline const char *wire_varint(struct wire *in, uint64_t *out)
 	return NULL;
 }
 
-const char *wire_tag(struct wire *in, uint32_t *number, enum wire_type *type);
+static inline const char *wire_tag(struct wire *in, uint32_t *number, enum wire_type *type)
+{
+	uint64_t tag;
+	const char *why = wire_varint(in, &tag);
+
+	if (why)
+		return why;
+	if (tag > UINT32_MAX || tag < 8)
+		return "invalid field number";
+	*number = (uint32_t)(tag >> 3);
+	*type = (enum wire_type)(tag & 7);
+	return *type > WIRE_32 ? "invalid wire type" : NULL;
+}
+
 /* A length and that many bytes. */
-const char *wire_bytes(struct wire *in, struct wire *out);
+static inline const char *wire_bytes(struct wire *in, struct wire *out)
+{
+	uint64_t len;
+	const char *why = wire_varint(in, &len);
+
+	if (why)
+		return why;
+	if (len > (uint64_t)(in->end - in->at))
+		return "length beyond the end";
+	out->at = in->at;
+	out->end = in->at += len;
+	return NULL;
+}
+
 /* 4 or 8 bytes, least significant first. */
 const char *wire_fixed(struct wire *in, size_t size, uint64_t *out);
 /* Steps over a value of a field whose tag was read. */
