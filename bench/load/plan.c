@@ -10,6 +10,9 @@
 #include "bench/load/pollers.h"
 #include "client/address.h"
 
+/* A master that falls behind queues so much for an address, then gives it up. */
+#define AGENTS_A_PORT 1000
+
 #define FLAG_OWNER plan
 #include "base/flag_rows.h"
 
@@ -18,7 +21,7 @@ static struct flag table[] = {
 	TEXT(master, NULL, "Address of the master, host:port."),
 	TEXT(ip, "127.0.0.1", "Address at which the agents listen."),
 	INTEGER(agents, "100", "Simulated agents."),
-	INTEGER(ports, "1", "Listening ports that the agents share."),
+	INTEGER(ports, "0", "Listening ports that the agents share; 0: one for each 1000."),
 	NUMBER(agent_cpus, "4", "Processors of an agent."),
 	NUMBER(agent_mem, "8192", "Memory of an agent in MB."),
 	INTEGER(schedulers, "1", "Simulated schedulers."),
@@ -78,7 +81,7 @@ static int check_values(const struct plan *p, struct err *err)
 	int rv = check_range("agents", p->agents, 1, PLAN_AGENTS_MAX, err);
 
 	if (rv == 0)
-		rv = check_range("ports", p->ports, 1, PLAN_PORTS_MAX, err);
+		rv = check_range("ports", p->ports, 0, PLAN_PORTS_MAX, err);
 	if (rv == 0)
 		rv = check_range("schedulers", p->schedulers, 1, PLAN_SCHEDULERS_MAX, err);
 	if (rv == 0)
@@ -185,6 +188,8 @@ static int check_sense(struct plan *p, struct err *err)
 		p->tasks_per_offer =
 			p->fits < PLAN_TASKS_PER_OFFER_MAX ? p->fits : PLAN_TASKS_PER_OFFER_MAX;
 	p->hold = p->hold || p->failover;
+	if (p->ports == 0)
+		p->ports = (p->agents + AGENTS_A_PORT - 1) / AGENTS_A_PORT;
 	if (!p->hold && p->task_length >= p->stall)
 		return err_set(err, ERR_INVALID, "--task_length must be shorter than --stall");
 	/* Little's law: so many run at a time. */

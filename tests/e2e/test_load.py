@@ -83,6 +83,75 @@ class Load(harness.TestCase):
         self.check_frameworks_are_gone()
         self.check_master_is_empty()
 
+    def test_kills_reconciliation_and_declining(self):
+        figures = self.run_plan("--agents=20", "--schedulers=2", "--tasks=600", "--kill=0.3",
+                                "--reconcile=0.3", "--decline=0.2", "--task_length=20ms",
+                                "--no-echo")
+        self.check_all_done(figures, 600)
+        self.assertGreater(figures["tasks_killed"], 0)
+        self.assertGreater(figures["kill_to_ended_p50"], 0)
+        self.assertGreater(figures["tasks_reconciled"], 0)
+        self.assertGreater(figures["reconcile_to_answer_p50"], 0)
+        self.check_master_is_empty()
+
+    def test_probes_on_a_full_cluster(self):
+        """The load goes on until the last probe is through; then what runs is cut short."""
+        figures = self.run_plan("--agents=10", "--schedulers=3", "--duration=1secs", "--cut",
+                                "--agent_cpus=1", "--task_cpus=0.5", "--task_length=1secs",
+                                "--task_spread=300ms", "--probes=2", "--probe_pause=50ms",
+                                "--no-echo")
+        self.assertEqual(figures["probes"], 2)
+        self.assertGreater(figures["probe_p50"], 0)
+        self.assertEqual(figures["tasks_killed"], 2)
+        self.check_all_done(figures, figures["tasks_launched"])
+        self.check_master_is_empty()
+
+    def test_held_tasks(self):
+        figures = self.run_plan("--agents=10", "--schedulers=2", "--tasks=100", "--hold",
+                                "--no-echo")
+        self.check_all_done(figures, 100)
+        self.assertEqual(figures["tasks_running_most"], 100)
+        self.assertGreater(figures["master_rss_running"], 0)
+        self.check_master_is_empty()
+
+    def fail_over(self, *flags):
+        """A plan under which the master dies; (exit code, figures or None, stderr)."""
+        process = processes.spawn(
+            [BENCH_LOAD, "--master=%s:%d" % self.master.address, "--failover", "--no-echo",
+             "--json", *flags], env=harness.clean_environment(), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        seen = ""
+        for line in process.stderr:
+            seen += line
+            if "ready for failover" in line:
+                break
+        self.master.kill()
+        self.master.start()
+        out, err = process.communicate(timeout=60 * SCALE)
+        return process.returncode, json.loads(out) if out else None, seen + err
+
+    def test_failover(self):
+        for drivers in ("--drivers=0", "--drivers=2"):
+            with self.subTest(drivers):
+                code, figures, err = self.fail_over("--agents=20", "--tasks=100",
+                                                    "--schedulers=4", drivers)
+                self.assertEqual(code, 0, err)
+                # All were there, and ended afterwards, each once.
+                self.assertEqual(figures["failover_tasks"], 100)
+                self.check_all_done(figures, 100)
+                self.assertGreater(figures["failover_from_start"], 0)
+                self.assertGreater(figures["failover_master_rss_peak"], 0)
+                self.check_frameworks_are_gone()
+                self.check_master_is_empty()
+
+    def test_failover_of_some_agents_at_a_time(self):
+        code, figures, err = self.fail_over("--agents=20", "--tasks=40", "--no-drain",
+                                            "--reregister_spread=300ms")
+        self.assertEqual(code, 0, err)
+        self.assertGreaterEqual(figures["failover_agents"], 0.28)
+        self.assertEqual(figures["tasks_done"], 0)
+        self.assertEqual(figures["failover_tasks"], 40)
+
     def test_master_that_dies(self):
         """The run fails, with a reason, and ends by itself."""
         process = processes.spawn(
@@ -122,6 +191,9 @@ class Plans(harness.TestCase):
         self.refuse(2, "protobuf or json", master, "--tasks=1", "--encoding=xml")
         self.refuse(2, "there is room for", master, "--tasks=1", "--agents=1", "--rate=100",
                     "--task_length=10secs")
+        self.refuse(2, "from 0 to 1", master, "--tasks=1", "--kill=2")
+        self.refuse(2, "need --tasks", master, "--duration=1secs", "--failover")
+        self.refuse(2, "--memory_max", master, "--tasks=20000000", "--memory_max=100")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,70 @@
+/* Plans of the load generator: what cannot work is refused with a reason. */
+#include <criterion/criterion.h>
+
+#include "bench/load/plan.h"
+
+#define FLAGS_MAX 16
+
+static struct plan_flags flags;
+
+/* 0 or the error's text. */
+static const char *parse(const char *const *list)
+{
+	static struct err err;
+	char *argv[FLAGS_MAX + 2] = {"bench_load", "--master=127.0.0.1:5050"};
+	int argc = 2;
+
+	while (argc < FLAGS_MAX && list[argc - 2]) {
+		argv[argc] = (char *)list[argc - 2];
+		argc++;
+	}
+	memset(&flags, 0, sizeof(flags));
+	memset(&err, 0, sizeof(err));
+	return plan_parse(&flags, argc, argv, &err) < 0 ? err.text : NULL;
+}
+
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+#define ACCEPT(...)                                                                                \
+	do {                                                                                       \
+		const char *why = PARSE(__VA_ARGS__);                                              \
+		cr_assert_null(why, "%s", why);                                                    \
+	} while (0)
+#define REFUSE(words, ...)                                                                         \
+	do {                                                                                       \
+		const char *why = PARSE(__VA_ARGS__);                                              \
+		cr_assert(why &&strstr(why, words), "%s", why ? why : "accepted");                 \
+		plan_free(&flags);                                                                 \
+	} while (0)
+
+Test(plan, shares)
+{
+	ACCEPT("--tasks=10", "--kill=0.5", "--reconcile=0.5", "--decline=0.9");
+	cr_assert_eq(flags.plan.kill, 0.5);
+	plan_free(&flags);
+	REFUSE("--kill=1.5", "--tasks=10", "--kill=1.5");
+	REFUSE("--reconcile=-1", "--tasks=10", "--reconcile=-1");
+	REFUSE("more than all", "--tasks=10", "--kill=0.6", "--reconcile=0.6");
+	REFUSE("no offer", "--tasks=10", "--decline=1");
+}
+
+Test(plan, holds)
+{
+	ACCEPT("--failover", "--tasks=100", "--agents=10", "--task_length=2hrs");
+	cr_assert(flags.plan.hold);
+	plan_free(&flags);
+	REFUSE("need --tasks", "--failover", "--duration=10secs");
+	REFUSE("need --tasks", "--hold", "--tasks=10", "--duration=10secs");
+	REFUSE("there is room for", "--hold", "--tasks=41", "--agents=1");
+	REFUSE("not killed", "--hold", "--tasks=4", "--kill=0.1");
+}
+
+Test(plan, bounds)
+{
+	ACCEPT("--tasks=10", "--agents=2500");
+	cr_assert_eq(flags.plan.ports, 3);
+	plan_free(&flags);
+	REFUSE("must be from", "--tasks=10", "--probes=-1");
+	REFUSE("must be from", "--tasks=10", "--probes=100000");
+	REFUSE("must be from", "--tasks=10", "--memory_max=1");
+	REFUSE("--memory_max=64", "--tasks=20000000", "--memory_max=64");
+}
