@@ -67,7 +67,7 @@ format-check: ## fail where `make format` would change something
 	@deploy/install-deps format
 	@clang-format --dry-run -Werror $(SOURCES)
 
-bench: ## the figures, each beside its limit; BENCH=--json for programs
+bench: ## a page of figures, each beside its limit; BENCH=--quick, BENCH=--only=launch
 	@$(MAKE) -s build >&2
 	@deploy/install-deps test
 	@$(NINJA) -C $(BUILD) bench >&2

@@ -1,4 +1,5 @@
-"""Launching as fast as the offers allow, at nine sizes; and latency at half of that rate."""
+"""Launching as fast as the offers allow, at nine sizes and in three languages; and latency at
+half of the rate that was reached."""
 
 from . import figure
 from .context import MAX_INFLIGHT, Case
@@ -36,12 +37,14 @@ def thousands(number):
     return "{:,}".format(number)
 
 
-def run(context, agents, schedulers):
+def run(context, agents, schedulers, words="", **flags):
     with context.master_address() as address:
-        found = context.load(address, **shape(context, agents, schedulers))
-    row = "%dx%d" % (agents, schedulers)
+        found = context.load(address, **shape(context, agents, schedulers), **flags)
+    row = "%dx%d%s" % (agents, schedulers, words)
     label = "%s x %s" % (thousands(agents), schedulers)
-    if (agents, schedulers) == (TARGET_AGENTS, TARGET_SCHEDULERS):
+    if words:
+        label = label.replace(" ", "") + " " + words
+    if (agents, schedulers, words) == (TARGET_AGENTS, TARGET_SCHEDULERS, ""):
         context.known["top_rate"] = found["tasks_per_second"]
     targets = [figure.at_least(10000), figure.at_least(1 / 3, "ratio")]
 
@@ -50,7 +53,7 @@ def run(context, agents, schedulers):
 
     yield column("tasks_per_second", "tasks/s", found["tasks_per_second"], "tasks/s",
                  limit=found["loopback_tasks_per_second"], limit_of="loopback echo",
-                 more_is_better=True, targets=targets if agents == TARGET_AGENTS else [])
+                 more_is_better=True, targets=targets if agents == TARGET_AGENTS and not words else [])
     if "master_cpu_per_task" in found:
         yield column("master_cpu", "CPU us|a task", found["master_cpu_per_task"], "us",
                      limit=found["loopback_cpu_per_task"], limit_of="loopback echo")
@@ -94,9 +97,13 @@ def run_half(context):
                  targets=[figure.at_most(0)])
 
 
-def make_case(agents, schedulers):
-    return Case("launch/%dx%d" % (agents, schedulers), SECONDS + 5,
-                lambda context: run(context, agents, schedulers))
+def make_case(agents, schedulers, words="", **flags):
+    return Case("launch/%dx%d%s" % (agents, schedulers, words), SECONDS + 4,
+                lambda context: run(context, agents, schedulers, words, **flags))
 
 
-CASES = [make_case(*size) for size in SIZES] + [Case("latency", SECONDS + 2, run_half)]
+CASES = [*(make_case(*size) for size in SIZES),
+         # What else schedulers speak: JSON, and libprocess as drivers of v0.
+         make_case(TARGET_AGENTS, TARGET_SCHEDULERS, "json", encoding="json"),
+         make_case(TARGET_AGENTS, TARGET_SCHEDULERS, "v0", drivers=TARGET_SCHEDULERS),
+         Case("latency", SECONDS + 2, run_half)]

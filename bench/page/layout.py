@@ -88,7 +88,7 @@ def table(figures):
     for figure in figures:
         rows.setdefault(figure["row"], {})[figure["column"]] = figure
     for part in (0, 2):
-        text = " " * 14
+        text = " " * 15
         for title, limited in columns.items():
             # Two lines, "offer to|launch"; one that is short is on the second.
             lines = title.partition("|") if "|" in title else ("", "", title)
@@ -100,7 +100,7 @@ def table(figures):
 
 
 def table_row(cells, columns):
-    text = "  %-12s" % cut(next(iter(cells.values()))["label"], 12)
+    text = "  %-13s" % cut(next(iter(cells.values()))["label"], 13)
     for title, limited in columns.items():
         cell = cells.get(title)
         text += " %7s" % (number(cell["value"]) if cell else "")

@@ -57,7 +57,7 @@ def run(context, agents):
 
 
 def make_case(agents):
-    return Case("paper/%d" % agents, 48 + agents / 5000, lambda context: run(context, agents))
+    return Case("paper/%d" % agents, 45 + agents / 5000, lambda context: run(context, agents))
 
 
 CASES = [make_case(agents) for agents in SIZES]
