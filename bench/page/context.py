@@ -28,9 +28,10 @@ class Case:
 
 
 class Context:
-    def __init__(self, mesita, scratch, master=None, quick=False, heard=None, timeout=None):
-        self.mesita, self.scratch, self.master, self.quick = mesita, scratch, master, quick
-        self.heard, self.timeout = heard, timeout
+    def __init__(self, scratch, options, heard=None):
+        self.mesita, self.scratch = options.mesita, scratch
+        self.master, self.ip, self.quick = options.master, options.ip, options.quick
+        self.timeout, self.heard = options.timeout, heard
         self.master_cpus, self.load_cpus = processes.processors()
         self.known = {}         # what one case found out and another wants to know
 
@@ -57,16 +58,17 @@ class Context:
 
     def load(self, address, seconds=TOOL_SECONDS, heard=None, **flags):
         """The figures of a run of bench_load; a flag given as True or False is --x or --no-x."""
-        words = ["--master=" + address, "--json", *self.words(flags)]
-        output = self.tool("bench_load", *words, seconds=seconds, cpus=self.load_cpus,
-                           heard=heard)
+        output = self.tool("bench_load", *self.words(address, flags), seconds=seconds,
+                           cpus=self.load_cpus, heard=heard)
         try:
             return json.loads(output.splitlines()[-1])
         except (ValueError, IndexError):
             raise Failure("bench_load did not print its figures") from None
 
-    @staticmethod
-    def words(flags):
+    def words(self, address, flags):
+        yield from ("--master=" + address, "--json")
+        if self.ip:
+            yield "--ip=" + self.ip
         for name, value in flags.items():
             if isinstance(value, bool):
                 yield "--" + name if value else "--no-" + name
@@ -79,8 +81,8 @@ class Context:
         if not os.access(path, os.X_OK):
             raise Failure("%s is not there; `make bench` builds it" % path)
         with open(os.path.join(self.scratch, "load.log"), "ab") as log:
-            return processes.start([path, "--master=" + address, "--json", *self.words(flags)],
-                                   self.load_cpus, stdout=log, stderr=log)
+            return processes.start([path, *self.words(address, flags)], self.load_cpus,
+                                   stdout=log, stderr=log)
 
     # ---- masters -----------------------------------------------------------------
 

@@ -114,7 +114,7 @@ def run(argv, seconds, cpus=None, heard=None):
                         said = said[-20:] + [line]
                         if heard:
                             heard(line)
-        code = process.wait()
+        code = process.wait(max(deadline - time.monotonic(), 1))
     finally:
         end(process)
     if code != 0:

@@ -38,8 +38,7 @@ def run_all(cases, options, root, progress):
            "master": options.master or "", "machine": machine.facts(root, options.mesita),
            "cases": [], "figures": []}
     try:
-        context = Context(options.mesita, scratch, options.master, options.quick, progress.heard,
-                          options.timeout)
+        context = Context(scratch, options, progress.heard)
         for case in cases:
             progress.case(case)
             started = time.monotonic()

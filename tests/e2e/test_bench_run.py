@@ -130,6 +130,41 @@ class Elsewhere(harness.TestCase):
         self.assertRegex(out, r"latency: failed: ")
 
 
+@unittest.skipUnless(BUILT, "the benchmarks are not built")
+class Limits(harness.TestCase):
+    """The programs that measure the bare machine."""
+    agents = None
+
+    def tool(self, name, *words):
+        process = processes.spawn([os.path.join(os.path.dirname(harness.MESITA), name), *words],
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(timeout=60 * SCALE)
+        return process.returncode, out, err
+
+    def test_each_prints_numbers(self):
+        for count, name, *words in (
+                (1, "bench_limits", "fdatasync", self.temporary()),
+                (1, "bench_limits", "memcpy", "1000000"), (2, "bench_limits", "hop"),
+                (2, "bench_spawn", "-", "4"), (2, "bench_spawn", harness.MESITA, "4")):
+            code, out, err = self.tool(name, *words)
+            self.assertEqual(code, 0, err)
+            numbers = [float(word) for word in out.split()]
+            self.assertEqual(len(numbers), count)
+            self.assertGreater(min(numbers), 0, words)
+
+    def test_what_cannot_be_measured(self):
+        for code, words, name, *arguments in (
+                (1, "/nowhere", "bench_limits", "fdatasync", "/nowhere"),
+                (1, "", "bench_limits", "hop", "0", "100000"),
+                (2, "BYTES", "bench_limits", "memcpy", "0"), (2, "usage", "bench_limits"),
+                (2, "usage", "bench_limits", "hop", "1"), (1, "/nowhere", "bench_spawn",
+                                                          "/nowhere", "4"),
+                (2, "usage", "bench_tasks"), (1, "MESOS_", "bench_executor")):
+            found, out, err = self.tool(name, *arguments)
+            self.assertEqual((found, out), (code, ""), err)
+            self.assertIn(words, err)
+
+
 class Mistakes(harness.TestCase):
     agents = None
 
