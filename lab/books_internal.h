@@ -343,6 +343,7 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 			     const struct letter *letter);
 void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter);
 void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status);
+void books_note_sent_last(struct books *b, struct task *t, const Mesos__Task *task);
 void books_acknowledged(struct books *b, struct fw *fw,
 			const Mesos__Scheduler__Call__Acknowledge *call);
 void books_forwarded_acknowledgement(struct books *b, const struct letter *letter);

@@ -260,9 +260,23 @@ void books_update_event(struct books *b, const struct conn *conn, const Mesos__T
 		t->heard = b->steps;
 }
 
+/* Its agent knows what it sent last. */
+void books_note_sent_last(struct books *b, struct task *t, const Mesos__Task *task)
+{
+	struct update *u = task->has_status_update_uuid
+				   ? books_find_update(b, &task->status_update_uuid)
+				   : NULL;
+
+	if (!u || u->task != t)
+		return;
+	t->told = u;
+	t->told_in = b->lives_of_master + 1;
+}
+
 /* ---- acknowledgements ---------------------------------------------------------------------- */
 
-/* The master, if it has the agent, need not know the task any more. */
+/* The master, if it has the agent, need not know the task any more. One of an update that it
+ * did not send does not count. */
 void books_acknowledged(struct books *b, struct fw *fw,
 			const Mesos__Scheduler__Call__Acknowledge *call)
 {
@@ -270,13 +284,11 @@ void books_acknowledged(struct books *b, struct fw *fw,
 	struct claim *c = books_claim(b, NULL, fw->id, call->task_id->value);
 
 	if (!u || !c || !books_terminal(u->state) || u->task->fw != fw || !c->view->connected ||
-	    strcmp(c->view->id, call->agent_id->value))
+	    strcmp(c->view->id, call->agent_id->value) || u->task->told != u ||
+	    u->task->told_in != b->lives_of_master + 1)
 		return;
-	/* One of before is the agent's to judge. */
-	if (u->task->told == u && u->task->told_in == b->lives_of_master + 1) {
-		u->task->acknowledged = b->lives_of_master + 1;
-		books_owe_acknowledgement(b, c->view, u);
-	}
+	u->task->acknowledged = b->lives_of_master + 1;
+	books_owe_acknowledgement(b, c->view, u);
 	books_drop_claim(b, c);
 }
 
@@ -286,15 +298,19 @@ void books_forwarded_acknowledgement(struct books *b, const struct letter *lette
 		b, &mesos__internal__status_update_acknowledgement_message__descriptor, letter);
 	struct update *u = books_find_update(b, &m->uuid);
 	struct task *t = books_task(b, m->framework_id->value, m->task_id->value, false);
+	const struct claim *c;
 
 	/* One that nobody waits for; schedulers may send such. */
 	if (!u || u->task != t)
 		return;
 	u->forwarded = b->world->now;
 	/* A task of the same id makes haste. */
-	if (t->acknowledged == b->lives_of_master + 1 && books_terminal(u->state) &&
-	    !b->call.accepts && t->launches == 1 &&
-	    !books_stored(b, "master", AFTER_KILL, "completed/%s", t->key))
+	if (!books_terminal(u->state) || b->call.accepts || t->launches != 1)
+		return;
+	c = books_claim(b, NULL, t->fw->id, m->task_id->value);
+	if ((c && !strcmp(c->view->id, m->agent_id->value)) ||
+	    (t->acknowledged == b->lives_of_master + 1 &&
+	     !books_stored(b, "master", AFTER_KILL, "completed/%s", t->key)))
 		world_fail(b->world,
 			   "durable: agent %s is told to forget task %s, and a master "
 			   "killed now would take it for lost",

@@ -225,14 +225,13 @@ void master_free_acknowledgements(struct master *m)
 		free_ack(m, ack);
 }
 
-/* Whether this acknowledges the update that ended the task. */
-static bool ends_task(const struct task *t, const ProtobufCBinaryData *uuid)
+/* Whether this acknowledges the update that was sent last. */
+static bool is_of_last(const struct task *t, const ProtobufCBinaryData *uuid)
 {
-	const Mesos__Task *info = t->info;
+	const ProtobufCBinaryData *last = &t->info->status_update_uuid;
 
-	return task_state_terminal(info->status_update_state) && info->has_status_update_uuid &&
-	       info->status_update_uuid.len == uuid->len &&
-	       !memcmp(info->status_update_uuid.data, uuid->data, uuid->len);
+	return t->info->has_status_update_uuid && last->len == uuid->len &&
+	       !memcmp(last->data, uuid->data, uuid->len);
 }
 
 void master_acknowledge(struct master *m, struct framework *f,
@@ -263,8 +262,12 @@ void master_acknowledge(struct master *m, struct framework *f,
 	m->counters.valid_status_update_acknowledgements++;
 	if (!t && find_ack(m, f->id, call->task_id->value))
 		return;
+	/* One from before a failover might end the task on the agent, and not here. The update
+	 * comes again, and with it another one. */
+	if (t && !is_of_last(t, &call->uuid))
+		return;
 	ack = make_ack(m, f, call);
-	if (t && ends_task(t, &call->uuid)) {
+	if (t && task_state_terminal(t->info->status_update_state)) {
 		master_complete_task(m, t, true);
 		return;
 	}
