@@ -274,7 +274,9 @@ static inline const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageD
 							 const ProtobufCFieldDescriptor **next,
 							 uint32_t number)
 {
-	const ProtobufCFieldDescriptor *field = *next, *end = type->fields + type->n_fields;
+	/* Of a message without fields the list is NULL. */
+	const ProtobufCFieldDescriptor *end = type->n_fields ? type->fields + type->n_fields : NULL;
+	const ProtobufCFieldDescriptor *field = *next;
 
 	for (int i = 0; i < NEAR && field < end && field->id < number; i++)
 		field++;
