@@ -32,7 +32,7 @@ void master_kill(struct master *m, struct framework *f, const char *task_id, con
 		return;
 	}
 	t->kill_wanted = true;
-	warm_task(m, t);
+	warm_task_now(m, t);
 	if (!t->agent->connected)
 		return;
 	message = STEP_NEW(m, Mesos__Internal__KillTaskMessage,

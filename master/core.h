@@ -153,6 +153,7 @@ struct task {
 	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
 	bool unreachable;	    /* in framework.unreachable, not in framework.tasks */
 	bool fresh;		    /* no record of it was stored yet */
+	int64_t dirty_since;	    /* while it waits to be stored */
 	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
 	struct list order;	    /* framework.unreachable_order when unreachable */
 	struct list dirty;	    /* master.dirty_tasks: to be written behind */

@@ -585,6 +585,7 @@ char *registry_key(struct master *m, const char *kind, const char *id);
 /* ---- warm.c: written behind ------------------------------------------------------------- */
 
 void warm_task(struct master *m, struct task *t);
+void warm_task_now(struct master *m, struct task *t); /* however many others there are */
 void warm_framework(struct master *m, struct framework *f);
 void warm_agent(struct master *m, struct agent *a);
 void warm_executor(struct master *m, struct executor *e);
@@ -595,8 +596,9 @@ void warm_drop_executor(struct master *m, struct executor *e);
 void warm_drop_completed(struct master *m, struct completed_task *c);
 /* Any record by its key's parts: kind '/' a ['/' b ['/' c]]. */
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c);
-/* One store action with everything that changed since the last one. */
-void warm_flush(struct master *m);
+/* One store action with everything that changed since the last one, or with what shall not
+ * wait longer. */
+void warm_flush(struct master *m, bool all);
 /* Does so if it cannot wait, or sees to it that it happens soon. */
 void warm_end_step(struct master *m);
 void *warm_stored_agent(struct arena *arena, const struct agent *a);

@@ -56,11 +56,14 @@ static void send_task(struct master *m, struct framework *f, struct agent *a,
 	Mesos__Internal__RunTaskMessage *message = STEP_NEW(
 		m, Mesos__Internal__RunTaskMessage, mesos__internal__run_task_message__descriptor);
 
-	message->framework = STEP_COPY(m, f->info);
+	/* Both live as long as the step. */
+	message->framework = f->info;
+	message->task = (Mesos__TaskInfo *)task;
 	message->pid = master_text(m, f->pid ? f->pid : MASTER_EMPTY_PID);
-	message->task = STEP_COPY(m, (Mesos__TaskInfo *)task);
-	if (!a->reservation_refinement)
+	if (!a->reservation_refinement) {
+		message->task = STEP_COPY(m, message->task);
 		downgrade_task(m, message->task);
+	}
 	version_push(m, message, a);
 	message->has_launch_executor = true;
 	message->launch_executor = launch_executor;

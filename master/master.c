@@ -407,6 +407,6 @@ void master_finish(struct master *m, int64_t now, struct master_actions *out)
 {
 	m->now = now;
 	m->out = out;
-	warm_flush(m);
+	warm_flush(m, true);
 	m->out = NULL;
 }

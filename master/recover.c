@@ -456,6 +456,6 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 	if (m->recovered_agents)
 		timers_start(&m->timers, &m->recovery,
 			     master_later(m, m->options.agent_reregister_timeout));
-	warm_flush(m);
+	warm_flush(m, true);
 	m->out = NULL;
 }

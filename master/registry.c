@@ -115,7 +115,7 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 
 	/* What changed before this is stored before it, and what changes with it at once. */
 	if (timer_running(&m->warm))
-		warm_flush(m);
+		warm_flush(m, true);
 	m->warm_urgent = true;
 	p->follow = follow;
 	p->time = m->now;

@@ -462,6 +462,9 @@ static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err
 /* How long changes of tasks may wait to be stored together: far less than what anybody waits
  * for, and at full load enough for many tasks to come and go in. */
 #define WARM_DELAY (5 * MILLISECOND)
+/* Above some 10,000 changes a second most tasks are short, and agents tell of them again. */
+#define WARM_RUSH 50
+#define WARM_RUSH_DELAY (500 * MILLISECOND)
 
 static int create_core(struct shell *shell, const char *ip, int port, struct err *err)
 {
@@ -499,6 +502,8 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		/* "90%", as its check has seen. */
 		.recovery_removal_limit = strtod(f->recovery_agent_removal_limit, NULL),
 		.warm_delay = WARM_DELAY,
+		.warm_rush = WARM_RUSH,
+		.warm_rush_delay = WARM_RUSH_DELAY,
 		.registry_gc_interval = f->registry_gc_interval,
 		.registry_max_agent_age = f->registry_max_agent_age,
 		.registry_max_agent_count = (int)f->registry_max_agent_count,

@@ -25,19 +25,20 @@ static Mesos__TaskState latest_state(const Mesos__Internal__StatusUpdate *update
 static Mesos__TaskStatus *forwarded_status(struct master *m,
 					   const Mesos__Internal__StatusUpdate *update)
 {
-	Mesos__TaskStatus *status = STEP_COPY(m, update->status);
+	Mesos__TaskStatus *status = STEP_NEW(m, Mesos__TaskStatus, mesos__task_status__descriptor);
 
+	/* The update lives as long as the step. */
+	*status = *update->status;
 	status->has_uuid = true;
-	status->uuid.data = arena_memdup(&m->out->arena, update->uuid.data, update->uuid.len);
-	status->uuid.len = update->uuid.len;
+	status->uuid = update->uuid;
 	if (!status->has_timestamp) {
 		status->has_timestamp = true;
 		status->timestamp = update->timestamp;
 	}
 	if (!status->agent_id && update->agent_id)
-		status->agent_id = master_agent_id(m, update->agent_id->value);
+		status->agent_id = update->agent_id;
 	if (!status->executor_id && update->executor_id)
-		status->executor_id = master_executor_id(m, update->executor_id->value);
+		status->executor_id = update->executor_id;
 	return status;
 }
 
@@ -75,6 +76,7 @@ void master_status_update(struct master *m, const char *from,
 	const Mesos__Internal__StatusUpdate *update = message->update;
 	struct agent *a = speaking_agent(m, from, update);
 	const char *task_id = update->status->task_id->value;
+	Mesos__TaskStatus *status;
 	struct framework *f;
 	struct task *t;
 	bool forwarded;
@@ -89,8 +91,9 @@ void master_status_update(struct master *m, const char *from,
 	if (t && t->agent != a)
 		t = NULL;
 	forwarded = f && framework_connected(f);
+	status = forwarded_status(m, update);
 	if (forwarded)
-		master_tell_forwarded(m, f, forwarded_status(m, update), latest_state(update));
+		master_tell_forwarded(m, f, status, latest_state(update));
 	if (!t || !forwarded)
 		m->counters.invalid_status_updates++;
 	else
@@ -102,7 +105,7 @@ void master_status_update(struct master *m, const char *from,
 	}
 	if (forwarded)
 		remember_forwarded(t, update);
-	master_apply_status(m, t, forwarded_status(m, update), latest_state(update), true);
+	master_apply_status(m, t, status, latest_state(update), true);
 }
 
 /* ---- acknowledgements ------------------------------------------------------------------ */

@@ -7,18 +7,22 @@
  * and made again ends up made. Keys are in registry.c.
  *
  * What changes with every task and offer waits for options.warm_delay at most; what is rare
- * ends the waiting of all with the step. A registry write does so before it: the store
- * never has what follows from something without that. A killed master so forgets what
- * it was told in the last moments. Of tasks the agents tell it again, as they forget none
- * before its record is stored (updates.c); of offers, frameworks know them to be void.
+ * ends the waiting with the step. A registry write does so before it, and for all: the
+ * store never has what follows from something without that.
+ *
+ * When there is a rush, records of tasks wait longer, since those of short ones then need
+ * never be written. A killed master so forgets what it was told of them in the last moments,
+ * and hears it from the agents, who forget no task before the record of its end is stored
+ * (updates.c). What nobody would tell again, as that a task is to be killed, does not wait.
  */
 #include "master/core.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Bounds a batch, and what is lost with a master. */
+/* Bounds what waits, and the work of a step. */
 #define WAITING_MAX 4096
+#define TASKS_AT_ONCE 256
 
 static void mark(struct master *m, struct list *dirty, struct list *node)
 {
@@ -30,7 +34,17 @@ static void mark(struct master *m, struct list *dirty, struct list *node)
 
 void warm_task(struct master *m, struct task *t)
 {
+	if (list_empty(&t->dirty))
+		t->dirty_since = m->now;
 	mark(m, &m->dirty_tasks, &t->dirty);
+}
+
+void warm_task_now(struct master *m, struct task *t)
+{
+	list_remove(&t->dirty);
+	list_prepend(&m->dirty_tasks, &t->dirty);
+	t->dirty_since = 0;
+	m->warm_marks++;
 }
 
 void warm_framework(struct master *m, struct framework *f)
@@ -207,20 +221,32 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 	}
 }
 
-static void flush_tasks(struct master *m, struct registry_batch *batch)
+static void flush_tasks(struct master *m, struct registry_batch *batch, bool all)
 {
+	bool rush = m->warm_marks > m->options.warm_rush;
+	int64_t since = rush ? m->now - m->options.warm_rush_delay : m->now;
 	struct arena *arena = &m->out->arena;
-	struct completed_task *c, *next_completed;
 	struct task *t, *next;
-	char name[17];
+	size_t count = 0;
 
+	/* They are in the order of their times. */
 	list_for_each (t, next, &m->dirty_tasks, dirty) {
+		if (!all && (t->dirty_since > since || count++ == TASKS_AT_ONCE))
+			break;
 		list_remove(&t->dirty);
 		t->fresh = false;
 		registry_put(m, batch,
 			     arena_join(arena, "task/", t->framework->id, "/", t->id, NULL),
 			     stored_task(arena, t));
 	}
+}
+
+static void flush_completed(struct master *m, struct registry_batch *batch)
+{
+	struct arena *arena = &m->out->arena;
+	struct completed_task *c, *next_completed;
+	char name[17];
+
 	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
 		list_remove(&c->dirty);
 		c->fresh = false;
@@ -231,13 +257,14 @@ static void flush_tasks(struct master *m, struct registry_batch *batch)
 	}
 }
 
-void warm_flush(struct master *m)
+void warm_flush(struct master *m, bool all)
 {
 	struct registry_batch batch = {0};
 
 	flush_deletes(m, &batch);
 	flush_frameworks(m, &batch);
-	flush_tasks(m, &batch);
+	flush_tasks(m, &batch, all);
+	flush_completed(m, &batch);
 	warm_allocator(m, &batch);
 	m->warm_marks = 0;
 	m->warm_urgent = false;
@@ -248,11 +275,16 @@ void warm_flush(struct master *m)
 			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));
 }
 
+static bool something_waits(const struct master *m)
+{
+	return m->warm_marks || !list_empty(&m->dirty_tasks) || allocator_changed(m->allocator) ||
+	       master_untimed_acknowledgements(m);
+}
+
 void warm_end_step(struct master *m)
 {
 	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX)
-		warm_flush(m);
-	else if (!timer_running(&m->warm) && (m->warm_marks || allocator_changed(m->allocator) ||
-					      master_untimed_acknowledgements(m)))
+		warm_flush(m, !m->options.warm_delay);
+	if (!timer_running(&m->warm) && something_waits(m))
 		timers_start(&m->timers, &m->warm, master_later(m, m->options.warm_delay));
 }

@@ -5,6 +5,7 @@
 #include "tests/unit/master_driver.h"
 
 #define DELAY (5 * MILLISECOND)
+#define RUSH_DELAY (500 * MILLISECOND)
 
 static struct driver *d;
 
@@ -12,6 +13,8 @@ static void set_up(void)
 {
 	d = driver_prepare();
 	d->options.warm_delay = DELAY;
+	d->options.warm_rush = 100;
+	d->options.warm_rush_delay = RUSH_DELAY;
 	driver_start(d);
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL,
@@ -173,4 +176,42 @@ Test(master_warm, what_is_not_kept_holds_no_acknowledgement)
 	driver_pass(d, DELAY);
 	expect(d, "StatusUpdateAcknowledgementMessage", "\"a\"");
 	cr_expect_eq(stored("completed/"), 0);
+}
+
+Test(master_warm, in_a_rush_tasks_wait_longer)
+{
+	d->m->options.warm_rush = 0;
+	launch("a");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 0);
+	/* Nothing else happened: the rush is over. */
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 1);
+}
+
+Test(master_warm, no_rush_keeps_a_task_waiting_for_ever)
+{
+	int64_t begin;
+
+	d->m->options.warm_rush = 0;
+	launch("a");
+	begin = d->now;
+	while (!stored("task/") && d->now < begin + 2 * RUSH_DELAY) {
+		d->m->warm_marks++; /* as if there were others */
+		driver_pass(d, DELAY);
+	}
+	cr_expect_eq(stored("task/"), 1);
+	cr_expect_geq(d->now, begin + RUSH_DELAY);
+	cr_expect_leq(d->now, begin + RUSH_DELAY + 2 * DELAY);
+}
+
+Test(master_warm, a_kill_waits_for_no_rush)
+{
+	d->m->options.warm_rush = 0;
+	launch("a");
+	driver_call(d, 1,
+		    "{\"type\":\"KILL\",\"framework_id\":{\"value\":\"M-0000\"},"
+		    "\"kill\":{\"task_id\":{\"value\":\"a\"}}}");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 1);
 }
