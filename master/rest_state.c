@@ -200,8 +200,13 @@ void rest_frameworks(void *context, struct http_request *request)
 
 /* ---- /tasks -------------------------------------------------------------- */
 
+struct listed_task {
+	double since; /* of its first status; here so that sorting need not look for it */
+	const Mesos__Task *task;
+};
+
 struct task_list {
-	const Mesos__Task **items;
+	struct listed_task *items;
 	size_t count;
 	size_t cap;
 	const char *task_id; /* only this one, or NULL */
@@ -215,7 +220,8 @@ static void task_list_add(struct task_list *list, const Mesos__Task *task)
 		list->cap = list->cap ? 2 * list->cap : 64;
 		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
 	}
-	list->items[list->count++] = task;
+	list->items[list->count++] = (struct listed_task){
+		.since = task->n_statuses ? task->statuses[0]->timestamp : 0, .task = task};
 }
 
 /* The one that is asked for is found by its id. */
@@ -256,14 +262,11 @@ static void collect_tasks(struct task_list *list, const struct framework *framew
  * the reverse of descending. */
 static int compare_tasks(const void *a, const void *b)
 {
-	const Mesos__Task *x = *(const Mesos__Task *const *)a;
-	const Mesos__Task *y = *(const Mesos__Task *const *)b;
-	double tx = x->n_statuses ? x->statuses[0]->timestamp : 0;
-	double ty = y->n_statuses ? y->statuses[0]->timestamp : 0;
+	const struct listed_task *x = a, *y = b;
 
-	if (tx != ty)
-		return tx < ty ? -1 : 1;
-	return strcmp(x->task_id->value, y->task_id->value);
+	if (x->since != y->since)
+		return x->since < y->since ? -1 : 1;
+	return strcmp(x->task->task_id->value, y->task->task_id->value);
 }
 
 /* A bad number falls back to the default silently, as in Mesos. */
@@ -297,7 +300,7 @@ static void write_task_list(const struct shell *shell, struct http_request *requ
 	jw_begin_array(w);
 	for (size_t i = offset; i < list.count && i - offset < limit; i++)
 		endpoint_write_task(w, shell->core->shapes,
-				    list.items[ascending ? i : list.count - 1 - i]);
+				    list.items[ascending ? i : list.count - 1 - i].task);
 	jw_end_array(w);
 	free(list.items);
 }

@@ -22,6 +22,7 @@ struct child {
 	uv_poll_t poll;
 	int report;
 	bool rendering;
+	bool killed;   /* by us */
 	int64_t since; /* of its writing */
 	size_t count;
 	struct offload_job *jobs[OFFLOAD_READS]; /* NULL: over */
@@ -38,7 +39,6 @@ struct offload {
 	struct offload_counts counts;
 };
 
-static void start_child(struct offload *offload);
 static void arm(struct offload *offload, int64_t least_ms);
 
 static int64_t now(void)
@@ -100,10 +100,15 @@ static void on_poll_closed(uv_handle_t *handle)
 static void end_child(struct child *child)
 {
 	struct offload *offload = child->offload;
+	int status = 0;
 
 	/* It has closed its pipe, or was killed: there is nothing to wait for. */
-	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (status != 0 && !child->killed)
+		log_warning("a process that made answers to %zu reads %s %d", child->count,
+			    WIFSIGNALED(status) ? "died of signal" : "ended with",
+			    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	for (size_t i = 0; i < child->count; i++)
 		end_job(child, i, false);
 	if (child->rendering)
@@ -250,6 +255,7 @@ static void end_oldest(struct offload *offload)
 		return;
 	log_rumor("ended a process that wrote answers to %zu slow clients: others wait",
 		  oldest->count);
+	oldest->killed = true;
 	kill(oldest->pid, SIGKILL);
 }
 
@@ -308,6 +314,7 @@ void offload_close(struct offload *offload)
 	struct offload_job *job, *next;
 
 	list_for_each (child, next_child, &offload->children, link) {
+		child->killed = true;
 		kill(child->pid, SIGKILL);
 		end_child(child);
 	}

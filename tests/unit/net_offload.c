@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -310,4 +311,30 @@ Test(offload, inline_answers_are_the_loops)
 	raw_expect(&raw, GET("/inline?q"), "<q by");
 	cr_assert_eq(rendered_here, 1);
 	cr_assert_eq(offload_counts(offload).children, 0);
+}
+
+/* As many files as are open. */
+static rlim_t open_files(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	close(fd);
+	return (rlim_t)fd;
+}
+
+Test(offload, without_a_process_the_loop_answers)
+{
+	struct rlimit limit, low;
+
+	raw_expect(&raw, GET("/hello"), "hello");
+	getrlimit(RLIMIT_NOFILE, &limit);
+	low = (struct rlimit){open_files(), limit.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &low);
+	raw_expect(&raw, GET("/text?q"), "<q by");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	cr_assert_eq(rendered_here, 1);
+	cr_assert_eq(offload_counts(offload).inlined, 1);
+	cr_assert_eq(offload_counts(offload).children, 0);
+	raw_expect(&raw, GET("/text?r"), "<r by");
+	cr_assert_eq(offload_counts(offload).children, 1);
 }
