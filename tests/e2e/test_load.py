@@ -189,6 +189,9 @@ class Plans(harness.TestCase):
         self.refuse(2, "must be from", master, "--tasks=1", "--rate=-1")
         self.refuse(2, "must be from", master, "--tasks=1", "--drivers=2")
         self.refuse(2, "protobuf or json", master, "--tasks=1", "--encoding=xml")
+        self.refuse(2, "protobuf or json", master, "--tasks=1", "--poll_encoding=xml")
+        self.refuse(2, "neither a path nor a call", master, "--tasks=1", "--poll=state")
+        self.refuse(2, "must be from", master, "--tasks=1", "--pollers=-1")
         self.refuse(2, "there is room for", master, "--tasks=1", "--agents=1", "--rate=100",
                     "--task_length=10secs")
         self.refuse(2, "from 0 to 1", master, "--tasks=1", "--kill=2")
