@@ -66,7 +66,8 @@ static void leave(struct load *load, int64_t now)
 	enter(load, PHASE_LEAVING, now);
 	process_read(load->master_pid, &last);
 	load->failover_figures.peak = last.peak;
-	each_scheduler(load, scheduler_teardown);
+	if (load->plan.leave)
+		each_scheduler(load, scheduler_teardown);
 }
 
 void load_fail(struct load *load, const char *format, ...)
@@ -182,7 +183,8 @@ static void sample(struct load *load, int64_t now)
 
 	load->sampled = now;
 	process_read(load->master_pid, &master);
-	if (!master.known)
+	/* One that was killed has no memory any more. */
+	if (!master.known || master.rss == 0)
 		return;
 	if (running >= load->stages.most_running && load->failover_figures.broke == 0) {
 		load->stages.most_running = running;
@@ -279,7 +281,7 @@ static void step_holding(struct load *load, int64_t now)
 	}
 	load->failover = failover_create(load);
 	enter(load, PHASE_WAITING, now);
-	failover_announce(load);
+	failover_announce();
 }
 
 static void step_failover(struct load *load, int64_t now)
@@ -344,7 +346,7 @@ static void step(struct load *load, int64_t now)
 		launch(load);
 		if (!load->plan.hold)
 			probe_step(load, now);
-		if (all_launched(load, now))
+		if (all_launched(load, now) && (load->plan.hold || probes_over(load)))
 			end_launching(load, now);
 		break;
 	case PHASE_HOLDING:
@@ -390,6 +392,8 @@ static bool has_left(struct load *load)
 {
 	struct socket_figures sockets;
 
+	if (!load->plan.leave)
+		return true;
 	if (!all_schedulers(load, scheduler_torn_down))
 		return false;
 	if (!load->unregistered)

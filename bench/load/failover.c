@@ -40,10 +40,9 @@ void failover_close(struct failover *f)
 	free(f);
 }
 
-void failover_announce(const struct load *load)
+void failover_announce(void)
 {
 	fprintf(stderr, "bench_load: ready for failover\n");
-	(void)load;
 }
 
 void failover_begin(struct failover *f, int64_t now)
@@ -151,11 +150,12 @@ bool failover_complete(struct failover *f, int64_t now)
 	return true;
 }
 
-void failover_check(const struct load *load)
+void failover_check(struct load *load)
 {
 	const struct books *books = &load->books;
+	/* Those of probes are over. */
+	uint32_t alive = books->launched - books->dropped - books->done;
 
-	if (books->confirmed != books->launched - books->dropped)
-		load_fail((struct load *)load, "the new master knows %u of %u tasks",
-			  books->confirmed, books->launched - books->dropped);
+	if (books->confirmed != alive)
+		load_fail(load, "the new master knows %u of %u tasks", books->confirmed, alive);
 }

@@ -13,7 +13,7 @@ struct failover *failover_create(struct load *load);
 void failover_close(struct failover *failover); /* frees itself from the loop */
 
 /* A line on standard error. */
-void failover_announce(const struct load *load);
+void failover_announce(void);
 /* A connection broke: the master is dead. */
 void failover_begin(struct failover *failover, int64_t now);
 /* Each tick: asks whether a master is there. */
@@ -25,6 +25,6 @@ void failover_return(struct failover *failover, int64_t now);
 /* Whether all are back; then the figures are taken. */
 bool failover_complete(struct failover *failover, int64_t now);
 /* Whether the books agree with what the new master told. */
-void failover_check(const struct load *load);
+void failover_check(struct load *load);
 
 #endif

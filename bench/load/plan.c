@@ -54,6 +54,7 @@ static struct flag table[] = {
 	TEXT(poll_encoding, "json", "Of the call's answer: json or protobuf."),
 	TIME(stall_probe, "0secs", "Ask /health so often, to see the master's loop stand still."),
 	BOOLEAN(cut, "false", "When launching is over end what runs, whatever its length."),
+	BOOLEAN(leave, "true", "Take frameworks and agents out of the master at the end."),
 	INTEGER(memory_max, "8192", "Memory of this process at most, in MB."),
 	BOOLEAN(echo, "true", "Measure the loopback limit after the run."),
 	BOOLEAN(json, "false", "Print the figures as JSON, not as a table."),
@@ -148,6 +149,8 @@ static int check_hold(const struct plan *p, struct err *err)
 			       (long)p->tasks, (long)(p->fits * p->agents));
 	if (p->kill > 0)
 		return err_set(err, ERR_INVALID, "tasks that are held are not killed: --kill");
+	if (p->probes > 0 && p->tasks == p->fits * p->agents)
+		return err_set(err, ERR_INVALID, "--tasks leaves no room for --probes");
 	return 0;
 }
 

@@ -59,6 +59,7 @@ struct plan {
 	int64_t reregister_spread;
 	bool drain;
 	bool cut;
+	bool leave;
 
 	/* polling (pollers.h) */
 	int64_t pollers;

@@ -55,6 +55,7 @@ Test(plan, holds)
 	REFUSE("need --tasks", "--failover", "--duration=10secs");
 	REFUSE("need --tasks", "--hold", "--tasks=10", "--duration=10secs");
 	REFUSE("there is room for", "--hold", "--tasks=41", "--agents=1");
+	REFUSE("no room for --probes", "--hold", "--tasks=40", "--agents=1", "--probes=1");
 	REFUSE("not killed", "--hold", "--tasks=4", "--kill=0.1");
 }
 
