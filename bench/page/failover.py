@@ -23,7 +23,7 @@ def run(context):
             if READY in line:
                 master.kill()
                 master.restart()
-        found = context.load(master.address, seconds=300, heard=heard, **flags_of(context))
+        found = context.load(master.address, seconds=180, heard=heard, **flags_of(context))
 
     def line(key, words, value, unit, **more):
         return Figure("failover", "", key, words, value, unit, **more)

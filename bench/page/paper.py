@@ -9,7 +9,7 @@ SIZES = (10000, 50000)
 SCHEDULERS = 200
 LENGTH, SPREAD = 30, 10         # seconds: mean and standard deviation
 PER_AGENT = 2
-PROBES = 20
+PROBES = 12
 # From SUBSCRIBE to RUNNING: subscribe, offer, accept, launch, and the update twice.
 HOPS = 6
 
@@ -32,7 +32,7 @@ def shape(context, agents):
 
 def run(context, agents):
     with context.master_address() as address:
-        found = context.load(address, seconds=240, **shape(context, agents))
+        found = context.load(address, seconds=100 + agents / 1000, **shape(context, agents))
     row, label = str(agents), "{:,} agents: ".format(agents)
 
     def line(key, words, value, unit, **more):

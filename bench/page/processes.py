@@ -1,4 +1,4 @@
-"""Processes of a run: each in a session of its own, and gone when the run is over.
+"""Processes of a run: each in a group of its own, and gone when the run is over.
 
 A process gets SIGKILL from the kernel when this program dies, however that happens; otherwise
 `end_all` ends what still runs. Nothing but our own children is ever signalled.
@@ -40,12 +40,14 @@ def clean_environment():
 def start(argv, cpus=None, death=signal.SIGKILL, **options):
     """Popen, on some processors only, ended with this program."""
     def prepare():
+        # Not a session: the kernel shares processors out between sessions, and a run is one.
+        os.setpgid(0, 0)
         _libc.prctl(PR_SET_PDEATHSIG, int(death), 0, 0, 0)
         if cpus:
             os.sched_setaffinity(0, cpus)
 
     options = {"stdin": subprocess.DEVNULL, "env": clean_environment(), **options}
-    process = subprocess.Popen(argv, start_new_session=True, preexec_fn=prepare, **options)
+    process = subprocess.Popen(argv, preexec_fn=prepare, **options)
     _running.append(process)
     return process
 
