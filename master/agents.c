@@ -288,15 +288,34 @@ void master_admit_agent(struct master *m, struct agent *a)
 	warm_agent(m, a);
 }
 
-void master_restore_allocations(struct master *m, struct agent *a)
+/* Tasks of a framework come one after the other most of the time: the allocator is told of
+ * them together. */
+static void restore_tasks(struct master *m, struct agent *a)
 {
-	struct executor *e, *next_executor;
+	const struct framework *f = NULL;
+	struct resources sum = RESOURCES_INIT;
 	struct task *t, *next;
 
 	list_for_each (t, next, &a->tasks, by_agent) {
-		if (t->holds)
-			allocator_restore(m->allocator, t->framework->id, a->id, &t->resources);
+		if (!t->holds)
+			continue;
+		if (f && f != t->framework) {
+			allocator_restore(m->allocator, f->id, a->id, &sum);
+			resources_free(&sum);
+		}
+		f = t->framework;
+		resources_add(&sum, &t->resources);
 	}
+	if (f)
+		allocator_restore(m->allocator, f->id, a->id, &sum);
+	resources_free(&sum);
+}
+
+void master_restore_allocations(struct master *m, struct agent *a)
+{
+	struct executor *e, *next_executor;
+
+	restore_tasks(m, a);
 	HASH_ITER (hh, a->executors, e, next_executor)
 		allocator_restore(m->allocator, e->framework->id, a->id, &e->resources);
 }

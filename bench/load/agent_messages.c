@@ -18,6 +18,7 @@ static Mesos__Resource *add(struct arena *arena, Mesos__AgentInfo *info, const c
 
 	r->name = (char *)name;
 	r->type = type;
+	r->role = "*";
 	proto_push(arena, info->n_resources, info->resources, r);
 	return r;
 }
@@ -71,6 +72,8 @@ static void fill_info(const struct plan *plan, uint32_t agent, int port, struct 
 	info->hostname = arena_printf(arena, "load-agent-%u", agent + 1);
 	info->has_port = 1;
 	info->port = port;
+	info->has_checkpoint = 1;
+	info->checkpoint = 1;
 	add_scalar(arena, info, "cpus", plan->agent_cpus);
 	add_scalar(arena, info, "mem", plan->agent_mem);
 	add_scalar(arena, info, "disk", DISK_MB);
@@ -115,6 +118,7 @@ static void add_amount(struct arena *arena, Mesos__Task *task, const char *name,
 
 	r->name = (char *)name;
 	r->type = MESOS__VALUE__TYPE__SCALAR;
+	r->role = "*";
 	set_scalar(arena, r, value);
 	r->allocation_info = PROTO_NEW(arena, Mesos__Resource__AllocationInfo,
 				       mesos__resource__allocation_info__descriptor);
@@ -130,6 +134,9 @@ static void add_status(struct arena *arena, Mesos__Task *task, const struct agen
 
 	status->task_id = task->task_id;
 	status->agent_id = task->agent_id;
+	/* As in the update itself. */
+	status->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	status->executor_id->value = task->task_id->value;
 	status->state = known->state;
 	status->has_source = 1;
 	status->source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;

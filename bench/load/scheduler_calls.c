@@ -35,6 +35,8 @@ void scheduler_call_subscribe(struct scheduler *s,
 	if (s->load->plan.failover) {
 		info.has_failover_timeout = 1;
 		info.failover_timeout = FAILOVER_TIMEOUT;
+		info.has_checkpoint = 1;
+		info.checkpoint = 1;
 	}
 	if (s->id) {
 		id.value = s->id;
