@@ -44,8 +44,8 @@ bool numbers_parse(const char *text, struct numbers *out)
 		if (last < first || last - first >= NUMBERS_MAX - out->count ||
 		    (out->count && first <= out->items[out->count - 1]))
 			break;
-		for (uint64_t i = first; i <= last; i++)
-			add(out, i);
+		for (uint64_t i = 0; i <= last - first; i++)
+			add(out, first + i);
 		if (!*text)
 			return true;
 	} while (*text++ == ',');

@@ -177,6 +177,20 @@ static void do_desert(const struct cluster *c, const struct scenario_event *e)
 	scheduler_part_desert(c->schedulers[e->part.number]);
 }
 
+/* More than it could have done fails the run. */
+static void do_expect(const struct cluster *c, const struct scenario_event *e)
+{
+	struct scheduler_counts counts;
+
+	if (e->part.number >= c->scheduler_count)
+		return;
+	counts = scheduler_part_counts(c->schedulers[e->part.number]);
+	if (counts.finished < (uint64_t)e->count)
+		world_fail(c->world,
+			   "the scenario: %llu tasks of scheduler%d have finished, of %d expected",
+			   (unsigned long long)counts.finished, e->part.number, e->count);
+}
+
 static void do_finish(const struct cluster *c, const struct scenario_event *e)
 {
 	if (e->part.number < c->scheduler_count)
@@ -205,6 +219,7 @@ static const struct verb verbs[] = {
 	{"clock", "HD", "ahead back", do_clock, NULL},
 	{"pause", "HD", "", do_pause, NULL},
 	{"desert", "S", "", do_desert, NULL},
+	{"expect", "SN", "", do_expect, NULL},
 	{"finish", "S", "", do_finish, NULL},
 	{"teardown", "S", "", do_teardown, NULL},
 };

@@ -13,29 +13,12 @@
 #include "lab/scenario.h"
 
 #define TRIES_MAX 2000 /* runs; what is reached by then is printed */
-#define KIND_BYTES 96
 
-/* What a try ends with. */
-struct verdict {
-	bool failed;
-	char kind[KIND_BYTES]; /* of the failure: its text without numbers */
-	uint64_t begun;	       /* random faults */
-	int64_t time;	       /* of the failure */
-};
-
-struct shrink {
-	struct lab_options best;
-	struct numbers faults, events; /* of it */
-	struct verdict first;
-	int tries;
-};
-
-/* Failures are alike if their texts are, but for ids and numbers. */
-static void classify(const char *text, char kind[KIND_BYTES])
+void shrink_classify(const char *text, char kind[SHRINK_KIND])
 {
 	size_t len = 0;
 
-	for (; *text && *text != '\n' && len < KIND_BYTES - 1; text++) {
+	for (; *text && *text != '\n' && len < SHRINK_KIND - 1; text++) {
 		if (!isdigit((unsigned char)*text))
 			kind[len++] = *text;
 	}
@@ -44,7 +27,7 @@ static void classify(const char *text, char kind[KIND_BYTES])
 
 static void run_child(const struct lab_options *options, int fd)
 {
-	struct verdict v = {0};
+	struct shrink_verdict v = {0};
 	struct lab_report report;
 	ssize_t written;
 
@@ -56,19 +39,19 @@ static void run_child(const struct lab_options *options, int fd)
 	v.begun = report.begun;
 	v.time = report.virtual_time;
 	if (report.failed)
-		classify(report.failure, v.kind);
+		shrink_classify(report.failure, v.kind);
 	written = write(fd, &v, sizeof(v));
 	_exit(written == (ssize_t)sizeof(v) ? 0 : 1);
 }
 
-static struct verdict attempt(struct shrink *s, const struct lab_options *options)
+static struct shrink_verdict attempt_in_child(struct shrink *s, const struct lab_options *options)
 {
-	struct verdict v = {0};
+	struct shrink_verdict v = {0};
 	ssize_t got = -1;
 	int fds[2], status;
 	pid_t pid;
 
-	s->tries++;
+	(void)s;
 	fflush(stdout);
 	if (pipe(fds)) {
 		perror("mesita-sim: pipe");
@@ -88,18 +71,19 @@ static struct verdict attempt(struct shrink *s, const struct lab_options *option
 	close(fds[0]);
 	waitpid(pid, &status, 0);
 	if (got != (ssize_t)sizeof(v))
-		v = (struct verdict){.failed = true, .kind = "a crash", .begun = 1000};
+		v = (struct shrink_verdict){.failed = true, .kind = "a crash", .begun = 1000};
 	return v;
 }
 
 /* Whether `o` fails as the first run did; then it is the best. */
 static bool improves(struct shrink *s, const struct lab_options *o)
 {
-	struct verdict v;
+	struct shrink_verdict v;
 
 	if (s->tries >= TRIES_MAX)
 		return false;
-	v = attempt(s, o);
+	s->tries++;
+	v = s->attempt(s, o);
 	if (!v.failed || strcmp(v.kind, s->first.kind))
 		return false;
 	s->best = *o;
@@ -205,36 +189,51 @@ static void shrink_all(struct shrink *s)
 	}
 }
 
+bool shrink_reduce(struct shrink *s)
+{
+	const struct lab_options o = s->best;
+
+	s->tries = 1;
+	s->first = s->attempt(s, &o);
+	if (!s->first.failed)
+		return false;
+	printf("seed %" PRIu64 ": %s\n", o.seed, s->first.kind);
+	if (o.only_faults)
+		numbers_without(o.only_faults, 0, 0, &s->faults);
+	else
+		numbers_fill(&s->faults, 1, s->first.begun);
+	s->best.only_faults = &s->faults;
+	if (o.scenario && o.only_events)
+		numbers_without(o.only_events, 0, 0, &s->events);
+	else if (o.scenario)
+		numbers_fill(&s->events, 1, scenario_event_count(o.scenario));
+	if (o.scenario)
+		s->best.only_events = &s->events;
+	shrink_all(s);
+	return true;
+}
+
+void shrink_free(struct shrink *s)
+{
+	numbers_free(&s->faults);
+	numbers_free(&s->events);
+}
+
 int shrink_run(const struct command *c)
 {
-	struct shrink s = {.best = c->lab};
+	struct shrink s = {.best = c->lab, .attempt = attempt_in_child};
 	struct buf text = BUF_INIT;
 
 	s.best.trace = false;
 	s.best.world = NULL;
 	s.best.coverage = NULL;
-	s.first = attempt(&s, &s.best);
-	if (!s.first.failed) {
+	if (!shrink_reduce(&s)) {
 		printf("seed %" PRIu64 " does not fail\n", c->lab.seed);
 		return 0;
 	}
-	printf("seed %" PRIu64 ": %s\n", c->lab.seed, s.first.kind);
-	if (c->lab.only_faults)
-		numbers_without(c->lab.only_faults, 0, 0, &s.faults);
-	else
-		numbers_fill(&s.faults, 1, s.first.begun);
-	s.best.only_faults = &s.faults;
-	if (c->lab.scenario && c->lab.only_events)
-		numbers_without(c->lab.only_events, 0, 0, &s.events);
-	else if (c->lab.scenario)
-		numbers_fill(&s.events, 1, scenario_event_count(c->lab.scenario));
-	if (c->lab.scenario)
-		s.best.only_events = &s.events;
-	shrink_all(&s);
 	command_print(c, &s.best, &text);
 	printf("the smallest found: %s\n", text.data);
 	buf_free(&text);
-	numbers_free(&s.faults);
-	numbers_free(&s.events);
+	shrink_free(&s);
 	return 1;
 }
