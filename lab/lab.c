@@ -184,7 +184,8 @@ static void audit(struct lab *lab)
 
 /* ---- a run ------------------------------------------------------------------------------- */
 
-static struct scheduler_options character(struct world *w, int number, int tasks)
+static struct scheduler_options character(struct world *w, int number,
+					  const struct lab_options *lab)
 {
 	static const char *const roles[] = {"a", "b", "b/c", "*"};
 	int more = (int)world_between(w, 0, 2), at = (int)world_between(w, 0, 3);
@@ -205,7 +206,8 @@ static struct scheduler_options character(struct world *w, int number, int tasks
 		.greed = world_chance(w, 0.3) ? 0.5 : 0,
 		.lateness = world_chance(w, 0.3) ? 0.5 : 0,
 		.mischief = mischief ? 0.2 : 0,
-		.tasks = tasks,
+		.tasks = lab->tasks,
+		.pace = lab->pace,
 		.names = world_chance(w, 0.7),
 		.gentle = world_chance(w, 0.5),
 		.failover = world_chance(w, 0.3) ? 20 : 0,
@@ -244,7 +246,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 		lab->disk += amount(resources, "disk:");
 	}
 	for (int i = 0; i < o->schedulers; i++) {
-		struct scheduler_options options = character(w, i, o->tasks);
+		struct scheduler_options options = character(w, i, o);
 
 		if (o->scenario)
 			scenario_character(o->scenario, i, &options);

@@ -104,6 +104,7 @@ struct scheduler_options {
 	double lateness;   /* chance that an offer is accepted after it was rescinded */
 	double mischief;   /* chance that what it says is spoilt; if not 0, it says more */
 	int tasks;	   /* that it wants to run in all */
+	double pace;	   /* seconds from one of them coming up to the next; 0 = all at once */
 	bool names;	   /* its operations: it hears what becomes of them */
 	bool gentle;	   /* its tasks say that they are being killed */
 	double failover;   /* seconds that its framework waits for it; 0 = longer than any run */

@@ -36,6 +36,7 @@ static const struct trait {
 	TRAIT(lateness, TRAIT_REAL),
 	TRAIT(mischief, TRAIT_REAL),
 	TRAIT(tasks, TRAIT_COUNT),
+	TRAIT(pace, TRAIT_REAL),
 	TRAIT(names, TRAIT_SWITCH),
 	TRAIT(gentle, TRAIT_SWITCH),
 	TRAIT(failover, TRAIT_REAL),

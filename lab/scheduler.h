@@ -68,6 +68,7 @@ struct scheduler_part {
 	struct conn *stream, *calls;
 	uint64_t next_call, subscribe_call;
 	struct happening start, connect, reconcile, misdeed;
+	struct happening work; /* with a pace: a task came up */
 	bool suppressed;
 	struct list offers; /* struct held_offer.link */
 	struct book *books;
@@ -107,6 +108,8 @@ void scheduler_suppress(struct scheduler_part *part, bool suppressed);
 
 /* ---- books ----------------------------------------------------------------------------- */
 
+/* A task that is to be launched now. */
+bool scheduler_has_work(const struct scheduler_part *part);
 struct book *scheduler_book_add(struct scheduler_part *part, const char *agent_id);
 struct book *scheduler_book_find(const struct scheduler_part *part, const char *task_id);
 void scheduler_books_free(struct scheduler_part *part);

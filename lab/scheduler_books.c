@@ -7,6 +7,15 @@
 #define KILL_AFTER (2 * MINUTE)
 #define SHUTDOWN_AFTER MINUTE /* of the kill */
 
+bool scheduler_has_work(const struct scheduler_part *part)
+{
+	const struct scheduler_options *o = &part->options;
+	double seconds = (double)(part->world->now - part->world->begin) / SECOND;
+
+	return !part->finishing && part->next_task < o->tasks &&
+	       (o->pace <= 0 || part->next_task * o->pace <= seconds);
+}
+
 struct book *scheduler_book_add(struct scheduler_part *part, const char *agent_id)
 {
 	struct book *book = xcalloc(1, sizeof(*book));

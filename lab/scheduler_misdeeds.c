@@ -128,7 +128,7 @@ static void accept_others(struct scheduler_part *part, struct arena *arena)
 	Mesos__OfferID ids[2] = {MESOS__OFFER_ID__INIT, MESOS__OFFER_ID__INIT};
 	Mesos__OfferID *list[2] = {&ids[0], &ids[1]};
 
-	if (!part->last_offer || part->next_task >= part->options.tasks || part->finishing)
+	if (!part->last_offer || !scheduler_has_work(part))
 		return;
 	ids[0].value = some_offer(part, arena);
 	ids[1].value = part->last_offer->id->value;

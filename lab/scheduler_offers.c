@@ -144,14 +144,12 @@ void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 	double cpus = offer_scalar(offer, "cpus") - 0.1, mem = offer_scalar(offer, "mem") - 32;
 	int wanted = 1 + (int)(4 * rng_unit(&part->rng));
 
-	if (cpus < TASK_CPUS || mem < TASK_MEM || part->finishing ||
-	    part->next_task >= part->options.tasks)
+	if (cpus < TASK_CPUS || mem < TASK_MEM || !scheduler_has_work(part))
 		return;
 	launch = PROTO_NEW(&answer->arena, Mesos__Offer__Operation__Launch,
 			   mesos__offer__operation__launch__descriptor);
 	answer_add(answer, MESOS__OFFER__OPERATION__TYPE__LAUNCH)->launch = launch;
-	for (; wanted > 0 && cpus >= TASK_CPUS && mem >= TASK_MEM &&
-	       part->next_task < part->options.tasks;
+	for (; wanted > 0 && cpus >= TASK_CPUS && mem >= TASK_MEM && scheduler_has_work(part);
 	     wanted--, cpus -= TASK_CPUS, mem -= TASK_MEM) {
 		Mesos__TaskInfo *task =
 			scheduler_make_task(part, &answer->arena, offer->agent_id->value);
@@ -162,6 +160,19 @@ void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 	}
 	scheduler_spoil_launch(part, answer, launch);
 	answer->launches = true;
+}
+
+/* Those whose tasks come up one by one refuse as Marathon and Spark do until the next one. In the
+ * end those with nothing to tidy up let the others have the offers. */
+static double refuse_seconds(const struct scheduler_part *part, const struct answer *answer)
+{
+	if (part->finishing && !part->options.keeper)
+		return 3600;
+	if (part->finishing)
+		return answer->accept.n_operations ? 5 : 60;
+	if (part->options.pace > 0 && !scheduler_has_work(part))
+		return 120;
+	return answer->launches ? 1 : 20;
 }
 
 static void use_offer(struct scheduler_part *part, const Mesos__Offer *offer)
@@ -177,12 +188,7 @@ static void use_offer(struct scheduler_part *part, const Mesos__Offer *offer)
 		answer_keep_volumes(part, &answer, offer);
 	else
 		answer_add_launch(part, &answer, offer, NULL);
-	/* In the end those with nothing to tidy up let the others have the offers. */
-	if (part->finishing)
-		answer.accept.filters =
-			make_filters(&answer.arena, part->options.keeper ? 5 : 3600);
-	else
-		answer.accept.filters = make_filters(&answer.arena, answer.launches ? 1 : 20);
+	answer.accept.filters = make_filters(&answer.arena, refuse_seconds(part, &answer));
 	scheduler_name_operations(part, &answer, offer->agent_id->value);
 	message.type = CALL(ACCEPT);
 	message.accept = &answer.accept;

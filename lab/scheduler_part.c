@@ -38,6 +38,16 @@ static void on_reconcile(struct happening *h)
 	world_after(part->world, &part->reconcile, RECONCILE_EVERY);
 }
 
+/* Offers that it refused meanwhile are wanted again. */
+static void on_work(struct happening *h)
+{
+	struct scheduler_part *part = container_of(h, struct scheduler_part, work);
+
+	if (scheduler_has_work(part))
+		scheduler_suppress(part, false);
+	world_after(part->world, &part->work, (int64_t)(part->options.pace * SECOND));
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static void subscribed(struct scheduler_part *part, const char *id)
@@ -170,6 +180,8 @@ static void on_start(struct happening *h)
 	world_log(part->world, "%s starts", part->name);
 	world_after(part->world, &part->connect, 0);
 	world_after(part->world, &part->reconcile, RECONCILE_EVERY);
+	if (part->options.pace > 0)
+		world_after(part->world, &part->work, (int64_t)(part->options.pace * SECOND));
 	scheduler_begin_misdeeds(part);
 }
 
@@ -184,6 +196,7 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 	part->start.run = on_start;
 	part->connect.run = on_connect;
 	part->reconcile.run = on_reconcile;
+	part->work.run = on_work;
 	list_init(&part->offers);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0x5c00 + options->number));
 	world_after(w, &part->start, world_between(w, 0, 5 * SECOND));
@@ -198,6 +211,7 @@ static void stop(struct scheduler_part *part)
 	part->stream = part->calls = NULL;
 	world_cancel(part->world, &part->connect);
 	world_cancel(part->world, &part->reconcile);
+	world_cancel(part->world, &part->work);
 	scheduler_end_misdeeds(part);
 	scheduler_drop_offers(part);
 	process_end(&part->process);

@@ -150,6 +150,8 @@ int soak_bench(struct command *c)
 
 	printf("A cluster of %d agents and %d schedulers, on one core:\n", o.agents, o.schedulers);
 	o.span = 12 * HOUR;
+	/* All the time there is something to do. */
+	o.pace = (double)o.span / SECOND / o.tasks;
 	o.fault_every = 0;
 	good = measure(c, "calm", o, 1, 0);
 	o.fault_every = 10 * MINUTE;
@@ -157,6 +159,7 @@ int soak_bench(struct command *c)
 	o.span = 10 * MINUTE;
 	o.fault_every = 10 * SECOND;
 	o.tasks = 20;
+	o.pace = 0;
 	good &= measure(c, "disasters", o, 20, 0);
 	return good ? 0 : 1;
 }
