@@ -49,18 +49,30 @@ static void normalise(struct master *m, Mesos__Resource **list, size_t count,
 	}
 }
 
-/* A copy in the step's arena with all resources in the new format. */
+/* The agent and its executors are copied to the step's arena, with all resources in the new
+ * format. Tasks are not: most are known, and of those nothing is taken (own_task()). */
 static Mesos__Internal__ReregisterSlaveMessage *
 normalised(struct master *m, const Mesos__Internal__ReregisterSlaveMessage *message)
 {
 	Mesos__Internal__ReregisterSlaveMessage *copy =
-		STEP_COPY(m, (Mesos__Internal__ReregisterSlaveMessage *)message);
+		STEP_NEW(m, Mesos__Internal__ReregisterSlaveMessage,
+			 mesos__internal__reregister_slave_message__descriptor);
 
+	*copy = *message;
+	copy->agent = STEP_COPY(m, message->agent);
+	copy->checkpointed_resources = NULL;
+	copy->n_checkpointed_resources = 0;
+	for (size_t i = 0; i < message->n_checkpointed_resources; i++)
+		proto_push(&m->out->arena, copy->n_checkpointed_resources,
+			   copy->checkpointed_resources,
+			   STEP_COPY(m, message->checkpointed_resources[i]));
+	copy->executor_infos = NULL;
+	copy->n_executor_infos = 0;
+	for (size_t i = 0; i < message->n_executor_infos; i++)
+		proto_push(&m->out->arena, copy->n_executor_infos, copy->executor_infos,
+			   STEP_COPY(m, message->executor_infos[i]));
 	normalise(m, copy->agent->resources, copy->agent->n_resources, copy, NULL);
 	normalise(m, copy->checkpointed_resources, copy->n_checkpointed_resources, copy, NULL);
-	for (size_t i = 0; i < copy->n_tasks; i++)
-		normalise(m, copy->tasks[i]->resources, copy->tasks[i]->n_resources, copy,
-			  copy->tasks[i]->framework_id->value);
 	for (size_t i = 0; i < copy->n_executor_infos; i++)
 		normalise(m, copy->executor_infos[i]->resources,
 			  copy->executor_infos[i]->n_resources, copy,
@@ -80,6 +92,15 @@ struct rejoin {
 	const char *cause; /* is_new: why they hear */
 	uint64_t mark;
 };
+
+/* A copy of a task to take over, its resources in the new format. */
+static const Mesos__Task *own_task(struct rejoin *r, const Mesos__Task *task)
+{
+	Mesos__Task *copy = STEP_COPY(r->m, (Mesos__Task *)task);
+
+	normalise(r->m, copy->resources, copy->n_resources, r->message, copy->framework_id->value);
+	return copy;
+}
 
 static void take_in_frameworks(struct rejoin *r)
 {
@@ -139,7 +160,7 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 			 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
 			 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
 	master_forget_task(r->m, t);
-	t = master_add_task(r->m, f, r->a, task);
+	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->kill_wanted = kill_wanted;
 	t->seen = r->mark;
 }
@@ -175,7 +196,7 @@ static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Tas
 	master_forget_completed(r->m, f, task->task_id->value);
 	if (r->is_new)
 		tell_returned(r, f, task);
-	t = master_add_task(r->m, f, r->a, task);
+	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->seen = r->mark;
 	if (r->registered && t->holds)
 		allocator_restore(r->m->allocator, f->id, r->a->id, &t->resources);
