@@ -23,7 +23,9 @@ def shape(context, agents):
         agents, length, spread, load, probes = agents // 1000, 0.3, 0.1, 0.4, 3
     return {
         "agents": agents, "schedulers": 5 if context.quick else SCHEDULERS,
-        "agent_cpus": PER_AGENT, "task_cpus": 1, "task_mem": 256, "tasks_per_offer": 1,
+        # Nothing is left on a full agent: offers of memory alone would be declined for ever.
+        "agent_cpus": PER_AGENT, "agent_mem": 256 * PER_AGENT, "task_cpus": 1, "task_mem": 256,
+        "tasks_per_offer": 1,
         "task_length": "%dms" % (length * 1000), "task_spread": "%dms" % (spread * 1000),
         "rate": "%d" % (PER_AGENT * agents / length),
         "duration": "%dms" % (load * 1000), "probes": probes,
