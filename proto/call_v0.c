@@ -1,12 +1,28 @@
 /* The v0 scheduler.Call, whose SUBSCRIBE has other tags than the v1 one.
  *
- * The bytes are parted at the top: field 3 is a SubscribeV0, all the rest is read as the v1
- * Call. Either part may fail to decode; then there is no call.
+ * The bytes of a SUBSCRIBE are parted at the top: field 3 is a SubscribeV0, all the rest is
+ * read as the v1 Call. Either part may fail to decode; then there is no call. All other calls
+ * are the same in both.
  */
 #include "proto/proto.h"
 #include "proto/wire.h"
 
 #define SUBSCRIBE_FIELD 3
+
+/* Of bytes that are malformed, too: whoever decodes them will say so. */
+static bool is_subscribe(struct wire in)
+{
+	enum wire_type type;
+	uint32_t number;
+
+	while (in.at < in.end && !wire_tag(&in, &number, &type)) {
+		if (number == SUBSCRIBE_FIELD)
+			return true;
+		if (wire_skip(&in, number, type, 1))
+			return false;
+	}
+	return false;
+}
 
 /* Copies the fields of a call to `rest`, and the contents of its SUBSCRIBE to `subscribe`. */
 static const char *part(struct wire in, struct buf *rest, struct buf *subscribe, bool *subscribes)
@@ -61,9 +77,12 @@ Mesos__Scheduler__Call *proto_call_from_v0(struct arena *arena, const void *data
 	struct buf rest = BUF_INIT, subscribe = BUF_INIT;
 	Mesos__Scheduler__Call *call = NULL;
 	bool subscribes = false;
-	const char *why = part(in, &rest, &subscribe, &subscribes);
+	const char *why;
 
 	*force = false;
+	if (!is_subscribe(in))
+		return proto_unpack(&mesos__scheduler__call__descriptor, arena, data, len, err);
+	why = part(in, &rest, &subscribe, &subscribes);
 	if (why)
 		err_set(err, ERR_INVALID, "Failed to decode mesos.scheduler.Call: %s", why);
 	else

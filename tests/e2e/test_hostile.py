@@ -257,6 +257,23 @@ class Hostile(harness.TestCase):
                 if agent["port"] == self.agent.address[1]]
         self.assertEqual(len(ours), 1)
 
+    def test_drivers_that_lie(self):
+        """What is no message, and what says it comes from somebody else's framework."""
+        scheduler = self.subscribe()
+        owner = b"\x0a" + bytes([2 + len(scheduler.id)]) + \
+            b"\x0a" + bytes([len(scheduler.id)]) + scheduler.id.encode()
+        for name in ("RegisterFramework", "ReregisterFramework", "UnregisterFramework",
+                     "DeactivateFramework", "LaunchTasks", "ReviveOffers", "KillTask",
+                     "ResourceRequest", "ReconcileTasks", "StatusUpdateAcknowledgement",
+                     "FrameworkToExecutor"):
+            for body in (b"", b"\xff" * 100, owner, owner * 1000, b"\x0a\xff\xff\xff\xff\x0f"):
+                for sender in ("scheduler(1)@127.0.0.1:1", "@0.0.0.0:0", "x", "a@b@c:1"):
+                    self.send_message(self.master, name + "Message", body, sender)
+        frameworks = self.master.state()["frameworks"]
+        self.assertEqual([(f["id"], f["active"]) for f in frameworks], [(scheduler.id, True)])
+        scheduler.teardown()
+        self.served()
+
     def test_summary_with_tasks(self):
         scheduler = self.subscribe()
         scheduler.wait_terminal(scheduler.run("exit 0"))
