@@ -6,8 +6,8 @@ ALL = [*starting.CASES, *launching.CASES, *paper.CASES, *failover.CASES, *readin
        *growth.CASES, *real_tasks.CASES, *allocation.CASES]
 
 # What --quick leaves out: sizes that are the same when scaled down.
-QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "latency", "paper/10000", "failover",
-         "reads", "memory", "tasks", "allocator")
+QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "latency",
+         "paper/10000", "failover", "reads", "memory", "tasks", "allocator")
 
 
 def fits(case, name):

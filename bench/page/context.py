@@ -6,7 +6,7 @@ import json
 import os
 import typing
 
-from . import processes
+from . import daemons, processes
 from .processes import Failure
 
 TOOL_SECONDS = 120
@@ -96,7 +96,7 @@ class Context:
                 yield master.address
 
     def new_master(self, **flags):
-        return processes.Master(self.mesita, self.scratch, self.master_cpus, **flags)
+        return daemons.Master(self.mesita, self.scratch, self.master_cpus, **flags)
 
     # ---- limits ------------------------------------------------------------------
 

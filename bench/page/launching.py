@@ -53,7 +53,8 @@ def run(context, agents, schedulers, words="", **flags):
 
     yield column("tasks_per_second", "tasks/s", found["tasks_per_second"], "tasks/s",
                  limit=found["loopback_tasks_per_second"], limit_of="loopback echo",
-                 more_is_better=True, targets=targets if agents == TARGET_AGENTS and not words else [])
+                 more_is_better=True,
+                 targets=targets if agents == TARGET_AGENTS and not words else [])
     if "master_cpu_per_task" in found:
         yield column("master_cpu", "CPU us|a task", found["master_cpu_per_task"], "us",
                      limit=found["loopback_cpu_per_task"], limit_of="loopback echo")
@@ -64,8 +65,8 @@ def run(context, agents, schedulers, words="", **flags):
         yield column(key + "_p99", title, found[key + "_p99"], "ms",
                      noise=figure.NOISE_LATENCY)
     yield column("lost", "lost", lost(found), "tasks", noise=0, targets=[figure.at_most(0)])
-    yield Figure("launch", row, "registration", "agents registered a second", found["agents"] / max(found["registration"], 1e-6),
-                 "agents/s", context.fdatasync(), "fdatasync", more_is_better=True, noise=0.5,
+    yield Figure("launch", row, "registration", "agents registered a second",
+                 found["agents"] / max(found["registration"], 1e-6), "agents/s", context.fdatasync(), "fdatasync", more_is_better=True, noise=0.5,
                  shown=(agents, schedulers) == (SIZES[-1][0], 1))
 
 

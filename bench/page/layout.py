@@ -196,7 +196,8 @@ def comparison(old, new, rows, everything):
         machine = run["machine"]
         yield cut("%s: %s %s, %d x %s, others had %.0f%%" % (
             name, time.strftime("%Y-%m-%d %H:%M", time.localtime(run["time"])),
-            machine["revision"], machine["cores"], machine["processor"], 100 * run["others"]), WIDTH)
+            machine["revision"], machine["cores"], machine["processor"],
+            100 * run["others"]), WIDTH)
     if old["machine"]["processor"] != new["machine"]["processor"] or old["quick"] != new["quick"]:
         yield "These were not measured alike: compare with care."
     yield ""

@@ -1,6 +1,6 @@
 """Tasks that are processes, on one agent: command tasks, and those of an executor that is kept."""
 
-from . import figure, processes
+from . import daemons, figure
 from .context import Case
 from .figure import Figure
 
@@ -10,7 +10,7 @@ RESOURCES = "--resources=cpus:4;mem:65536;disk:4096"
 def tasks(context, mode, count, *executor):
     # Time runs from ACCEPT on: a short interval only saves waiting for the next offer.
     interval = "1secs" if mode == "rate" and not executor else "20ms"
-    with processes.Local(context.mesita, 1, RESOURCES,
+    with daemons.Local(context.mesita, 1, RESOURCES,
                          "--allocation_interval=" + interval) as cluster:
         return context.numbers("bench_tasks", cluster.info["master"], mode, count, *executor)
 

@@ -4,7 +4,7 @@ import statistics
 import subprocess
 import time
 
-from . import figure, processes
+from . import daemons, figure, processes
 from .context import Case
 from .figure import Figure
 
@@ -34,13 +34,13 @@ def empty_process():
 def run(context):
     ready = []
     for _ in range(1 if context.quick else 5):
-        with processes.Local(context.mesita, 3) as cluster:
+        with daemons.Local(context.mesita, 3) as cluster:
             ready.append(cluster.ready)
     yield Figure("start", "", "local_ready", "`mesita local --agents=3` ready",
                  statistics.median(ready) * 1e3, "ms",
                  bare_start(context.mesita, PROCESSES) * 1e3, "6 processes started",
                  targets=[figure.below(300)])
-    with processes.Local(context.mesita, 3) as cluster:
+    with daemons.Local(context.mesita, 3) as cluster:
         empty = empty_process()
         master, = cluster.daemons("master")
         yield Figure("start", "", "master_idle_rss", "memory of an idle master",
