@@ -268,6 +268,8 @@ static void reap(struct helper *helper)
 {
 	if (helper->pid == 0)
 		return;
+	/* Its figures have come, or nobody wants them. */
+	kill(helper->pid, SIGKILL);
 	close(helper->fd);
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -326,7 +328,6 @@ void pollers_close(struct pollers *pollers)
 {
 	if (!pollers)
 		return;
-	/* Who reads the end of its orders leaves; one that sends figures does so in vain. */
 	reap(&pollers->polls);
 	reap(&pollers->stalls);
 	free(pollers);

@@ -125,6 +125,22 @@ Test(pollers, count_what_fails, .timeout = 60)
 	pollers_close(pollers);
 }
 
+Test(pollers, end_in_the_midst_of_it, .timeout = 60)
+{
+	struct plan plan = {.host = (char *)"127.0.0.1",
+			    .port = 1,
+			    .pollers = 1,
+			    .poll = "/state",
+			    .stall_probe = MILLISECOND};
+	struct pollers *pollers;
+	struct err err;
+
+	cr_assert_eq(pollers_start(&plan, &pollers, &err), 0);
+	pollers_go(pollers);
+	pollers_close(pollers);
+	cr_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a process is left");
+}
+
 Test(pollers, are_none_where_none_are_planned)
 {
 	struct plan plan = {.poll = "/state"};
