@@ -90,6 +90,7 @@ static void failure_event(struct books *b, const Mesos__Scheduler__Event__Failur
 
 	if (!failure->agent_id || failure->executor_id)
 		return;
+	books_said_lost(b, failure->agent_id->value);
 	v = books_view(b, failure->agent_id->value);
 	if (v && !list_empty(&v->offers))
 		world_fail(b->world,
@@ -372,6 +373,11 @@ static void on_executor(struct observer *o, const struct executor_life *life, bo
 	books_executor_life(container_of(o, struct books, observer), life, up);
 }
 
+static void on_operated(struct observer *o, const void *call)
+{
+	books_operated(container_of(o, struct books, observer), call);
+}
+
 static void on_stepped(struct observer *o)
 {
 	struct books *b = container_of(o, struct books, observer);
@@ -380,6 +386,10 @@ static void on_stepped(struct observer *o)
 		books_check_heard(b);
 	if (b->resumed)
 		books_check_resumed(b);
+	if (!list_empty(&b->changed))
+		books_check_registry(b);
+	if (b->world->now >= b->audit_at)
+		books_audit_agents(b);
 	if (!list_empty(&b->debts))
 		books_collect_debts(b);
 	if (b->operations)
@@ -411,6 +421,7 @@ struct books *books_open(struct world *w)
 		.synced = on_synced,
 		.crashed = on_crashed,
 		.executor = on_executor,
+		.operated = on_operated,
 		.stepped = on_stepped,
 	};
 	arena_init(&b->arena);
@@ -418,6 +429,8 @@ struct books *books_open(struct world *w)
 	list_init(&b->touched);
 	list_init(&b->granted);
 	list_init(&b->debts);
+	list_init(&b->changed);
+	arena_init(&b->maintenance_arena);
 	b->steps = 1;
 	w->observer = &b->observer;
 	return b;
@@ -436,6 +449,7 @@ void books_close(struct books *b)
 	books_master_ended(b);
 	books_free_operations(b);
 	books_free_debts(b);
+	books_free_registry(b);
 	books_free_tasks(b);
 	books_free_hosts(b);
 	books_free_disks(b);

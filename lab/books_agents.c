@@ -203,6 +203,22 @@ void books_want_registration(struct books *b, const char *from, const struct let
 		books_note_capacity(b, from, p->again->agent);
 }
 
+/* Only those that are gone, or on a machine that is down. The letter does not say who it is:
+ * whoever is at the address, or asked from there, if the books know. */
+void books_agent_sent_away(struct books *b, const char *address)
+{
+	const struct pending *p = find_pending(b, address);
+	const struct view *v = books_view_at(b, address);
+
+	books_agent_leaves(b, address);
+	if ((!v && !(p && p->again)) ||
+	    (p && p->again && books_wanted_away(b, p->again->agent->id->value)) ||
+	    (v && books_wanted_away(b, v->id)))
+		return;
+	world_fail(b->world, "durable: the agent at %s is told to shut down, and nobody wanted it",
+		   address);
+}
+
 /* What it detected, with its reservations and volumes made of that. */
 static void learn_total(struct books *b, struct view *v, const Mesos__AgentInfo *info,
 			Mesos__Resource *const *checkpointed, size_t count)
@@ -259,6 +275,7 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 			   agent_id, address);
 		return;
 	}
+	books_said_admitted(b, agent_id);
 	drop_others(b, agent_id, address);
 	v = view_create(b, agent_id, address);
 	v->connected = true;
@@ -326,7 +343,7 @@ static void ask_for_tasks(struct books *b, struct view *v)
 	HASH_ITER (hh, b->tasks, t, next) {
 		if (!t->agent_id || strcmp(t->agent_id, v->id))
 			continue;
-		t->parked = false;
+		t->parked = 0;
 		if (t->named_in == b->steps ||
 		    !books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
 			continue;
@@ -403,6 +420,8 @@ void books_agent_record_deleted(struct books *b, const char *agent_id)
 		return;
 	v->leaving = true;
 	books_touch(b, v);
+	if (books_master_paused(b))
+		return;
 	list_for_each (c, next, &v->claims, by_view) {
 		if (!c->executor)
 			books_must_hear(b, books_claimed(b, c));
@@ -467,6 +486,7 @@ void books_master_began(struct books *b)
 {
 	struct fw *fw, *next;
 
+	books_registry_began(b);
 	HASH_ITER (hh, b->fws, fw, next) {
 		int64_t until = b->world->now + fw->refusal;
 

@@ -145,6 +145,41 @@ static void note_order(struct books *b, struct disk_book *d, struct slice key, s
 		books_weight_written(b, role + 7, value);
 }
 
+/* One that did not come back in time ends without a word to anybody. */
+static void note_framework(struct books *b, struct slice value)
+{
+	const Mesita__StoredFramework *stored;
+	struct err err;
+	struct fw *fw;
+
+	if (!value.data)
+		return;
+	arena_free(&b->arena);
+	stored = proto_unpack(&mesita__stored_framework__descriptor, &b->arena, value.data,
+			      value.len, &err);
+	if (!stored || !stored->completed)
+		return;
+	fw = books_fw(b, stored->info->id->value);
+	books_set_stream(b, fw, 0);
+	if (!fw->torn)
+		books_tear_down(b, fw);
+}
+
+static void note_registry(struct books *b, struct disk_book *d, struct slice key,
+			  struct slice value)
+{
+	char text[256], *id;
+
+	note(d, key.data, key.len, value.data != NULL);
+	snprintf(text, sizeof(text), "%.*s", (int)key.len, key.data);
+	id = strchr(text, '/');
+	*id++ = '\0';
+	if (!strcmp(text, "maintenance"))
+		books_maintenance_written(b, value);
+	else
+		books_registry_written(b, text, id, value);
+}
+
 static void take_write(struct books *b, struct disk_book *d, struct slice key, struct slice value)
 {
 	if (has_prefix(key, "update/"))
@@ -153,6 +188,12 @@ static void take_write(struct books *b, struct disk_book *d, struct slice key, s
 		note_completed(b, d, value);
 	else if (has_prefix(key, "quota/") || has_prefix(key, "weight/"))
 		note_order(b, d, key, value);
+	else if (!strcmp(d->owner, "master") && has_prefix(key, "framework/"))
+		note_framework(b, value);
+	else if (!strcmp(d->owner, "master") &&
+		 (has_prefix(key, "agent/") || has_prefix(key, "unreachable/") ||
+		  has_prefix(key, "gone/") || has_prefix(key, "maintenance/")))
+		note_registry(b, d, key, value);
 	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
 		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
 		note(d, key.data, key.len, value.data != NULL);
@@ -201,6 +242,8 @@ void books_crashed(struct books *b, struct disk *disk)
 		record_free(d, r);
 	if (!strcmp(disk->name, "master"))
 		books_forget_orders(b);
+	if (!strcmp(disk->name, "master"))
+		books_forget_registry(b);
 	disk_load(disk, reload, d);
 	books_synced(b, disk);
 }
@@ -227,6 +270,22 @@ bool books_stored(const struct books *b, const char *owner, enum survival after,
 	len = vsnprintf(key, sizeof(key), format, args);
 	va_end(args);
 	return has(find_disk(b, owner), key, (size_t)len, after);
+}
+
+bool books_would_return(const struct books *b, const char *owner, const char *format, ...)
+{
+	const struct disk_book *d = find_disk(b, owner);
+	struct record *r = NULL;
+	char key[512];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(key, sizeof(key), format, args);
+	va_end(args);
+	if (d)
+		HASH_FIND(hh, d->records, key, (size_t)len, r);
+	return r && r->synced;
 }
 
 bool books_update_stored(const struct books *b, const char *owner, const uint8_t *uuid)
@@ -259,22 +318,6 @@ void books_agent_began(struct books *b, const struct process *p)
 		if (r->written && !strncmp(r->key, "task/", 5))
 			d->found[d->found_count++] = xstrdup(r->key);
 	}
-}
-
-/* Only those that are gone, or on a machine that is down. */
-void books_agent_sent_away(struct books *b, const char *address)
-{
-	const struct disk_book *d = find_disk(b, "master");
-	struct record *r, *next;
-
-	books_agent_leaves(b, address);
-	/* The letter does not say who it is: whoever was at the address. */
-	HASH_ITER (hh, d->records, r, next) {
-		if (r->synced && (!strncmp(r->key, "gone/", 5) || !strncmp(r->key, "maint", 5)))
-			return;
-	}
-	world_fail(b->world, "durable: the agent at %s is told to shut down, and nobody wanted it",
-		   address);
 }
 
 void books_agent_registers(struct books *b, const struct process *from)

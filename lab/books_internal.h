@@ -109,9 +109,10 @@ struct view {
 	int64_t since; /* when it became so */
 	bool leaving;  /* its record is deleted */
 	struct tally total, used, offered;
-	struct list claims;	   /* struct claim.by_view */
-	struct list offers;	   /* struct offered.by_view */
-	int64_t unsure_until;	   /* the master may count tasks that the agent knows nothing of */
+	struct list claims;   /* struct claim.by_view */
+	struct list offers;   /* struct offered.by_view */
+	int64_t unsure_until; /* the master may count tasks that the agent knows nothing of */
+	int idle; /* audits in a row that found something free that nobody was offered */
 	const struct seat *giving; /* who is offered something in this step, or NULL */
 	struct list touched;	   /* in books.touched: to be looked at after the step */
 };
@@ -157,8 +158,10 @@ struct task {
 	const struct update *told; /* last, by the present master */
 	uint64_t told_in;	   /* which life of it */
 	uint64_t crashes;	   /* of machines, when launched */
-	uint64_t heard;		   /* the step in which its framework was last told of it */
-	bool parked;		   /* its framework was told that it is unreachable */
+	int64_t launched;	   /* when, and in which life of the master */
+	uint64_t launched_in;
+	uint64_t heard;	 /* the step in which its framework was last told of it */
+	uint64_t parked; /* the life of the master that took its agent for unreachable */
 	/* At its agent (books_streams.c): */
 	const struct update *head; /* sent, and not acknowledged there; or NULL */
 	struct list waiting;	   /* in host.waiting, if there is a head */
@@ -192,6 +195,17 @@ struct host {
 	uint64_t asked;	     /* how often in this life */
 	int64_t registered;  /* in the eyes of the agent, since; 0 = not */
 	struct list waiting; /* struct task.waiting */
+};
+
+/* An agent that was ever in the registry. */
+struct known_agent {
+	UT_hash_handle hh;
+	char *id;
+	bool admitted;	     /* its record is there */
+	bool closed;	     /* deactivated, or draining */
+	bool told;	     /* that this is its id */
+	int64_t seen;	     /* it was connected, or a life of the master began */
+	struct list changed; /* in books.changed */
 };
 
 /* The call that the master is at. */
@@ -238,6 +252,13 @@ struct books {
 	struct tally cluster; /* all totals */
 	struct list touched;  /* struct view.touched */
 	struct list granted;  /* struct seat.grant_link */
+
+	struct known_agent *known;
+	struct list changed; /* struct known_agent.changed: to be looked at after the step */
+	int64_t audit_at;    /* when to look for agents that are away, and what is idle */
+	int64_t slow_until;  /* disks were */
+	struct arena maintenance_arena;
+	const struct Mesita__StoredMaintenance *maintenance; /* as written, or NULL */
 
 	struct host *hosts;
 	struct host *resumed; /* the agent that hears in this step that it is registered */
@@ -327,14 +348,37 @@ void books_quota_written(struct books *b, const char *name, struct slice value);
 void books_weight_written(struct books *b, const char *name, struct slice value);
 void books_forget_orders(struct books *b);
 /* Quota may keep it from what is free. */
+/* Of what is free of the agent somebody should have been offered something. */
+bool books_is_wanted(struct books *b, const struct view *v);
 bool books_is_bounded(const struct books *b, const struct seat *seat);
 void books_check_shares(struct books *b);
 void books_free_seats(struct fw *fw);
 void books_free_roles(struct books *b);
 
+/* ---- books_registry.c --------------------------------------------------------------------- */
+
+struct known_agent *books_known(struct books *b, const char *id); /* made if missing */
+/* A record "<kind>/<id>"; without data it is deleted. */
+void books_registry_written(struct books *b, const char *kind, const char *id, struct slice value);
+void books_maintenance_written(struct books *b, struct slice value);
+void books_forget_registry(struct books *b);
+void books_check_registry(struct books *b);
+/* What the master says of an agent must be durable. */
+void books_said_lost(struct books *b, const char *agent_id);
+void books_said_admitted(struct books *b, const char *agent_id);
+/* Somebody said that it is gone, or its machine down. */
+bool books_wanted_away(const struct books *b, const char *agent_id);
+bool books_master_paused(const struct books *b);
+void books_registry_began(struct books *b);
+void books_audit_agents(struct books *b);
+/* An operator is told that the call is carried out. */
+void books_operated(struct books *b, const Mesos__Master__Call *call);
+void books_free_registry(struct books *b);
+
 /* ---- books_tasks.c ------------------------------------------------------------------------ */
 
 struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make);
+void books_note_slowness(struct books *b);
 void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info);
 void books_executor_call(struct books *b, const struct process *from, const struct letter *letter);
 void books_executor_acknowledged(struct books *b, const struct process *from,
@@ -343,6 +387,7 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 			     const struct letter *letter);
 void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter);
 void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status);
+void books_agent_gone(struct books *b, const char *agent_id);
 void books_note_sent_last(struct books *b, struct task *t, const Mesos__Task *task);
 void books_acknowledged(struct books *b, struct fw *fw,
 			const Mesos__Scheduler__Call__Acknowledge *call);
@@ -408,6 +453,9 @@ void books_synced(struct books *b, struct disk *disk);
 void books_crashed(struct books *b, struct disk *disk);
 bool books_stored(const struct books *b, const char *owner, enum survival after, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));
+/* A crash would leave the record, though it may be deleted. */
+bool books_would_return(const struct books *b, const char *owner, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 bool books_update_stored(const struct books *b, const char *owner, const uint8_t *uuid);
 void books_agent_began(struct books *b, const struct process *p);
 /* What it says of itself to the master must be what it has stored. */

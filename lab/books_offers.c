@@ -85,6 +85,7 @@ static void add_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 	o->seat = books_seat(b, fw, offer_role(offer));
 	books_grant(b, o->seat, &o->amounts);
 	o->view->giving = o->seat;
+	o->view->idle = 0;
 	list_append(&o->view->offers, &o->by_view);
 	list_append(&fw->offers, &o->by_fw);
 	HASH_ADD_KEYPTR(hh, b->offers, o->id, strlen(o->id), o);
@@ -181,8 +182,20 @@ void books_tear_down(struct books *b, struct fw *fw)
 static void name_reconciled(struct books *b, const struct fw *fw,
 			    const Mesos__Scheduler__Call__Reconcile *reconcile)
 {
-	for (size_t i = 0; i < reconcile->n_tasks; i++)
-		books_task(b, fw->id, reconcile->tasks[i]->task_id->value, true);
+	struct claim *c, *next;
+
+	/* What the master has it must tell of. */
+	list_for_each (c, next, &fw->claims, by_fw) {
+		if (!c->executor && !reconcile->n_tasks)
+			books_must_hear(b, books_claimed(b, c));
+	}
+	for (size_t i = 0; i < reconcile->n_tasks; i++) {
+		const char *id = reconcile->tasks[i]->task_id->value;
+		struct task *t = books_task(b, fw->id, id, true);
+
+		if (books_claim(b, NULL, fw->id, id))
+			books_must_hear(b, t);
+	}
 }
 
 void books_call_delivered(struct books *b, const struct letter *letter)

@@ -375,6 +375,38 @@ static void check_frameworks(struct books *b, const struct seat *seat)
 	}
 }
 
+/* As Mesos does by default, for less nobody is offered anything. */
+#define LEAST_MILLI 100
+
+static bool is_worth_an_offer(struct books *b, const struct view *v)
+{
+	uint32_t names[] = {books_kind(b, "cpus"), books_kind(b, "mem")};
+
+	for (int i = 0; i < 2; i++) {
+		if (tally_of(&v->total, names[i]) - tally_of(&v->used, names[i]) -
+			    tally_of(&v->offered, names[i]) <
+		    (i ? 32000 : LEAST_MILLI))
+			return false;
+	}
+	return true;
+}
+
+bool books_is_wanted(struct books *b, const struct view *v)
+{
+	struct role *role, *next_role;
+	struct seat *seat, *next;
+
+	if (b->guarantees || !is_worth_an_offer(b, v))
+		return false;
+	HASH_ITER (hh, b->roles, role, next_role) {
+		list_for_each (seat, next, &role->seats, by_role) {
+			if (was_in_line(b, seat) && tally_empty(&role->limits))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool has_one_in_line(const struct books *b, const struct role *top)
 {
 	struct role *role, *next_role;

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/parts.h"
+
+/* A write takes no longer, on a disk that was not slow for some time. */
+#define STORE_HIGH (50 * MILLISECOND)
+#define SLOW_HIGH (5 * SECOND)
 #define STATE(name) MESOS__TASK_STATE__TASK_##name
 
 bool books_terminal(Mesos__TaskState state)
@@ -48,6 +53,13 @@ struct task *books_task(struct books *b, const char *framework_id, const char *t
 	return t;
 }
 
+/* Peace makes it be forgotten. */
+void books_note_slowness(struct books *b)
+{
+	if (b->world->slow_disks_until > b->slow_until)
+		b->slow_until = b->world->slow_disks_until;
+}
+
 void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info)
 {
 	struct task *t = books_task(b, fw->id, info->task_id->value, true);
@@ -60,8 +72,11 @@ void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *
 	t->ended = false;
 	t->acknowledged = 0;
 	t->crashes = b->crashes;
-	t->parked = false;
+	t->parked = 0;
 	t->mentioned = 0;
+	t->launched = b->world->now;
+	books_note_slowness(b);
+	t->launched_in = b->lives_of_master + 1;
 }
 
 struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid)
@@ -174,6 +189,22 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 	books_stream_sent(b, from, u);
 }
 
+/* By the time that its agent tells of it, unless disks are slow. */
+static void check_remembered(struct books *b, const struct task *t)
+{
+	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+
+	books_note_slowness(b);
+	if (t->launched_in == b->lives_of_master + 1 && t->launches == 1 && !t->acknowledged &&
+	    b->world->now - t->launched > STORE_HIGH && master->paused_until < t->launched &&
+	    b->slow_until + SLOW_HIGH < t->launched &&
+	    !books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+		world_fail(b->world,
+			   "durable: task %s was launched, and a master killed now would not know "
+			   "it",
+			   t->key);
+}
+
 void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter)
 {
 	const Mesos__Internal__StatusUpdateMessage *m =
@@ -185,8 +216,10 @@ void books_agent_update_delivered(struct books *b, const char *from, const struc
 		books_claim(b, NULL, update->framework_id->value, update->status->task_id->value);
 
 	if (c && !strcmp(c->view->address, from)) {
-		books_must_hear(b, books_task(b, update->framework_id->value,
-					      update->status->task_id->value, true));
+		struct task *t = books_claimed(b, c);
+
+		check_remembered(b, t);
+		books_must_hear(b, t);
 		if (books_terminal(state))
 			books_release(c);
 	}
@@ -241,6 +274,30 @@ static void check_known(struct books *b, const struct task *t, const Mesos__Task
 		   books_state_name(status->state), c->view->id);
 }
 
+/* Tasks of unreachable agents are remembered: what becomes of these is told, too. */
+static void check_parked(struct books *b, struct task *t, const Mesos__TaskStatus *status)
+{
+	bool lost = status->has_reason &&
+		    status->reason == MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED;
+
+	if (lost && status->agent_id)
+		books_said_lost(b, status->agent_id->value);
+	if (lost && status->state == STATE(UNREACHABLE))
+		t->parked = b->lives_of_master + 1;
+	else if (status->state != STATE(UNREACHABLE))
+		t->parked = 0;
+}
+
+void books_agent_gone(struct books *b, const char *agent_id)
+{
+	struct task *t, *next;
+
+	HASH_ITER (hh, b->tasks, t, next) {
+		if (t->parked == b->lives_of_master + 1 && !strcmp(t->agent_id, agent_id))
+			books_must_hear(b, t);
+	}
+}
+
 void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status)
 {
 	struct fw *fw = books_fw_by_stream(b, conn);
@@ -256,8 +313,10 @@ void books_update_event(struct books *b, const struct conn *conn, const Mesos__T
 		check_uuid(b, t, status);
 	else
 		check_known(b, t, status);
-	if (t)
-		t->heard = b->steps;
+	if (!t)
+		return;
+	t->heard = b->steps;
+	check_parked(b, t, status);
 }
 
 /* Its agent knows what it sent last. */

@@ -32,6 +32,15 @@ struct master_part {
 	char id[UUID_TEXT];
 	void (*answer)(void *context, uint64_t number, int status, const char *text);
 	void *answer_context;
+	struct list asked; /* struct asked.link */
+	uint64_t last_asked;
+};
+
+/* A call of the operator API that is not answered. */
+struct asked {
+	struct list link;
+	uint64_t request, number;
+	Mesos__Master__Call *call; /* heap */
 };
 
 static void take_actions(struct master_part *part);
@@ -175,6 +184,44 @@ static const struct process_ops ops = {receive, closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------- */
 
+/* ---- operators -------------------------------------------------------------------- */
+
+static uint64_t ask(struct master_part *part, const Mesos__Master__Call *call, uint64_t number)
+{
+	struct asked *asked = xcalloc(1, sizeof(*asked));
+
+	asked->request = ++part->last_asked;
+	asked->number = number;
+	asked->call = proto_copy(call);
+	list_append(&part->asked, &asked->link);
+	return asked->request;
+}
+
+static void asked_free(struct asked *asked)
+{
+	list_remove(&asked->link);
+	proto_free(asked->call);
+	free(asked);
+}
+
+static void give_answer(struct master_part *part, uint64_t request, int status, const char *text)
+{
+	struct observer *o = part->world->observer;
+	struct asked *asked, *next;
+
+	list_for_each (asked, next, &part->asked, link) {
+		if (asked->request != request)
+			continue;
+		if (o && status == 200)
+			o->operated(o, asked->call);
+		part->answer(part->answer_context, asked->number, status, text);
+		asked_free(asked);
+		return;
+	}
+}
+
+/* ---- what comes out ----------------------------------------------------------------- */
+
 static void take_action(struct master_part *part, const struct master_action *action)
 {
 	switch (action->type) {
@@ -199,9 +246,8 @@ static void take_action(struct master_part *part, const struct master_action *ac
 			   action->store.ticket);
 		break;
 	case MASTER_ANSWER:
-		if (part->answer)
-			part->answer(part->answer_context, action->answer.request,
-				     action->answer.status, action->answer.text);
+		give_answer(part, action->answer.request, action->answer.status,
+			    action->answer.text);
 		break;
 	case MASTER_EXIT:
 		world_fail(part->world, "the master gave up: %s", action->exit.text);
@@ -300,6 +346,7 @@ struct master_part *master_part_create(struct world *w)
 	part->late.run = on_late;
 	rng_seed(&part->rng, w->seed ^ 0x6d);
 	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
+	list_init(&part->asked);
 	master_actions_init(&part->out);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);
@@ -318,6 +365,8 @@ static void stop(struct master_part *part, bool crash)
 	disk_drop(&part->disk, crash);
 	master_destroy(part->core);
 	part->core = NULL;
+	while (!list_empty(&part->asked))
+		asked_free(list_first(&part->asked, struct asked, link));
 }
 
 void master_part_kill(struct master_part *part, bool crash)
@@ -365,18 +414,18 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 				       const char *text),
 			void *context)
 {
-	struct master_event event = {.type = MASTER_OPERATOR,
-				     .operator_ = {.call = call, .request = number}};
+	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
 	int status;
 
 	if (!part->alive || process_paused(&part->process))
 		return 503;
 	part->answer = answer;
 	part->answer_context = context;
+	event.operator_.request = ask(part, call, number);
 	step(part, &event);
 	status = part->out.reply.status;
 	if (status)
-		answer(context, number, status, part->out.reply.text);
+		give_answer(part, event.operator_.request, status, part->out.reply.text);
 	take_actions(part);
 	arm(part);
 	return status;

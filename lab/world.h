@@ -83,6 +83,8 @@ struct observer {
 	void (*crashed)(struct observer *o, struct disk *disk);
 	/* An executor's process begins or ends. */
 	void (*executor)(struct observer *o, const struct executor_life *life, bool up);
+	/* An operator hears that what he asked for (a Mesos.master.Call) is done. */
+	void (*operated)(struct observer *o, const void *call);
 	/* What happened has had all its consequences. */
 	void (*stepped)(struct observer *o);
 };

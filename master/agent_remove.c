@@ -313,7 +313,9 @@ static void gone_stored(struct master *m, struct pending *p)
 	}
 	master_add_departed(&m->gone, p->key, p->time);
 	if (a) {
-		send_gone(m, a);
+		/* At the address of one that did not come back may be another. */
+		if (a->state == AGENT_REGISTERED)
+			send_gone(m, a);
 		lose_agent(m, a, &how);
 	}
 	if (p->request)

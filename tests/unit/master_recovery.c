@@ -323,6 +323,16 @@ Test(master_recovery, an_unreachable_agent_comes_back_to_the_new_master)
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
 }
 
+/* Another agent may have registered there. */
+Test(master_recovery, nobody_is_shut_down_at_the_address_of_one_that_is_away)
+{
+	driver_restart(d, "M2");
+	driver_operate(d, "{\"type\":\"MARK_AGENT_GONE\",\"mark_agent_gone\":{\"agent_id\":{"
+			  "\"value\":\"M-S0\"}}}");
+	cr_expect(master_find_departed(d->m->gone, "M-S0"));
+	refute(d, "ShutdownMessage");
+}
+
 Test(master_recovery, completed_frameworks_stay_refused)
 {
 	driver_restart(d, "M2");
