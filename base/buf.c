@@ -82,6 +82,28 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	va_end(args);
 }
 
+size_t str_number(char *to, uint64_t value, unsigned base)
+{
+	char reversed[NUMBER_TEXT];
+	size_t len = 0;
+
+	do {
+		reversed[len++] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	for (size_t i = 0; i < len; i++)
+		to[i] = reversed[len - 1 - i];
+	to[len] = '\0';
+	return len;
+}
+
+void buf_number(struct buf *buf, uint64_t value, unsigned base)
+{
+	char text[NUMBER_TEXT];
+
+	buf_append(buf, text, str_number(text, value, base));
+}
+
 void buf_consume(struct buf *buf, size_t len)
 {
 	if (len > buf->len)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct slice {
 	const char *data;
@@ -27,6 +28,8 @@ void buf_append(struct buf *buf, const void *data, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_putc(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As printf's %u (base 10) and %x (16) would, in a fraction of their time. */
+void buf_number(struct buf *buf, uint64_t value, unsigned base);
 void buf_consume(struct buf *buf, size_t len); /* drops the first bytes */
 char *buf_take(struct buf *buf);	       /* the caller owns the heap string; never NULL */
 
@@ -34,5 +37,7 @@ struct slice slice_of(const char *text); /* NULL gives an empty slice */
 bool slice_eq(struct slice slice, const char *text);
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
+#define NUMBER_TEXT 21 /* with the NUL; decimal or hexadecimal */
+size_t str_number(char *to, uint64_t value, unsigned base); /* returns the length */
 
 #endif

@@ -34,6 +34,8 @@ static struct log_limit log_limit;
 static struct buf gathered; /* whole lines */
 static time_t stamped;	    /* the second that `stamp` spells */
 static char stamp[32];
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+static _Thread_local pid_t own_thread; /* 0: not asked for yet */
 
 static void write_all(const char *data, size_t len)
 {
@@ -88,6 +90,7 @@ static void child_after_fork(void)
 {
 	buf_free(&gathered);
 	gathers = false;
+	own_thread = 0;
 	pthread_mutex_unlock(&log_lock);
 }
 
@@ -98,11 +101,8 @@ static void watch_forks(void)
 
 void log_gather(bool on)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 	log_flush();
 	gathers = on;
-	pthread_once(&once, watch_forks);
 	if (!on)
 		buf_free(&gathered);
 }
@@ -112,6 +112,22 @@ static char *digits(char *at, long value, int width)
 	for (int i = width; i-- > 0; value /= 10)
 		at[i] = (char)('0' + value % 10);
 	return at + width;
+}
+
+/* Its number, as " %5d ". */
+static void append_thread(struct buf *line)
+{
+	char text[NUMBER_TEXT];
+	size_t len;
+
+	if (!own_thread) {
+		pthread_once(&watched, watch_forks);
+		own_thread = gettid();
+	}
+	len = str_number(text, (unsigned)own_thread, 10);
+	buf_append(line, "     ", len < 5 ? 6 - len : 1);
+	buf_append(line, text, len);
+	buf_putc(line, ' ');
 }
 
 static void append_head(struct buf *line, enum log_level level, const char *file, int number)
@@ -131,7 +147,11 @@ static void append_head(struct buf *line, enum log_level level, const char *file
 	buf_putc(line, "DIWE"[level]);
 	buf_puts(line, stamp);
 	buf_puts(line, micros);
-	buf_printf(line, " %5d %s:%d] ", (int)gettid(), slash ? slash + 1 : file, number);
+	append_thread(line);
+	buf_puts(line, slash ? slash + 1 : file);
+	buf_putc(line, ':');
+	buf_number(line, (unsigned)number, 10);
+	buf_puts(line, "] ");
 }
 
 static void append_special(struct buf *line, unsigned char c)

@@ -42,7 +42,9 @@ static void send_message(struct shell *shell, const char *actor, const char *to,
 	char from[PID_MAX];
 	struct buf body = BUF_INIT;
 
-	if (strchr(actor, '@'))
+	if (!strcmp(actor, "master"))
+		snprintf(from, sizeof(from), "%s", shell->pid);
+	else if (strchr(actor, '@'))
 		snprintf(from, sizeof(from), "%s", actor);
 	else
 		snprintf(from, sizeof(from), "%s@%s", actor, shell->address);

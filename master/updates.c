@@ -114,15 +114,16 @@ struct held_ack {
 	struct list link;
 	UT_hash_handle hh; /* master.acks_by_task, by key */
 	uint64_t ticket;   /* 0: of the store action that is to come */
-	char *key;	   /* framework id '/' task id */
-	char *agent_id, *framework_id, *task_id;
+	char *agent_id, *framework_id, *task_id, *key;
 	size_t len;
-	uint8_t uuid[];
+	uint8_t uuid[]; /* and then the texts */
 };
 
-static void forward_acknowledgement(struct master *m, const struct held_ack *ack)
+static void forward_acknowledgement(struct master *m, const char *agent_id,
+				    const char *framework_id, const char *task_id,
+				    const uint8_t *uuid, size_t len)
 {
-	const struct agent *a = master_find_agent(m, ack->agent_id);
+	const struct agent *a = master_find_agent(m, agent_id);
 	Mesos__Internal__StatusUpdateAcknowledgementMessage *message;
 
 	/* Not there any more: the update comes again, and with it another one of these. */
@@ -130,11 +131,11 @@ static void forward_acknowledgement(struct master *m, const struct held_ack *ack
 		return;
 	message = STEP_NEW(m, Mesos__Internal__StatusUpdateAcknowledgementMessage,
 			   mesos__internal__status_update_acknowledgement_message__descriptor);
-	message->agent_id = master_agent_id(m, ack->agent_id);
-	message->framework_id = master_framework_id(m, ack->framework_id);
-	message->task_id = master_task_id(m, ack->task_id);
-	message->uuid.data = arena_memdup(&m->out->arena, ack->uuid, ack->len);
-	message->uuid.len = ack->len;
+	message->agent_id = master_agent_id(m, agent_id);
+	message->framework_id = master_framework_id(m, framework_id);
+	message->task_id = master_task_id(m, task_id);
+	message->uuid.data = arena_memdup(&m->out->arena, uuid, len);
+	message->uuid.len = len;
 	master_send_agent(m, a, message);
 }
 
@@ -142,41 +143,58 @@ static void free_ack(struct master *m, struct held_ack *ack)
 {
 	HASH_DEL(m->acks_by_task, ack);
 	list_remove(&ack->link);
-	free(ack->key);
-	free(ack->agent_id);
-	free(ack->framework_id);
-	free(ack->task_id);
 	free(ack);
 }
 
-static char *ack_key(const char *framework_id, const char *task_id)
+static void let_go(struct master *m, struct held_ack *ack)
 {
-	return xprintf("%s/%s", framework_id, task_id);
+	forward_acknowledgement(m, ack->agent_id, ack->framework_id, ack->task_id, ack->uuid,
+				ack->len);
+	free_ack(m, ack);
 }
 
-static struct held_ack *make_ack(struct master *m, const struct framework *f,
-				 const Mesos__Scheduler__Call__Acknowledge *call)
+/* Framework id '/' task id, into memory for both and two bytes. */
+static char *ack_key(char *key, const char *framework_id, const char *task_id)
 {
-	struct held_ack *ack = xcalloc(1, sizeof(*ack) + call->uuid.len);
+	size_t first = strlen(framework_id);
 
-	ack->key = ack_key(f->id, call->task_id->value);
-	ack->agent_id = xstrdup(call->agent_id->value);
-	ack->framework_id = xstrdup(f->id);
-	ack->task_id = xstrdup(call->task_id->value);
-	ack->len = call->uuid.len;
-	memcpy(ack->uuid, call->uuid.data, call->uuid.len);
+	memcpy(key, framework_id, first);
+	key[first] = '/';
+	strcpy(key + first + 1, task_id);
+	return key;
+}
+
+static void hold_ack(struct master *m, const struct framework *f,
+		     const Mesos__Scheduler__Call__Acknowledge *call)
+{
+	const char *agent_id = call->agent_id->value, *task_id = call->task_id->value;
+	size_t agent_len = strlen(agent_id) + 1, framework_len = strlen(f->id) + 1;
+	size_t key_len = framework_len + strlen(task_id), len = call->uuid.len;
+	struct held_ack *ack =
+		xmalloc(sizeof(*ack) + len + agent_len + framework_len + key_len + 1);
+	char *texts = (char *)ack->uuid + len;
+
+	memset(ack, 0, sizeof(*ack));
+	ack->len = len;
+	memcpy(ack->uuid, call->uuid.data, len);
+	ack->agent_id = memcpy(texts, agent_id, agent_len);
+	ack->framework_id = memcpy(texts + agent_len, f->id, framework_len);
+	ack->key = ack_key(texts + agent_len + framework_len, f->id, task_id);
+	ack->task_id = ack->key + framework_len;
 	list_append(&m->held_acks, &ack->link);
-	HASH_ADD_KEYPTR(hh, m->acks_by_task, ack->key, strlen(ack->key), ack);
-	return ack;
+	HASH_ADD_KEYPTR(hh, m->acks_by_task, ack->key, key_len, ack);
 }
 
 static struct held_ack *find_ack(struct master *m, const char *framework_id, const char *task_id)
 {
-	char *key = ack_key(framework_id, task_id);
-	struct held_ack *ack;
+	size_t len = strlen(framework_id) + 1 + strlen(task_id);
+	struct held_ack *ack = NULL;
+	char *key;
 
-	HASH_FIND(hh, m->acks_by_task, key, strlen(key), ack);
-	free(key);
+	if (!m->acks_by_task)
+		return NULL;
+	key = ack_key(arena_alloc(&m->out->arena, len + 1), framework_id, task_id);
+	HASH_FIND(hh, m->acks_by_task, key, len, ack);
 	return ack;
 }
 
@@ -204,20 +222,16 @@ void master_send_acknowledgements(struct master *m, uint64_t stored)
 	struct held_ack *ack;
 
 	while ((ack = list_first(&m->held_acks, struct held_ack, link)) && ack->ticket &&
-	       ack->ticket <= stored) {
-		forward_acknowledgement(m, ack);
-		free_ack(m, ack);
-	}
+	       ack->ticket <= stored)
+		let_go(m, ack);
 }
 
 void master_hurry_acknowledgement(struct master *m, const char *framework_id, const char *task_id)
 {
 	struct held_ack *ack = find_ack(m, framework_id, task_id);
 
-	if (!ack)
-		return;
-	forward_acknowledgement(m, ack);
-	free_ack(m, ack);
+	if (ack)
+		let_go(m, ack);
 }
 
 void master_free_acknowledgements(struct master *m)
@@ -242,7 +256,6 @@ void master_acknowledge(struct master *m, struct framework *f,
 {
 	struct agent *a = master_find_agent(m, call->agent_id->value);
 	struct task *t = framework_find_task(f, call->task_id->value);
-	struct held_ack *ack;
 
 	m->counters.messages_status_update_acknowledgement++;
 	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
@@ -269,11 +282,11 @@ void master_acknowledge(struct master *m, struct framework *f,
 	 * comes again, and with it another one. */
 	if (t && !is_of_last(t, &call->uuid))
 		return;
-	ack = make_ack(m, f, call);
 	if (t && task_state_terminal(t->info->status_update_state)) {
+		hold_ack(m, f, call);
 		master_complete_task(m, t, true);
 		return;
 	}
-	forward_acknowledgement(m, ack);
-	free_ack(m, ack);
+	forward_acknowledgement(m, a->id, f->id, call->task_id->value, call->uuid.data,
+				call->uuid.len);
 }

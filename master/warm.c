@@ -17,7 +17,6 @@
  */
 #include "master/core.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Bounds what waits, and the work of a step. */
@@ -112,7 +111,11 @@ void warm_drop_executor(struct master *m, struct executor *e)
 
 static void completed_name(const struct completed_task *c, char out[17])
 {
-	snprintf(out, 17, "%016llx", (unsigned long long)c->number);
+	char digits[NUMBER_TEXT];
+	size_t len = str_number(digits, c->number, 16);
+
+	memset(out, '0', 16 - len);
+	memcpy(out + 16 - len, digits, len + 1);
 }
 
 void warm_drop_completed(struct master *m, struct completed_task *c)

@@ -22,8 +22,14 @@ const char *http_status_text(int status)
 
 void http_reply_head(struct http_server *server, struct buf *out, int status)
 {
-	buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_text(status),
-		   http_server_date(server));
+	buf_reserve(out, 256);
+	buf_puts(out, "HTTP/1.1 ");
+	buf_number(out, (unsigned)status, 10);
+	buf_putc(out, ' ');
+	buf_puts(out, http_status_text(status));
+	buf_puts(out, "\r\nDate: ");
+	buf_puts(out, http_server_date(server));
+	buf_puts(out, "\r\n");
 }
 
 void http_reply_headers(struct buf *out, const char *const *extra)
@@ -70,7 +76,9 @@ void http_compose(struct http_request *request, int status, const char *content_
 	http_reply_headers(head, extra);
 	if (content_type)
 		http_reply_headers(head, (const char *const[]){"Content-Type", content_type, NULL});
-	buf_printf(head, "Content-Length: %zu\r\n\r\n", body->len);
+	buf_puts(head, "Content-Length: ");
+	buf_number(head, body->len, 10);
+	buf_puts(head, "\r\n\r\n");
 	/* The client counts on nothing behind the head of an answer to HEAD. */
 	if (strcmp(request->method, "HEAD") == 0)
 		body->len = 0;

@@ -69,6 +69,21 @@ static void split_head(struct http_connection *connection, struct http_request *
 	}
 }
 
+/* Nothing in it to be split or decoded, and no step up: most are so. */
+static bool is_plain_path(const char *target)
+{
+	if (*target != '/')
+		return false;
+	for (const char *c = target; *c; c++) {
+		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			     (*c >= '0' && *c <= '9') || *c == '_' || *c == '-' || *c == '(' ||
+			     *c == ')' || (*c == '.' && c[-1] != '/') || (*c == '/' && c[1] != '/');
+		if (!plain)
+			return false;
+	}
+	return true;
+}
+
 static int split_target(struct http_request *request, const char **text)
 {
 	struct http_parser_url url;
@@ -78,6 +93,10 @@ static int split_target(struct http_request *request, const char **text)
 	/* http-parser's offsets have 16 bits. */
 	if (strlen(target) > UINT16_MAX)
 		return 414;
+	if (is_plain_path(target)) {
+		request->path = target;
+		return 0;
+	}
 	http_parser_url_init(&url);
 	if (http_parser_parse_url(target, strlen(target), 0, &url) != 0)
 		return -1;

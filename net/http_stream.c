@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 
-#define CHUNK_HEAD_MAX 20 /* 16 hexadecimal digits, CR LF */
-
 static struct http_stream *front_of(struct http_connection *connection)
 {
 	return list_first(&connection->streams, struct http_stream, link);
@@ -106,10 +104,11 @@ static void write_chunk(struct http_stream *stream, const void *head, size_t hea
 	if (stream->ended || connection->closing || head_len + len == 0)
 		return;
 	struct buf *out = bytes_of(stream);
-	char size[CHUNK_HEAD_MAX];
-	int digits = snprintf(size, sizeof(size), "%zx\r\n", head_len + len);
-	buf_reserve(out, (size_t)digits + head_len + len + 2);
-	buf_append(out, size, (size_t)digits);
+	char size[NUMBER_TEXT];
+	size_t digits = str_number(size, head_len + len, 16);
+	buf_reserve(out, digits + head_len + len + 4);
+	buf_append(out, size, digits);
+	buf_append(out, "\r\n", 2);
 	if (head_len > 0)
 		buf_append(out, head, head_len);
 	if (len > 0)
@@ -126,10 +125,11 @@ void http_stream_write(struct http_stream *stream, const void *data, size_t len)
 
 void http_stream_record(struct http_stream *stream, const void *data, size_t len)
 {
-	char head[24];
-	int digits = snprintf(head, sizeof(head), "%zu\n", len);
+	char head[NUMBER_TEXT + 1];
+	size_t digits = str_number(head, len, 10);
 
-	write_chunk(stream, head, (size_t)digits, data, len);
+	head[digits++] = '\n';
+	write_chunk(stream, head, digits, data, len);
 }
 
 /* Streams in front that ended make way for what waited behind them. */

@@ -338,7 +338,9 @@ static void encode(struct buf *out, const char *from, const char *id, const char
 		buf_puts(out, "\r\n\r\n");
 		return;
 	}
-	buf_printf(out, "\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n", len);
+	buf_puts(out, "\r\nTransfer-Encoding: chunked\r\n\r\n");
+	buf_number(out, len, 16);
+	buf_puts(out, "\r\n");
 	buf_append(out, body, len);
 	buf_puts(out, "\r\n0\r\n\r\n");
 }

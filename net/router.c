@@ -13,6 +13,18 @@ static bool is_process(const struct router *router, const char *name, size_t len
 	return false;
 }
 
+/* '/' process path */
+static const char *join(struct arena *arena, const char *process, const char *path, size_t len)
+{
+	size_t first = strlen(process);
+	char *joined = arena_alloc(arena, first + len + 2);
+
+	joined[0] = '/';
+	memcpy(joined + 1, process, first);
+	memcpy(joined + 1 + first, path, len);
+	return joined;
+}
+
 const char *router_resolve(const struct router *router, struct http_request *request)
 {
 	const char *path = request->path;
@@ -25,9 +37,7 @@ const char *router_resolve(const struct router *router, struct http_request *req
 		first = len - 1;
 	if (is_process(router, path + 1, first))
 		return arena_strndup(&request->arena, path, len);
-	if (len == 1)
-		return arena_printf(&request->arena, "/%s", router->delegate);
-	return arena_printf(&request->arena, "/%s%.*s", router->delegate, (int)len, path);
+	return join(&request->arena, router->delegate, path, len == 1 ? 0 : len);
 }
 
 static const struct route *longest_match(const struct router *router, const char *path)
