@@ -257,11 +257,15 @@ static int load_pair(void *context, struct slice key, struct slice value)
 	return rv;
 }
 
+/* Most records of a busy master live for seconds: they die in memory. */
+#define STORE_BUFFER (4 * 1024 * 1024)
+
 static int open_store(struct shell *shell, struct err *err)
 {
 	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
 	struct store_options options = {
 		.backend = in_memory ? "memory" : "leveldb",
+		.buffer = STORE_BUFFER,
 		.notify = store_notify,
 		.context = shell,
 	};

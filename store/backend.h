@@ -26,7 +26,8 @@ struct store_backend {
 	const struct store_backend_ops *ops;
 };
 
-int store_leveldb_open(const char *path, struct store_backend **out, struct err *err);
+int store_leveldb_open(const char *path, size_t buffer, struct store_backend **out,
+		       struct err *err);
 struct store_backend *store_memory_open(void);
 
 /* A store over `backend`, which it owns from now on, also when this fails. */

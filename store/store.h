@@ -32,6 +32,8 @@ struct store;
 struct store_options {
 	const char *backend;	       /* "leveldb" or "memory" */
 	const char *path;	       /* directory; made if missing (leveldb) */
+	size_t buffer;		       /* bytes gathered before a table is made of them, in
+					  memory and in the log; 0 = 1 MiB */
 	void (*notify)(void *context); /* may be NULL */
 	void *context;
 };

@@ -166,7 +166,7 @@ static const struct store_backend_ops ldb_ops = {
 	.close = ldb_close,
 };
 
-static struct ldb *ldb_new(void)
+static struct ldb *ldb_new(size_t buffer)
 {
 	struct ldb *ldb = xcalloc(1, sizeof(*ldb));
 
@@ -175,7 +175,7 @@ static struct ldb *ldb_new(void)
 	ldb->options = leveldb_options_create();
 	leveldb_options_set_create_if_missing(ldb->options, 1);
 	leveldb_options_set_paranoid_checks(ldb->options, 0);
-	leveldb_options_set_write_buffer_size(ldb->options, WRITE_BUFFER_BYTES);
+	leveldb_options_set_write_buffer_size(ldb->options, buffer ? buffer : WRITE_BUFFER_BYTES);
 	leveldb_options_set_max_open_files(ldb->options, OPEN_FILES_MAX);
 	leveldb_options_set_cache(ldb->options, ldb->cache);
 	leveldb_options_set_compression(ldb->options, leveldb_no_compression);
@@ -187,7 +187,7 @@ static struct ldb *ldb_new(void)
 	return ldb;
 }
 
-int store_leveldb_open(const char *path, struct store_backend **out, struct err *err)
+int store_leveldb_open(const char *path, size_t buffer, struct store_backend **out, struct err *err)
 {
 	char *text = NULL;
 
@@ -200,7 +200,7 @@ int store_leveldb_open(const char *path, struct store_backend **out, struct err 
 	if (!canonical)
 		return err_set(err, ERR_IO, "Failed to find '%s': %s", path, strerror(errno));
 
-	struct ldb *ldb = ldb_new();
+	struct ldb *ldb = ldb_new(buffer);
 	ldb->db = leveldb_open(ldb->options, canonical, &text);
 	free(canonical);
 	if (!ldb->db) {

@@ -96,7 +96,10 @@ static void expect_dump(struct store *store, const char *prefix, const char *exp
 
 static struct store *open_at(const char *backend, const char *path, struct waiter *waiter)
 {
-	struct store_options options = {backend, path, waiter ? waiter_notify : NULL, waiter};
+	struct store_options options = {.backend = backend,
+					.path = path,
+					.notify = waiter ? waiter_notify : NULL,
+					.context = waiter};
 	struct store *store = NULL;
 	struct err err = {""};
 
@@ -202,7 +205,7 @@ Test(store_basic, directories_are_made_for_their_owner_alone)
 
 static void expect_open_error(const char *backend, const char *path, int code, const char *part)
 {
-	struct store_options options = {backend, path, NULL, NULL};
+	struct store_options options = {.backend = backend, .path = path};
 	struct store *store = NULL;
 	struct err err = {""};
 

@@ -92,7 +92,10 @@ static int load_one(void *context, struct slice key, struct slice value)
 
 static struct store *open_store(void (*notify)(void *), void *context)
 {
-	struct store_options options = {"leveldb", directory, notify, context};
+	struct store_options options = {.backend = "leveldb",
+					.path = directory,
+					.notify = notify,
+					.context = context};
 	struct store *store = NULL;
 	struct err err = {""};
 
