@@ -105,6 +105,26 @@ static void on_started(struct happening *h)
 		tell_started(c);
 }
 
+static void on_tell(struct happening *h)
+{
+	struct container *c = container_of(h, struct container, happening);
+	struct agent_part *part = c->part;
+
+	if (!part->alive || !c->watched)
+		return;
+	if (process_paused(&part->process))
+		world_at(part->world, h, part->process.paused_until);
+	else
+		tell_started(c);
+}
+
+/* The agent is in the middle of something. */
+static void tell_soon(struct container *c)
+{
+	c->happening.run = on_tell;
+	world_after(c->part->world, &c->happening, 0);
+}
+
 void agent_part_exited(struct agent_part *part, struct executor_part *executor, int status)
 {
 	struct container *c = find_container(part, executor_part_container(executor));
@@ -152,7 +172,7 @@ void agent_part_reattach(struct agent_part *part, const struct agent_action *act
 	if (!c)
 		tell_exited(part, action->reattach.container);
 	else if (c->state == CONTAINER_UP && !action->reattach.pid)
-		tell_started(c);
+		tell_soon(c);
 	else if (c->state == CONTAINER_OVER && !timer_running(&c->happening.timer))
 		container_over(c, c->status);
 	else
