@@ -133,7 +133,7 @@ static int show_moves(const struct command *c)
 		fprintf(stderr, "mesita-sim: %s\n", err.text);
 		return 1;
 	}
-	if (c->coverage || c->soak)
+	if (c->coverage)
 		coverage_print(c->lab.coverage, stdout);
 	return c->all_moves && coverage_print_faults(c->lab.coverage, stdout) ? 1 : 0;
 }

@@ -54,6 +54,15 @@ static void print_totals(const struct totals *t)
 	printf("\n");
 }
 
+/* Of the transitions those that are of interest: not taken by now, or not known. */
+static void print_progress(const struct totals *t, const struct coverage *coverage)
+{
+	print_totals(t);
+	coverage_print_faults(coverage, stdout);
+	coverage_print_sum(coverage, stdout);
+	fflush(stdout);
+}
+
 /* Sizes and times vary, by the seed alone: each of them can be repeated. */
 static struct lab_options vary(const struct lab_options *base, struct rng *rng)
 {
@@ -97,13 +106,12 @@ int soak_run(struct command *c)
 		}
 		lab_report_free(&report);
 		if (wall_clock(CLOCK_MONOTONIC) >= next) {
-			print_totals(&totals);
-			coverage_print_sum(base.coverage, stdout);
-			fflush(stdout);
+			print_progress(&totals, base.coverage);
+			printf("\n");
 			next += REPORT_EVERY;
 		}
 	}
-	print_totals(&totals);
+	print_progress(&totals, base.coverage);
 	return failed ? 1 : 0;
 }
 
