@@ -17,6 +17,7 @@ PORTIONS = (0.25, 0.25, 0.5)
 SETTLE_SECONDS = 10
 PAUSE = 0.1
 FILL_SECONDS = 90
+TASKS_AN_AGENT = 100
 
 KINDS = {
     # what: (N, when quick, gauges of the master that add up to N, the call that tells of them)
@@ -28,13 +29,15 @@ KINDS = {
 
 def flags_of(what, count):
     """A load of so many of them, and of as few of all else as can be."""
-    # Held tasks stay until the load is ended: nobody kills the master it waits for.
-    flags = {"echo": False, "failover": True, "drain": False, "task_cpus": 0.01, "task_mem": 1,
-             "inflight": 4000, "stall": "600secs"}
+    # Held tasks stay until the load is ended: nobody kills the master it waits for. Agents of
+    # the one load have no room for tasks of the next.
+    flags = {"echo": False, "failover": True, "drain": False, "inflight": 4000,
+             "stall": "600secs", "agent_cpus": 4, "agent_mem": 8 * TASKS_AN_AGENT,
+             "task_cpus": 4 / TASKS_AN_AGENT, "task_mem": 8}
     if what == "agent":
         flags.update(agents=count, schedulers=1, tasks=1)
     elif what == "task":
-        flags.update(agents=-(-count // 400), schedulers=1, tasks=count)
+        flags.update(agents=count // TASKS_AN_AGENT, schedulers=1, tasks=count)
     else:
         flags.update(agents=1, schedulers=count, tasks=1)
     return flags
