@@ -14,7 +14,7 @@ def flags_of(context):
     agents, tasks = (40, 400) if context.quick else (AGENTS, TASKS)
     return {"agents": agents, "tasks": tasks, "schedulers": SCHEDULERS,
             "tasks_per_offer": tasks // agents, "inflight": INFLIGHT, "failover": True,
-            "drain": False}
+            "drain": False, "leave": False}
 
 
 def run(context):
@@ -48,4 +48,4 @@ def run(context):
     yield line("lost", "tasks lost", lost, "tasks", noise=0, targets=[figure.at_most(0)])
 
 
-CASES = [Case("failover", 75, run, own_master=True)]
+CASES = [Case("failover", 50, run, own_master=True)]

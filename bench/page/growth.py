@@ -95,4 +95,4 @@ def run(context, what):
 
 CASES = [Case("memory/" + what, seconds, lambda context, what=what: run(context, what),
               own_master=True)
-         for what, seconds in (("agent", 12), ("task", 30), ("framework", 8))]
+         for what, seconds in (("agent", 12), ("task", 15), ("framework", 10))]

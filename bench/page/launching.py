@@ -22,7 +22,9 @@ def shape(context, agents, schedulers):
     """Few agents are big ones: as many tasks fit on all together as on the many."""
     if context.quick:
         agents = min(agents, 200)
-    flags = {"agents": agents, "schedulers": schedulers, "inflight": MAX_INFLIGHT}
+    # A master of our own is thrown away: nobody has to take leave of it.
+    flags = {"agents": agents, "schedulers": schedulers, "inflight": MAX_INFLIGHT,
+             "leave": bool(context.master)}
     if agents < 100:
         flags.update(agent_cpus=64, agent_mem=65536)
     flags["duration"] = "300ms" if context.quick else "%dsecs" % SECONDS

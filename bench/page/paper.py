@@ -30,7 +30,7 @@ def shape(context, agents):
         "rate": "%d" % (PER_AGENT * agents / length),
         "duration": "%dms" % (load * 1000), "probes": probes,
         "probe_after": "%dms" % (load * 1000), "probe_pause": "200ms",
-        "drain": False, "echo": False,
+        "drain": False, "leave": bool(context.master), "echo": False,
     }
 
 
@@ -61,7 +61,7 @@ def run(context, agents):
 
 
 def make_case(agents):
-    return Case("paper/%d" % agents, 45 + agents / 5000, lambda context: run(context, agents))
+    return Case("paper/%d" % agents, 40 + agents / 5000, lambda context: run(context, agents))
 
 
 CASES = [make_case(agents) for agents in SIZES]
