@@ -51,10 +51,17 @@ class Reads(harness.TestCase):
             env=harness.clean_environment(), text=True, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL)
 
+    def wait_running(self, load, tasks):
+        def running():
+            if load.poll() is not None:
+                raise AssertionError("the load ended with %d" % load.returncode)
+            return self.master.metric("master/tasks_running") >= tasks
+        wait_for(running, "%d running tasks" % tasks, 60)
+
     def big(self):
         """Returns when 8,000 tasks run."""
-        self.load("--tasks=%d" % TASKS, "--task_length=500secs", "--stall=600secs")
-        wait_for(lambda: self.master.metric("master/tasks_running") == TASKS, "tasks", 60)
+        self.wait_running(self.load("--tasks=%d" % TASKS, "--task_length=500secs",
+                                    "--stall=600secs"), TASKS)
 
     def children(self):
         return processes.descendants(self.master.process.pid)
@@ -84,7 +91,7 @@ class Reads(harness.TestCase):
 
     def test_each_answer_is_of_one_moment(self):
         load = self.load("--tasks=6000", "--rate=3000", "--task_length=1secs", "--task_spread=1secs")
-        wait_for(lambda: self.master.metric("master/tasks_running") > 1000, "many tasks", 60)
+        self.wait_running(load, 1000)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             for _ in range(3):
                 for answer in pool.map(lambda _: get(self.master.address, "/state", 60), range(4)):
