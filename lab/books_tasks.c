@@ -8,7 +8,7 @@
 #include "lab/parts.h"
 
 /* A write takes no longer, on a disk that was not slow for some time. */
-#define STORE_HIGH (50 * MILLISECOND)
+#define STORE_HIGH (600 * MILLISECOND) /* masters in a rush let records wait for 500 */
 #define SLOW_HIGH (5 * SECOND)
 #define STATE(name) MESOS__TASK_STATE__TASK_##name
 
@@ -189,12 +189,16 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 	books_stream_sent(b, from, u);
 }
 
-/* By the time that its agent tells of it, unless disks are slow. */
+/* Soon after its launch, unless disks are slow. */
 static void check_remembered(struct books *b, const struct task *t)
 {
 	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct view *v = t->agent_id ? books_view(b, t->agent_id) : NULL;
 
 	books_note_slowness(b);
+	/* Of an agent that was lost and is back it is written anew. */
+	if (!v || b->world->now - v->since <= STORE_HIGH)
+		return;
 	if (t->launched_in == b->lives_of_master + 1 && t->launches == 1 && !t->acknowledged &&
 	    b->world->now - t->launched > STORE_HIGH && master->paused_until < t->launched &&
 	    b->slow_until + SLOW_HIGH < t->launched &&
