@@ -5,6 +5,7 @@
  */
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +47,24 @@ void arena_free(struct arena *arena)
 	arena_init(arena);
 }
 
+/* A sanitizer is to see what is used too late. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KEEPS_BLOCKS false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEPS_BLOCKS false
+#endif
+#endif
+#ifndef KEEPS_BLOCKS
+#define KEEPS_BLOCKS true
+#endif
+
 /* Blocks with more than the usual are of one large request: not kept. */
 void arena_reset(struct arena *arena)
 {
 	struct arena_block *head = arena->head;
 
-	if (!head || head->size > LAST_BLOCK) {
+	if (!KEEPS_BLOCKS || !head || head->size > LAST_BLOCK) {
 		arena_free(arena);
 		return;
 	}

@@ -68,6 +68,37 @@ Test(arena, gives_aligned_zeroed_memory)
 	arena_free(&arena);
 }
 
+Test(arena, is_used_again)
+{
+	struct arena arena = {0};
+
+	arena_reset(&arena);
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < round; i++) {
+			unsigned char *memory = arena_alloc(&arena, 100);
+
+			for (int k = 0; k < 100; k++)
+				cr_assert_eq(memory[k], 0);
+			memset(memory, 0xff, 100);
+		}
+		if (round % 10 == 9)
+			memset(arena_alloc(&arena, 1000000), 0xff, 1000000);
+		arena_reset(&arena);
+		cr_assert_eq(arena.used, 0);
+	}
+	arena_free(&arena);
+}
+
+Test(arena, joins_texts)
+{
+	struct arena arena = {0};
+
+	cr_assert_str_eq(arena_join(&arena, "a", "", "/", "bc", NULL), "a/bc");
+	cr_assert_str_eq(arena_join(&arena, "", NULL), "");
+	cr_assert_str_eq(arena_join(&arena, NULL, NULL), "");
+	arena_free(&arena);
+}
+
 Test(arena, keeps_what_was_written_when_large_requests_come_between)
 {
 	struct arena arena = {0};
