@@ -470,7 +470,7 @@ static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err
 #define WARM_DELAY (5 * MILLISECOND)
 /* Above some 10,000 changes a second most tasks are short, and agents tell of them again. */
 #define WARM_RUSH 50
-#define WARM_RUSH_DELAY (500 * MILLISECOND)
+#define WARM_RUSH_DELAY (250 * MILLISECOND)
 
 static int create_core(struct shell *shell, const char *ip, int port, struct err *err)
 {
