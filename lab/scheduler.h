@@ -28,6 +28,8 @@ struct book {
 	char *executor_id;
 	bool over;
 	bool by_executor;	/* the end came from the executor: it is final */
+	bool by_agent;		/* or from its agent at least */
+	bool may_return;	/* the master lost or forgot it */
 	Mesos__TaskState final; /* by_executor: which */
 	Mesos__TaskState last;	/* heard of */
 	int64_t launched;

@@ -111,6 +111,8 @@ static void note_end(struct scheduler_part *part, struct book *book,
 			status->reason == MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION;
 	}
 	book->over = true;
+	book->by_agent = book->by_agent || status->has_uuid;
+	book->may_return = status->state == STATE(LOST) || status->state == STATE(GONE);
 	book->by_executor = book->by_executor || executor;
 	book->last = status->state;
 }

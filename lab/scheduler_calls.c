@@ -157,7 +157,8 @@ void scheduler_send_reconcile(struct scheduler_part *part)
 	HASH_ITER (hh, part->books, book, next) {
 		Mesos__Scheduler__Call__Reconcile__Task *task;
 
-		if (book->over)
+		/* What the master lost with its agent may be back, and nobody says so unasked. */
+		if (book->over && (book->by_agent || !book->may_return))
 			continue;
 		task = PROTO_NEW(&arena, Mesos__Scheduler__Call__Reconcile__Task,
 				 mesos__scheduler__call__reconcile__task__descriptor);
