@@ -7,9 +7,9 @@ from .figure import Figure
 # Name: (label, the limit in words, targets, instead of the tool's own ratio)
 ON_PAGE = {
     "decline/10000x1000/full_grant": (
-        "10,000 agents granted, 1,000 frameworks", [figure.below(100)]),
+        "10,000 agents to 1,000 frameworks", [figure.below(100)]),
     "decline/50000x6000/full_grant": (
-        "50,000 agents granted, 6,000 frameworks", [figure.below(1000)]),
+        "50,000 agents to 6,000 frameworks", [figure.below(1000)]),
     "decline/5000..10000x1000/offer_growth": (
         "cost of an offer, agents x 2", [figure.at_most(1.25, "ratio")]),
     "decline/1000x200..50000x6000/idle_growth": (
@@ -27,8 +27,8 @@ GIVEN = ("declining_frameworks",)
 
 
 def limit_of(unit):
-    return {"bytes": "record in a hash table", "times": "as it should grow",
-            "us": "reading the clock"}.get(unit, "records in a hash table")
+    return {"bytes": "a hash record", "times": "as it should",
+            "us": "reading a clock"}.get(unit, "hash records")
 
 
 def run(context):

@@ -85,7 +85,7 @@ def run(context, what):
         with filled(context, master, what, count, names) as (before, _, half, full):
             wire = (len(metrics.call(master.address, call, "protobuf")) - wire) / count
     yield Figure("memory", what, "each", "of one " + what,
-                 (full - half) / (count / 2), "bytes", wire, call + " of it",
+                 (full - half) / (count / 2), "bytes", wire, call,
                  noise=figure.NOISE_MEMORY)
     yield Figure("memory", what, "growth", "%s to %s %ss" % (
         "{:,}".format(count // 2), "{:,}".format(count), what),

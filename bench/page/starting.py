@@ -38,7 +38,7 @@ def run(context):
             ready.append(cluster.ready)
     yield Figure("start", "", "local_ready", "`mesita local --agents=3` ready",
                  statistics.median(ready) * 1e3, "ms",
-                 bare_start(context.mesita, PROCESSES) * 1e3, "6 processes started",
+                 bare_start(context.mesita, PROCESSES) * 1e3, "6 processes",
                  targets=[figure.below(300)])
     with daemons.Local(context.mesita, 3) as cluster:
         empty = empty_process()
