@@ -71,19 +71,24 @@ static void change_quota(struct operators *o, struct rng *rng)
 
 static void change_weight(struct operators *o, struct rng *rng)
 {
-	operators_set_weight(o, roles[below(rng, 2)], 0.5 * (1 + below(rng, 6)));
+	double weight = 0.5 * (1 + below(rng, 6));
+
+	operators_set_weight(o, roles[below(rng, 2)], weight);
 }
 
 static void maintain(struct operators *o, struct rng *rng)
 {
 	int at = any_agent(o, rng);
 
-	if (o->agents[at].down)
+	if (o->agents[at].down) {
 		operators_end_maintenance(o, at);
-	else if (o->agents[at].scheduled && below(rng, 2))
+	} else if (o->agents[at].scheduled && below(rng, 2)) {
 		operators_begin_maintenance(o, at);
-	else
-		operators_schedule(o, any_agent(o, rng), below(rng, 600) * SECOND);
+	} else {
+		int64_t span = below(rng, 600) * SECOND;
+
+		operators_schedule(o, any_agent(o, rng), span);
+	}
 }
 
 static void end_framework(struct operators *o, struct rng *rng)

@@ -20,9 +20,12 @@ static int below(struct scheduler_part *part, int count)
 /* A task that nobody launched, or somebody else. */
 static char *task_of_nobody(struct scheduler_part *part, struct arena *arena)
 {
+	int task;
+
 	if (below(part, 2))
 		return arena_printf(arena, NOBODY "%d", below(part, 3));
-	return arena_printf(arena, "s%d-t%d", below(part, 4), below(part, 20));
+	task = below(part, 20);
+	return arena_printf(arena, "s%d-t%d", below(part, 4), task);
 }
 
 static const char *some_agent(struct scheduler_part *part)
@@ -95,8 +98,9 @@ static void kill_nobody(struct scheduler_part *part, struct arena *arena)
 
 static void shut_nobody_down(struct scheduler_part *part, struct arena *arena)
 {
-	scheduler_send_shutdown(part, arena_printf(arena, "e%d", 7 + below(part, 3)),
-				some_agent(part));
+	const char *agent = some_agent(part);
+
+	scheduler_send_shutdown(part, arena_printf(arena, "e%d", 7 + below(part, 3)), agent);
 }
 
 static void reconcile_nobody(struct scheduler_part *part, struct arena *arena)

@@ -77,13 +77,12 @@ Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *
 {
 	Mesos__TaskInfo *task = PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
 	struct book *book = scheduler_book_add(part, agent_id);
-	const char *end = pick_end(part);
+	const char *end = pick_end(part), *manner = pick_manner(part);
 
 	book->hangs = !strcmp(end, "hang") || !strcmp(end, "deaf");
 	book->executor_id = part->options.own_executor ? xprintf("e%d", part->options.number)
 						       : xstrdup(book->task_id);
-	task->name = arena_printf(arena, "%.1f %s %s", 60 * rng_unit(&part->rng), end,
-				  pick_manner(part));
+	task->name = arena_printf(arena, "%.1f %s %s", 60 * rng_unit(&part->rng), end, manner);
 	task->task_id = PROTO_NEW(arena, Mesos__TaskID, mesos__task_id__descriptor);
 	task->task_id->value = arena_strdup(arena, book->task_id);
 	task->agent_id = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
