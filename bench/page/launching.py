@@ -71,7 +71,8 @@ def run(context, agents, schedulers, words="", **flags):
     telling = (agents, schedulers, words) == (SIZES[-1][0], 1, "")
     yield Figure("launch", row, "registration", "agents registered a second",
                  found["agents"] / max(found["registration"], 1e-6), "agents/s",
-                 context.fdatasync(), "fdatasync", more_is_better=True, noise=0.5, shown=telling, compared=telling)
+                 context.fdatasync(), "fdatasync", more_is_better=True, noise=0.5,
+                 shown=telling, compared=telling)
 
 
 def run_half(context):

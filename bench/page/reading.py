@@ -32,7 +32,8 @@ def busy_cluster(context, address):
     before = metrics.running(address)
     load = context.start_load(
         address, agents=agents, schedulers=10, tasks=tasks, tasks_per_offer=tasks // agents,
-        task_cpus=4 * agents / tasks, task_mem=8, agent_mem=8 * tasks // agents, inflight=4000, failover=True, drain=False,
+        task_cpus=4 * agents / tasks, task_mem=8, agent_mem=8 * tasks // agents,
+        inflight=4000, failover=True, drain=False,
         echo=False, stall="600secs")
     try:
         def there():
