@@ -292,6 +292,23 @@ static void check_parked(struct books *b, struct task *t, const Mesos__TaskStatu
 		t->parked = 0;
 }
 
+/* Nobody can know, while its agent is still to reregister. */
+static void check_awaited(struct books *b, const struct task *t, const Mesos__TaskStatus *status)
+{
+	bool asked = status->has_reason &&
+		     status->reason == MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION;
+
+	if (!asked || status->has_uuid || !t->agent_id ||
+	    (status->agent_id && strcmp(status->agent_id->value, t->agent_id)) ||
+	    (status->state != STATE(UNKNOWN) && status->state != STATE(LOST)) ||
+	    !books_known(b, t->agent_id)->admitted || books_view(b, t->agent_id) ||
+	    books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+		return;
+	world_fail(b->world,
+		   "tasks: %s is said to be %s, while its agent is still to reregister", t->key,
+		   books_state_name(status->state));
+}
+
 void books_agent_gone(struct books *b, const char *agent_id)
 {
 	struct task *t, *next;
@@ -321,6 +338,7 @@ void books_update_event(struct books *b, const struct conn *conn, const Mesos__T
 		return;
 	t->heard = b->steps;
 	check_parked(b, t, status);
+	check_awaited(b, t, status);
 }
 
 /* Its agent knows what it sent last. */
