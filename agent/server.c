@@ -68,6 +68,10 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 		http_reply_text(request, 404, NULL);
 		return;
 	}
+	/* A master that comes back at its address is not to be mixed up with the dead one, some of
+	 * whose orders may come late: a task, say, that nobody knows any more. */
+	if (shell->master && !strcmp(message.from, shell->master))
+		http_sole_sender(request, message.from);
 	type = proto_message_type(message.name);
 	if (!type)
 		log_debug("dropped a message of unknown name '%s' from %s", message.name,

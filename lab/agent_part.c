@@ -204,10 +204,12 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 {
 	struct agent_part *part = container_of(p, struct agent_part, process);
 
-	if (letter->kind == LETTER_MESSAGE)
+	if (letter->kind == LETTER_MESSAGE) {
+		pid_sole_sender(p, conn, letter->from);
 		receive_message(part, letter);
-	else
+	} else {
 		receive_call(part, conn, letter);
+	}
 }
 
 static void closed(struct process *p, struct conn *conn)

@@ -49,6 +49,7 @@ static void conn_free(struct conn *conn)
 	list_remove(&conn->link);
 	free(conn->peer);
 	free(conn->linked);
+	free(conn->sender);
 	free(conn);
 }
 

@@ -47,6 +47,9 @@ static void on_echo(struct happening *h)
 	if (to && to->deaf_until <= w->now) {
 		struct conn *conn = conn_make(w, NULL, to);
 
+		/* It does not come from another life of its sender. */
+		if (echo->letter.from)
+			conn->sender = xstrdup(echo->letter.from);
 		world_log(w, "%s gets a letter once more", to->name);
 		if (w->observer)
 			w->observer->delivered(w->observer, to, conn, &echo->letter);

@@ -127,3 +127,19 @@ void pid_unlink(struct process *from, const char *pid)
 		conn->linked = NULL;
 	}
 }
+
+void pid_sole_sender(struct process *to, struct conn *conn, const char *pid)
+{
+	struct conn_end *end, *next;
+
+	if (conn->sender && !strcmp(conn->sender, pid))
+		return;
+	free(conn->sender);
+	conn->sender = xstrdup(pid);
+	list_for_each (end, next, &to->conns, link) {
+		struct conn *other = end->conn;
+
+		if (other != conn && other->sender && !strcmp(other->sender, pid))
+			conn_close(other, to);
+	}
+}

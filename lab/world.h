@@ -223,6 +223,7 @@ struct conn {
 	} of[2];
 	char *peer;   /* libprocess: the pid's "ip:port" it was opened to, or NULL */
 	char *linked; /* libprocess: the pid whose end the client wants to hear of, or NULL */
+	char *sender; /* libprocess: pid_sole_sender, or NULL */
 	uint64_t tag; /* the owners' use: number of a stream */
 	bool broken;
 	bool black_hole; /* broken, and nobody answers who sends into it */
@@ -256,6 +257,8 @@ void pid_send(struct process *from, const char *actor, const char *pid, const vo
 /* `closed` will be called with a conn whose `peer` is the pid's address. */
 void pid_link(struct process *from, const char *pid);
 void pid_unlink(struct process *from, const char *pid);
+/* A message of the pid came by the conn: ends others by which such came (http_sole_sender). */
+void pid_sole_sender(struct process *to, struct conn *conn, const char *pid);
 
 /* ---- disks --------------------------------------------------------------------- */
 

@@ -91,6 +91,13 @@ const char *http_form_error(struct http_request *request);
 const char *http_peer(const struct http_request *request);
 const char *http_local(const struct http_request *request);
 
+/* -- senders -- */
+
+/* Says who is at the other end of the request's connection, for one that has a single
+ * connection at a time: others of the same sender (copied) are of lives that are over, and are
+ * ended. What the network still has of them is not handled. */
+void http_sole_sender(struct http_request *request, const char *sender);
+
 /* -- answers -- */
 
 /* Body is copied. `content_type` NULL = none. Extra headers: pairs of name and

@@ -51,6 +51,7 @@ static void on_closed(uv_handle_t *handle)
 	buf_free(&connection->head);
 	buf_free(&connection->body);
 	buf_free(&connection->input);
+	free(connection->sender);
 	free(connection);
 }
 

@@ -282,6 +282,21 @@ void http_server_forget(struct http_connection *connection)
 	finish_close(server);
 }
 
+void http_sole_sender(struct http_request *request, const char *sender)
+{
+	struct http_connection *of_request = request->connection, *connection, *next;
+
+	if (!of_request || (of_request->sender && !strcmp(of_request->sender, sender)))
+		return;
+	free(of_request->sender);
+	of_request->sender = xstrdup(sender);
+	list_for_each (connection, next, &of_request->server->connections, link) {
+		if (connection != of_request && connection->sender &&
+		    !strcmp(connection->sender, sender))
+			http_connection_close(connection);
+	}
+}
+
 void http_server_close(struct http_server *server, void (*closed)(void *), void *context)
 {
 	struct http_connection *connection, *next;

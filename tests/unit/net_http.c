@@ -356,3 +356,32 @@ Test(http_accept, compares_content_types_as_a_whole)
 	request.header_count = 0;
 	cr_assert_eq(http_content_type(&request), HTTP_MEDIA_NONE);
 }
+
+static void note_sender(void *context, struct http_request *request)
+{
+	(void)context;
+	http_sole_sender(request, request->path);
+	http_reply(request, 200, NULL, "noted", 5, NULL);
+}
+
+Test(http, ends_earlier_connections_of_a_sole_sender)
+{
+	struct raw second, other;
+
+	fixture.handler = note_sender;
+	raw_open(&second, &fixture);
+	raw_open(&other, &fixture);
+	raw_send(&raw, "GET /master HTTP/1.1\r\n\r\nGET /master HTTP/1.1\r\n\r\n");
+	until(&fixture, raw_count(&raw, "noted") == 2);
+	raw_expect(&other, "GET /another HTTP/1.1\r\n\r\n", "noted");
+	cr_assert_not(raw.eof);
+	raw_expect(&second, "GET /master HTTP/1.1\r\n\r\n", "noted");
+	raw_send(&raw, "GET /late HTTP/1.1\r\n\r\n");
+	until(&fixture, raw.eof);
+	raw_send(&other, "GET /another HTTP/1.1\r\n\r\n");
+	until(&fixture, raw_count(&other, "noted") == 2);
+	cr_assert_str_eq(fixture.log.data, "GET /master\nGET /master\nGET /another\n"
+					   "GET /master\nGET /another\n");
+	raw_close(&second);
+	raw_close(&other);
+}
