@@ -303,6 +303,7 @@ static void on_start(struct happening *h)
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
 		.warm_delay = 5 * MILLISECOND,
+		.warm_burst = 20,
 		.warm_rush = 50,
 		.warm_rush_delay = 250 * MILLISECOND,
 	};

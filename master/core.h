@@ -430,6 +430,9 @@ struct master {
 	struct timer warm;	       /* runs while something waits to be stored (warm.c) */
 	size_t warm_marks;	       /* how many records were marked since the last batch */
 	bool warm_urgent;	       /* the step ends with a batch */
+	bool warm_rushing;	       /* there was more than options.warm_rush the last time */
+	int64_t warm_since;	       /* options.warm_burst counts from here */
+	size_t warm_spent;	       /* of it */
 	struct list dirty_completed;   /* struct completed_task.dirty */
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */

@@ -50,6 +50,7 @@ struct master_options {
 	int max_unreachable_tasks_per_framework; /* 1000 */
 	int64_t warm_delay;			 /* ns; most time until changes of tasks are
 						    stored; 0 = each step stores its own */
+	size_t warm_burst; /* so many changes in this time are stored at once all the same */
 	size_t warm_rush;	    /* when more than that change in this time, records of tasks */
 	int64_t warm_rush_delay;    /* may wait so long */
 	int64_t registry_gc_interval;		 /* ns; 0 = Mesos' default, 15 min */

@@ -468,6 +468,7 @@ static int parse_domain(struct shell *shell, Mesos__DomainInfo **out, struct err
 /* How long changes of tasks may wait to be stored together: far less than what anybody waits
  * for, and at full load enough for many tasks to come and go in. */
 #define WARM_DELAY (5 * MILLISECOND)
+#define WARM_BURST 20
 /* Above some 10,000 changes a second most tasks are short, and agents tell of them again. */
 #define WARM_RUSH 50
 #define WARM_RUSH_DELAY (250 * MILLISECOND)
@@ -508,6 +509,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		/* "90%", as its check has seen. */
 		.recovery_removal_limit = strtod(f->recovery_agent_removal_limit, NULL),
 		.warm_delay = WARM_DELAY,
+		.warm_burst = WARM_BURST,
 		.warm_rush = WARM_RUSH,
 		.warm_rush_delay = WARM_RUSH_DELAY,
 		.registry_gc_interval = f->registry_gc_interval,

@@ -10,6 +10,7 @@
  * ends the waiting with the step. A registry write does so before it, and for all: the
  * store never has what follows from something without that.
  *
+ * While there is little to do (options.warm_burst) nothing waits, not even for that.
  * When there is a rush, records of tasks wait longer, since those of short ones then need
  * never be written. A killed master so forgets what it was told of them in the last moments,
  * and hears it from the agents, who forget no task before the record of its end is stored
@@ -226,8 +227,7 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 
 static void flush_tasks(struct master *m, struct registry_batch *batch, bool all)
 {
-	bool rush = m->warm_marks > m->options.warm_rush;
-	int64_t since = rush ? m->now - m->options.warm_rush_delay : m->now;
+	int64_t since = m->warm_rushing ? m->now - m->options.warm_rush_delay : m->now;
 	struct arena *arena = &m->out->arena;
 	struct task *t, *next;
 	size_t count = 0;
@@ -284,9 +284,23 @@ static bool something_waits(const struct master *m)
 	       master_untimed_acknowledgements(m);
 }
 
+/* As long as there is little to do it is done at once. */
+static bool may_store_now(struct master *m)
+{
+	if (m->warm_rushing || !something_waits(m))
+		return false;
+	if (m->now - m->warm_since >= m->options.warm_delay) {
+		m->warm_since = m->now;
+		m->warm_spent = 0;
+	}
+	m->warm_spent += m->warm_marks + 1;
+	return m->warm_spent <= m->options.warm_burst;
+}
+
 void warm_end_step(struct master *m)
 {
-	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX)
+	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX ||
+	    may_store_now(m))
 		warm_flush(m, !m->options.warm_delay);
 	if (!timer_running(&m->warm) && something_waits(m))
 		timers_start(&m->timers, &m->warm, master_later(m, m->options.warm_delay));

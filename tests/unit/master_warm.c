@@ -56,6 +56,19 @@ static void finish(const char *task)
 	driver_acknowledge(d, 1, "M-0000", "M-S0", task, 'f');
 }
 
+Test(master_warm, few_changes_do_not_wait)
+{
+	d->m->options.warm_burst = 20;
+	launch("a");
+	cr_expect_eq(stored("task/"), 1);
+	for (int i = 0; i < 10; i++)
+		driver_update(d, AGENT1, "M-S0", "M-0000", "a", "TASK_RUNNING", i);
+	finish("a");
+	cr_expect_eq(stored("task/"), 1, "that was many");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 0);
+}
+
 Test(master_warm, many_changes_are_one_batch)
 {
 	uint64_t ticket = d->ticket;
