@@ -342,6 +342,17 @@ void operators_tear_down(struct operators *o, int scheduler)
 		scheduler_part_doom(part);
 }
 
+static bool is_present(const struct operators *o, const char *id)
+{
+	for (int i = 0; i < o->cluster->agent_count; i++) {
+		const char *present = agent_part_id(o->cluster->agents[i]);
+
+		if (present && !strcmp(present, id))
+			return true;
+	}
+	return false;
+}
+
 void operators_bury(struct operators *o)
 {
 	const struct cluster *c = o->cluster;
@@ -351,6 +362,10 @@ void operators_bury(struct operators *o)
 	for (int i = 0; i < c->scheduler_count; i++) {
 		for (int at = 0; (id = scheduler_part_abandoned(c->schedulers[i], at)); at++)
 			tear_down(o, id);
+		/* An agent may not even have heard of an id that it had. */
+		id = scheduler_part_waits_for(c->schedulers[i]);
+		if (id && !is_present(o, id))
+			mark_gone(o, id);
 	}
 	for (int i = 0; i < c->agent_count; i++) {
 		for (int at = 0; (id = agent_part_former_id(c->agents[i], at)); at++)

@@ -126,6 +126,8 @@ void scheduler_part_desert(struct scheduler_part *part);
 const char *scheduler_part_framework(struct scheduler_part *part);
 /* Ids of frameworks to which it will not come back; NULL after the last. */
 const char *scheduler_part_abandoned(const struct scheduler_part *part, int at);
+/* Of an agent that it waits for with an operation; NULL = none. */
+const char *scheduler_part_waits_for(const struct scheduler_part *part);
 /* Its framework may be torn down by somebody else from now on. */
 void scheduler_part_doom(struct scheduler_part *part);
 /* Launches no more. */

@@ -142,6 +142,17 @@ bool scheduler_deeds_done(const struct scheduler_part *part)
 	return true;
 }
 
+const char *scheduler_part_waits_for(const struct scheduler_part *part)
+{
+	struct deed *deed, *next;
+
+	HASH_ITER (hh, part->deeds, deed, next) {
+		if (!deed->over)
+			return deed->agent_id;
+	}
+	return NULL;
+}
+
 void scheduler_describe_deeds(const struct scheduler_part *part, struct buf *out)
 {
 	struct deed *deed, *next;
