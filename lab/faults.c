@@ -80,12 +80,14 @@ static void half_open(struct faults *f)
 {
 	struct conn *conn = any_conn(f);
 	enum conn_side side = below(f, 2) ? CONN_SERVER : CONN_CLIENT;
+	bool black_hole;
 
 	if (!conn)
 		return;
 	world_log(f->cluster->world, "connection %llu breaks for its %s alone",
 		  (unsigned long long)conn->number, side == CONN_CLIENT ? "server" : "client");
-	conn_half_open(conn, side, around(f, MINUTE), unit(f) < 0.3);
+	black_hole = unit(f) < 0.3;
+	conn_half_open(conn, side, around(f, MINUTE), black_hole);
 }
 
 static void partition(struct faults *f)
