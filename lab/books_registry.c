@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lab/parts.h"
-#include "mesita.pb-c.h"
 
 /* An admitted agent that is away: until its pings or its time to reregister are over. */
 #define AWAY_HIGH (10 * MINUTE + 75 * SECOND + MINUTE)
