@@ -1,5 +1,5 @@
 /* An agent: the production core and its shell simulated, through its lives.
- * agent_containers.c has what runs there. */
+ * agent_containers.c has what runs there, agent_volumes.c what it keeps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #define RESTART_LOW (100 * MILLISECOND)
 #define RESTART_HIGH (90 * SECOND)
 #define REDETECT_DELAY SECOND
-#define VOLUMES_FAIL 0.3 /* while disks are slow */
 
 /* An event that answers an action, before anything else comes in. */
 struct answer {
@@ -68,14 +67,6 @@ static void give_answers(struct agent_part *part)
 		free(answer->name);
 		free(answer);
 	}
-}
-
-/* A sick disk does not take them. */
-static const char *volumes_failure(struct agent_part *part)
-{
-	struct world *w = part->world;
-
-	return w->slow_disks_until > w->now && world_chance(w, VOLUMES_FAIL) ? "no space" : NULL;
 }
 
 static void add_answer(struct agent_part *part, enum agent_event_type type, uint64_t number,
@@ -258,6 +249,7 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		stream_end(&part->process, action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
+		agent_part_use_volumes(part, &action->launch.volumes);
 		agent_part_launch(part, &action->launch);
 		break;
 	case AGENT_REATTACH:
@@ -280,12 +272,14 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		break;
 	case AGENT_MAKE_VOLUMES:
 		add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number,
-			   volumes_failure(part));
+			   agent_part_make_volumes(part, action));
 		break;
 	case AGENT_REMOVE_VOLUME:
-		add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
+		if (agent_part_remove_volume(part, action->remove_volume.path))
+			add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
 		break;
 	case AGENT_LINK_VOLUMES:
+		agent_part_use_volumes(part, &action->link_volumes.fresh);
 		add_answer(part, AGENT_VOLUMES_LINKED, 0, action->link_volumes.container);
 		break;
 	case AGENT_COLLECT: /* no files here */
@@ -335,7 +329,7 @@ static void on_start(struct happening *h)
 		.port = 6000 + part->number,
 		.hostname = part->name,
 		.version = "1.12.0",
-		.work_dir = "/w",
+		.work_dir = AGENT_WORK_DIR,
 		.launcher_program = "/bin/mesita",
 		.shapes = part->shapes,
 		.resources = &part->total,
@@ -401,6 +395,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 		world_fail(w, "%s", err.text);
 	list_init(&part->containers);
 	list_init(&part->answers);
+	list_init(&part->removals);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
 	agent_actions_init(&part->out);
 	disk_init(&part->disk, w, part->name, on_disk_failed, part);
@@ -414,6 +409,7 @@ static void stop(struct agent_part *part, bool crash)
 		return;
 	part->alive = false;
 	agent_part_orphan(part);
+	agent_part_end_removals(part);
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
 	world_cancel(part->world, &part->late);

@@ -1,7 +1,8 @@
 /* An agent of the simulation, within lab/agent_*.c.
  *
  *	agent_part.c	    its lives: the core, what comes in and what goes out
- *	agent_containers.c  its containers, which outlive them */
+ *	agent_containers.c  its containers, which outlive them
+ *	agent_volumes.c	    directories of volumes, which outlive all */
 #ifndef LAB_AGENT_PART_H
 #define LAB_AGENT_PART_H
 
@@ -30,6 +31,7 @@ struct agent_part {
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	struct list containers;	 /* struct container.link */
 	struct list answers;	 /* struct answer.link: of what is done at once */
+	struct list removals;	 /* struct removal.link: of volumes, under way */
 	int64_t last_pid;
 	uint64_t last_stream;
 };
@@ -47,5 +49,16 @@ void agent_part_end_container(struct agent_part *part, const char *id);
 void agent_part_orphan(struct agent_part *part);
 /* The machine is gone, and they with it. */
 void agent_part_drop_containers(struct agent_part *part);
+
+/* ---- volumes ---------------------------------------------------------------------- */
+
+/* NULL, or why they cannot be made. */
+const char *agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
+/* They are put into a container. */
+void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes);
+/* Whether its data is gone now; if not, the agent will hear of it. */
+bool agent_part_remove_volume(struct agent_part *part, const char *path);
+/* This life of the agent is over: what is not gone stays. */
+void agent_part_end_removals(struct agent_part *part);
 
 #endif

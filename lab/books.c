@@ -198,7 +198,7 @@ static void agent_message(struct books *b, const struct process *from, const str
 	else if (is(letter, "ReregisterSlaveMessage"))
 		books_agent_reregisters(b, from, letter);
 	else if (is(letter, "RegisterSlaveMessage"))
-		books_agent_registers(b, from);
+		books_agent_registers(b, from, letter);
 	else
 		return;
 	if (is(letter, "ReregisterSlaveMessage") || is(letter, "RegisterSlaveMessage"))
@@ -373,6 +373,12 @@ static void on_executor(struct observer *o, const struct executor_life *life, bo
 	books_executor_life(container_of(o, struct books, observer), life, up);
 }
 
+static void on_directory(struct observer *o, const struct process *agent, const char *path,
+			 enum directory_deed deed)
+{
+	books_directory(container_of(o, struct books, observer), agent, path, deed);
+}
+
 static void on_operated(struct observer *o, const void *call)
 {
 	books_operated(container_of(o, struct books, observer), call);
@@ -421,6 +427,7 @@ struct books *books_open(struct world *w)
 		.synced = on_synced,
 		.crashed = on_crashed,
 		.executor = on_executor,
+		.directory = on_directory,
 		.operated = on_operated,
 		.stepped = on_stepped,
 	};
@@ -434,6 +441,11 @@ struct books *books_open(struct world *w)
 	b->steps = 1;
 	w->observer = &b->observer;
 	return b;
+}
+
+void books_check_left(struct books *b)
+{
+	books_check_directories(b);
 }
 
 void books_expect_quiet(struct books *b, uint64_t letters)
@@ -453,6 +465,7 @@ void books_close(struct books *b)
 	books_free_tasks(b);
 	books_free_hosts(b);
 	books_free_disks(b);
+	books_free_rooms(b);
 	fws_free(b);
 	books_free_roles(b);
 	kinds_free(b);

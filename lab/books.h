@@ -14,6 +14,7 @@
  *	books_registry.c    agents in the registry, what operators are told
  *	books_hosts.c	    what really runs on the hosts
  *	books_disks.c	    what a kill or a crash at this moment would leave
+ *	books_volumes.c	    reservations and volumes that agents stored, and their data
  *
  * The invariants, by the names that failures give them:
  *	sums	    what is offered and used of an agent is never more than it has, and whoever
@@ -28,6 +29,7 @@
  *		    served first; what is free is offered
  *	quota	    no role is offered more than its limit, nor what guarantees of others need
  *	quiet	    in peace, few letters are sent
+ *	leaks	    in the end, nothing is left of what is over
  */
 #ifndef LAB_BOOKS_H
 #define LAB_BOOKS_H
@@ -36,6 +38,8 @@
 
 struct books *books_open(struct world *w);
 void books_close(struct books *b);
+/* Nothing is left of frameworks: disks hold what is still asked of them, and no more. */
+void books_check_left(struct books *b);
 /* From now on no more than so many letters may be sent in a minute. */
 void books_expect_quiet(struct books *b, uint64_t letters);
 

@@ -194,6 +194,8 @@ static void take_write(struct books *b, struct disk_book *d, struct slice key, s
 		 (has_prefix(key, "agent/") || has_prefix(key, "unreachable/") ||
 		  has_prefix(key, "gone/") || has_prefix(key, "maintenance/")))
 		note_registry(b, d, key, value);
+	else if (key.len == 15 && has_prefix(key, "agent/resources"))
+		books_resources_written(b, d->owner, value);
 	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
 		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
 		note(d, key.data, key.len, value.data != NULL);
@@ -244,6 +246,7 @@ void books_crashed(struct books *b, struct disk *disk)
 		books_forget_orders(b);
 	if (!strcmp(disk->name, "master"))
 		books_forget_registry(b);
+	books_resources_lost(b, disk->name);
 	disk_load(disk, reload, d);
 	books_synced(b, disk);
 }
@@ -312,6 +315,7 @@ void books_agent_began(struct books *b, const struct process *p)
 	struct disk_book *d = disk_of(b, p->name);
 	struct record *r, *next;
 
+	books_resources_life_began(b, p->name);
 	forget_found(d);
 	d->found = xcalloc(HASH_COUNT(d->records) + 1, sizeof(char *));
 	HASH_ITER (hh, d->records, r, next) {
@@ -320,9 +324,14 @@ void books_agent_began(struct books *b, const struct process *p)
 	}
 }
 
-void books_agent_registers(struct books *b, const struct process *from)
+void books_agent_registers(struct books *b, const struct process *from, const struct letter *letter)
 {
 	struct disk_book *d = disk_of(b, from->name);
+	const Mesos__Internal__RegisterSlaveMessage *message =
+		books_unpack(b, &mesos__internal__register_slave_message__descriptor, letter);
+
+	books_resources_told(b, from->name, message->checkpointed_resources,
+			     message->n_checkpointed_resources);
 
 	/* What another agent than it is now had launched is nobody's. */
 	forget_found(d);
@@ -367,6 +376,8 @@ void books_agent_reregisters(struct books *b, const struct process *from,
 	if (!d->found)
 		return;
 	message = books_unpack(b, &mesos__internal__reregister_slave_message__descriptor, letter);
+	books_resources_told(b, from->name, message->checkpointed_resources,
+			     message->n_checkpointed_resources);
 	for (size_t i = 0; i < d->found_count; i++) {
 		if (!tells(message, d->found[i]))
 			world_fail(b->world,

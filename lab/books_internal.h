@@ -265,6 +265,7 @@ struct books {
 	struct life *lives;
 	uint64_t lives_of_agents;
 	struct disk_book *disks;
+	struct store_room *rooms;
 
 	uint64_t steps;
 	struct task **must_hear; /* in this step */
@@ -460,9 +461,23 @@ bool books_update_stored(const struct books *b, const char *owner, const uint8_t
 void books_agent_began(struct books *b, const struct process *p);
 /* What it says of itself to the master must be what it has stored. */
 void books_agent_sent_away(struct books *b, const char *address);
-void books_agent_registers(struct books *b, const struct process *from);
+void books_agent_registers(struct books *b, const struct process *from,
+			   const struct letter *letter);
 void books_agent_reregisters(struct books *b, const struct process *from,
 			     const struct letter *letter);
 void books_free_disks(struct books *b);
+
+/* ---- books_volumes.c ---------------------------------------------------------------------- */
+
+/* The record of what the master made of an agent's resources. */
+void books_resources_written(struct books *b, const char *owner, struct slice value);
+void books_resources_lost(struct books *b, const char *owner); /* with its disk's memory */
+void books_resources_life_began(struct books *b, const char *owner);
+void books_resources_told(struct books *b, const char *owner, Mesos__Resource *const *list,
+			  size_t count);
+void books_directory(struct books *b, const struct process *agent, const char *path,
+		     enum directory_deed deed);
+void books_check_directories(struct books *b);
+void books_free_rooms(struct books *b);
 
 #endif

@@ -357,6 +357,8 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 		tear_down(&lab);
 	if (!lab.world.failure)
 		audit(&lab);
+	if (!lab.world.failure)
+		books_check_left(lab.books);
 	faults_end(&lab.faults);
 	scenario_end(&lab.play);
 	write_report(&lab, report);

@@ -4,6 +4,7 @@
  *	master_part.c	 a master on its disk, killed and started again
  *	agent_part.c	 an agent, its disk
  *	agent_containers.c  its containers
+ *	agent_volumes.c	 its volumes
  *	executor_part.c	 what runs in a container: the executor and its scripted tasks
  *	scheduler_part.c a framework's scheduler
  *
@@ -15,6 +16,7 @@
 #include "proto/proto.h"
 
 #define AGENT_IP "10.0.1.1"
+#define AGENT_WORK_DIR "/w"
 #define MASTER_ADDRESS "10.0.0.1:5050"
 #define MASTER_PID "master@" MASTER_ADDRESS
 

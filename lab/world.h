@@ -61,6 +61,9 @@ enum world_fault {
 };
 extern const char *const world_fault_names[WORLD_FAULTS];
 
+/* Of a volume: it is made, put into a container, removed with its data. */
+enum directory_deed { DIRECTORY_MADE, DIRECTORY_USED, DIRECTORY_REMOVED };
+
 /* Somebody who keeps books of what crosses the wires and reaches the disks (books.h). It is
  * called in the middle of things: it may look, remember and call world_fail(). */
 struct observer {
@@ -83,6 +86,8 @@ struct observer {
 	void (*crashed)(struct observer *o, struct disk *disk);
 	/* An executor's process begins or ends. */
 	void (*executor)(struct observer *o, const struct executor_life *life, bool up);
+	void (*directory)(struct observer *o, const struct process *agent, const char *path,
+			  enum directory_deed deed);
 	/* An operator hears that what he asked for (a Mesos.master.Call) is done. */
 	void (*operated)(struct observer *o, const void *call);
 	/* What happened has had all its consequences. */
