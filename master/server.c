@@ -65,26 +65,9 @@ static void answer_waiting(struct shell *shell, uint64_t number, int status, con
 	free(waiting);
 }
 
-static double ms_since(int64_t then)
+double shell_ms_since(int64_t then)
 {
 	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
-}
-
-static void write_store(struct shell *shell, const struct master_action *action)
-{
-	if (shell->write_count < SHELL_WRITES_TIMED)
-		shell->writes[shell->write_count++] =
-			(struct shell_write){action->store.ticket, (int64_t)uv_hrtime()};
-	shell->stores = store_write(shell->store, action->store.class, action->store.ops,
-				    action->store.count);
-	if (action->store.class == STORE_REGISTRY)
-		shell->synced_store = shell->stores;
-	if (shell->stores != action->store.ticket) {
-		log_error("the store's numbering and the core's differ: %llu, %llu",
-			  (unsigned long long)shell->stores,
-			  (unsigned long long)action->store.ticket);
-		shell_stop(shell, 1);
-	}
 }
 
 static void carry_out(struct shell *shell, const struct master_action *action)
@@ -108,7 +91,7 @@ static void carry_out(struct shell *shell, const struct master_action *action)
 		messenger_unlink(shell->messenger, action->link.pid);
 		break;
 	case MASTER_STORE:
-		write_store(shell, action);
+		shell_store_write(shell, action);
 		break;
 	case MASTER_ANSWER:
 		answer_waiting(shell, action->answer.request, action->answer.status,
@@ -154,9 +137,9 @@ static void time_cycle(void *context, bool begins)
 
 	if (begins) {
 		shell->cycle_began = now;
-		timing_add(&shell->latency_timing, now, ms_since(shell->step_began));
+		timing_add(&shell->latency_timing, now, shell_ms_since(shell->step_began));
 	} else {
-		timing_add(&shell->allocation_timing, now, ms_since(shell->cycle_began));
+		timing_add(&shell->allocation_timing, now, shell_ms_since(shell->cycle_began));
 	}
 }
 
@@ -202,84 +185,6 @@ static void tick_cb(uv_timer_t *timer)
 	struct master_event event = {.type = MASTER_TICK};
 
 	shell_step(shell, &event);
-}
-
-/* ---- the store ----------------------------------------------------------- */
-
-static void store_notify(void *context)
-{
-	struct shell *shell = context;
-
-	uv_async_send(&shell->stored);
-}
-
-static void time_writes(struct shell *shell, uint64_t durable)
-{
-	size_t done = 0;
-
-	for (; done < shell->write_count && shell->writes[done].ticket <= durable; done++)
-		timing_add(&shell->store_timing, (int64_t)uv_hrtime(),
-			   ms_since(shell->writes[done].since));
-	shell->write_count -= done;
-	memmove(shell->writes, shell->writes + done, shell->write_count * sizeof(*shell->writes));
-}
-
-static void stored_cb(uv_async_t *async)
-{
-	struct shell *shell = async->data;
-	struct master_event event = {.type = MASTER_STORED};
-	const char *failure = store_failed(shell->store);
-	uint64_t durable, ticket;
-
-	if (failure) {
-		log_error("the registry cannot be written: %s", failure);
-		shell_stop(shell, 1);
-		return;
-	}
-	/* What need not be synced counts once it is written: it outlives us. */
-	durable = store_durable(shell->store);
-	ticket = durable >= shell->synced_store ? store_applied(shell->store) : durable;
-	if (ticket <= shell->stored_ticket)
-		return;
-	event.stored.ticket = shell->stored_ticket = ticket;
-	time_writes(shell, ticket);
-	shell_step(shell, &event);
-}
-
-static int load_pair(void *context, struct slice key, struct slice value)
-{
-	struct shell *shell = context;
-	struct err err;
-	int rv = master_load(shell->core, key, value, &err);
-
-	if (rv < 0)
-		log_error("the registry holds a record that cannot be read: %s", err.text);
-	return rv;
-}
-
-/* Most records of a busy master live for seconds: they die in memory. */
-#define STORE_BUFFER (4 * 1024 * 1024)
-
-static int open_store(struct shell *shell, struct err *err)
-{
-	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
-	struct store_options options = {
-		.backend = in_memory ? "memory" : "leveldb",
-		.buffer = STORE_BUFFER,
-		.notify = store_notify,
-		.context = shell,
-	};
-	char *path = in_memory ? NULL : xprintf("%s/registry", shell->flags->work_dir);
-	int64_t begin = (int64_t)uv_hrtime();
-	int rv;
-
-	options.path = path;
-	rv = store_open(&options, &shell->store, err);
-	free(path);
-	if (rv == 0)
-		rv = store_load(shell->store, "", load_pair, shell, err);
-	shell->fetch_ms = ms_since(begin);
-	return rv;
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -403,7 +308,7 @@ static void init_loop(struct shell *shell)
 	uv_prepare_start(&shell->turn, flush_log);
 	uv_unref((uv_handle_t *)&shell->turn);
 	log_gather(true);
-	uv_async_init(&shell->loop, &shell->stored, stored_cb);
+	uv_async_init(&shell->loop, &shell->stored, shell_store_told);
 	shell->stored.data = shell;
 	for (int i = 0; i < 2; i++) {
 		uv_signal_init(&shell->loop, &shell->terminate[i]);
@@ -581,7 +486,7 @@ static int start(struct shell *shell, struct err *err)
 	if (rv < 0)
 		return rv;
 	shell->router = (struct router){"master", shell_processes, shell_routes, shell};
-	rv = open_store(shell, err);
+	rv = shell_store_open(shell, err);
 	if (rv < 0)
 		return rv;
 	log_info("master %s started on %s", MESITA_VERSION, shell->address);
@@ -596,17 +501,6 @@ static void close_handle_cb(uv_handle_t *handle, void *arg)
 	(void)arg;
 	if (!uv_is_closing(handle))
 		uv_close(handle, NULL);
-}
-
-/* What an orderly end leaves for the next master. */
-static void store_last(struct shell *shell)
-{
-	master_actions_clear(&shell->actions);
-	master_finish(shell->core, clock_now(), &shell->actions);
-	for (size_t i = 0; i < shell->actions.count; i++) {
-		if (shell->actions.items[i].type == MASTER_STORE)
-			write_store(shell, &shell->actions.items[i]);
-	}
 }
 
 static void stop(struct shell *shell)
@@ -625,7 +519,7 @@ static void stop(struct shell *shell)
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
 	if (shell->store && shell->core)
-		store_last(shell);
+		shell_store_last(shell);
 	/* The store's thread may wake us until it is closed. */
 	if (shell->store)
 		store_close(shell->store);

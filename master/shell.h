@@ -94,6 +94,20 @@ void shell_ask(struct shell *shell, struct http_request *request, const struct m
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
 
+/* Milliseconds since that uv_hrtime. */
+double shell_ms_since(int64_t then);
+
+/* -- shell_store.c -- */
+
+/* Opens the store and gives the core what is in it. */
+int shell_store_open(struct shell *shell, struct err *err);
+/* Carries a MASTER_STORE out. */
+void shell_store_write(struct shell *shell, const struct master_action *action);
+/* The store has written something, or failed. */
+void shell_store_told(uv_async_t *async);
+/* Hands it what an orderly end leaves for the next master. */
+void shell_store_last(struct shell *shell);
+
 /* Polls the file of --whitelist and hands what it says to the core. */
 void whitelist_start(struct shell *shell);
 void whitelist_stop(struct shell *shell);
