@@ -8,30 +8,6 @@
 
 /* ---- offers --------------------------------------------------------------- */
 
-static Mesos__OfferID *offer_id(struct arena *arena, char *id)
-{
-	Mesos__OfferID *message = NEW(arena, OfferID, offer_id);
-
-	message->value = id;
-	return message;
-}
-
-/* Where the agent is found: http://hostname:port/slave(1). */
-static Mesos__URL *agent_url(struct arena *arena, const struct agent *a)
-{
-	Mesos__URL *url = NEW(arena, URL, url);
-	char ip[64];
-
-	pid_ip(a->pid, ip, sizeof(ip));
-	url->scheme = (char *)"http";
-	url->address = NEW(arena, Address, address);
-	url->address->hostname = a->info->hostname;
-	url->address->ip = arena_strdup(arena, ip);
-	url->address->port = pid_port(a->pid);
-	url->path = arena_printf(arena, "/%.*s", (int)strcspn(a->pid, "@"), a->pid);
-	return url;
-}
-
 static Mesos__Offer *offer_message(const struct master *m, struct arena *arena,
 				   const struct offer *o)
 {
@@ -39,11 +15,12 @@ static Mesos__Offer *offer_message(const struct master *m, struct arena *arena,
 	const struct machine *machine = master_agent_machine(m, o->agent);
 	const Mesos__AgentInfo *info = o->agent->info;
 
-	offer->id = offer_id(arena, o->id);
+	offer->id = NEW(arena, OfferID, offer_id);
+	offer->id->value = o->id;
 	offer->framework_id = o->framework->info->id;
 	offer->agent_id = info->id;
 	offer->hostname = info->hostname;
-	offer->url = agent_url(arena, o->agent);
+	offer->url = master_agent_url(arena, o->agent);
 	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
 	offer->n_attributes = info->n_attributes;
 	offer->attributes = info->attributes;
@@ -56,18 +33,6 @@ static Mesos__Offer *offer_message(const struct master *m, struct arena *arena,
 				   e->info->executor_id);
 	offer->allocation_info = NEW(arena, Resource__AllocationInfo, resource__allocation_info);
 	offer->allocation_info->role = o->role;
-	return offer;
-}
-
-static Mesos__InverseOffer *inverse_message(struct arena *arena, const struct inverse_offer *o)
-{
-	Mesos__InverseOffer *offer = NEW(arena, InverseOffer, inverse_offer);
-
-	offer->id = offer_id(arena, o->id);
-	offer->url = agent_url(arena, o->agent);
-	offer->framework_id = o->framework->info->id;
-	offer->agent_id = o->agent->info->id;
-	offer->unavailability = o->window;
 	return offer;
 }
 
@@ -96,7 +61,7 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 			   offer_message(m, arena, offer));
 	list_for_each (inverse, next_inverse, &f->inverse_offers, by_framework)
 		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
-			   inverse_message(arena, inverse));
+			   master_inverse_message(arena, inverse));
 	api_put_resources(arena, &f->used, &message->n_allocated_resources,
 			  &message->allocated_resources);
 	api_put_resources(arena, &f->offered, &message->n_offered_resources,

@@ -174,6 +174,8 @@ void master_decline(struct master *m, struct framework *f,
 		    const Mesos__Scheduler__Call__Decline *decline);
 /* The allocator's filter of a call; NULL filters mean the default. */
 struct allocator_filter master_filter(const Mesos__Filters *filters);
+/* Where the agent is found: http://hostname:port/slave(1). All of it is the arena's. */
+Mesos__URL *master_agent_url(struct arena *arena, const struct agent *agent);
 
 /* ---- accept.c ---------------------------------------------------------------- */
 
@@ -475,6 +477,8 @@ void master_stop_maintenance(struct master *m, const struct operator_request *re
 /* What a cycle decided. */
 void master_send_inverse_offers(struct master *m, struct allocator_grants *grants);
 void master_rescind_inverse(struct master *m, struct inverse_offer *o);
+/* The offer as a message, which borrows what it can. */
+Mesos__InverseOffer *master_inverse_message(struct arena *arena, const struct inverse_offer *o);
 /* Without telling the framework. */
 void master_discard_inverse_of_framework(struct master *m, struct framework *f);
 void master_accept_inverse(struct master *m, struct framework *f,

@@ -107,7 +107,7 @@ static void subscribe(struct master *m, const struct sender *from,
 		return;
 	}
 	if (!s.info->id && other) {
-		log_info("framework %s at %s is subscribed already", other->id, from->pid);
+		log_rumor("framework %s at %s is subscribed already", other->id, from->pid);
 		driver_tell_registered(m, other, false);
 		return;
 	}
@@ -197,7 +197,7 @@ static void take_call(struct master *m, const struct sender *from,
 	if (call->type < MASTER_CALL_TYPES)
 		f->counters.calls[call->type]++;
 	if (!framework_connected(f)) {
-		log_info("refused a call of framework %s: it is disconnected", f->id);
+		log_rumor("refused a call of framework %s: it is disconnected", f->id);
 		driver_tell_error(m, from->pid, from->local, "Framework disconnected");
 		return;
 	}
@@ -405,8 +405,7 @@ static void reregister_framework(struct master *m, const struct sender *from, co
 	subscribe_of_old(m, from, in->framework, true, in->failover);
 }
 
-/* ---- from outside ------------------------------------------------------------------------------
- */
+/* ---- from outside ------------------------------------------------------------------------- */
 
 static const struct handler {
 	const ProtobufCMessageDescriptor *type;

@@ -224,23 +224,6 @@ static void offer_resources(struct master *m, const struct offer *o, Mesos__Offe
 	offer->n_resources = kept;
 }
 
-/* Where the agent is found: http://hostname:port/slave(1). */
-static Mesos__URL *offer_url(struct master *m, const struct agent *a)
-{
-	Mesos__URL *url = STEP_NEW(m, Mesos__URL, mesos__url__descriptor);
-	char ip[64];
-
-	pid_ip(a->pid, ip, sizeof(ip));
-	url->scheme = master_text(m, "http");
-	url->address = STEP_NEW(m, Mesos__Address, mesos__address__descriptor);
-	url->address->hostname = master_text(m, a->info->hostname);
-	url->address->ip = master_text(m, ip);
-	url->address->port = pid_port(a->pid);
-	url->path = arena_join(&m->out->arena, "/", a->pid, NULL);
-	url->path[1 + strcspn(a->pid, "@")] = '\0';
-	return url;
-}
-
 static void offer_executors(struct master *m, const struct offer *o, Mesos__Offer *offer)
 {
 	struct executor *e, *next;
@@ -262,7 +245,7 @@ static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
 	offer->framework_id = master_framework_id(m, o->framework->id);
 	offer->agent_id = master_agent_id(m, a->id);
 	offer->hostname = master_text(m, a->info->hostname);
-	offer->url = offer_url(m, a);
+	offer->url = master_agent_url(&m->out->arena, a);
 	offer_resources(m, o, offer);
 	/* Agent messages are borrowed: copies make the event self-contained. */
 	for (size_t i = 0; i < a->info->n_attributes; i++)
@@ -304,19 +287,6 @@ void master_offers_event_send(struct master *m, struct framework *f)
 
 /* ---- inverse offers ---------------------------------------------------------- */
 
-static Mesos__InverseOffer *inverse_message(struct master *m, const struct inverse_offer *o)
-{
-	Mesos__InverseOffer *offer =
-		STEP_NEW(m, Mesos__InverseOffer, mesos__inverse_offer__descriptor);
-
-	offer->id = master_offer_id(m, o->id);
-	offer->url = offer_url(m, o->agent);
-	offer->framework_id = master_framework_id(m, o->framework->id);
-	offer->agent_id = master_agent_id(m, o->agent->id);
-	offer->unavailability = o->window;
-	return STEP_COPY(m, offer);
-}
-
 void master_inverse_event_add(struct master *m, struct inverse_offer *o)
 {
 	struct framework *f = o->framework;
@@ -328,7 +298,8 @@ void master_inverse_event_add(struct master *m, struct inverse_offer *o)
 				 mesos__scheduler__event__inverse_offers__descriptor);
 	}
 	proto_push(&m->out->arena, f->inverse_event->inverse_offers->n_inverse_offers,
-		   f->inverse_event->inverse_offers->inverse_offers, inverse_message(m, o));
+		   f->inverse_event->inverse_offers->inverse_offers,
+		   STEP_COPY(m, master_inverse_message(&m->out->arena, o)));
 }
 
 void master_inverse_event_send(struct master *m, struct framework *f)

@@ -19,6 +19,20 @@ struct inverse_offer *master_find_inverse_offer(const struct master *m, const ch
 	return o;
 }
 
+Mesos__InverseOffer *master_inverse_message(struct arena *arena, const struct inverse_offer *o)
+{
+	Mesos__InverseOffer *offer =
+		PROTO_NEW(arena, Mesos__InverseOffer, mesos__inverse_offer__descriptor);
+
+	offer->id = PROTO_NEW(arena, Mesos__OfferID, mesos__offer_id__descriptor);
+	offer->id->value = o->id;
+	offer->url = master_agent_url(arena, o->agent);
+	offer->framework_id = o->framework->info->id;
+	offer->agent_id = o->agent->info->id;
+	offer->unavailability = o->window;
+	return offer;
+}
+
 /* ---- making ----------------------------------------------------------------------- */
 
 static struct inverse_offer *make_inverse(struct master *m, struct framework *f, struct agent *a,

@@ -27,6 +27,22 @@ struct allocator_filter master_filter(const Mesos__Filters *filters)
 						 : ALLOCATOR_REFUSE_DEFAULT};
 }
 
+Mesos__URL *master_agent_url(struct arena *arena, const struct agent *a)
+{
+	Mesos__URL *url = PROTO_NEW(arena, Mesos__URL, mesos__url__descriptor);
+	char ip[64];
+
+	pid_ip(a->pid, ip, sizeof(ip));
+	url->scheme = (char *)"http";
+	url->address = PROTO_NEW(arena, Mesos__Address, mesos__address__descriptor);
+	url->address->hostname = arena_strdup(arena, a->info->hostname);
+	url->address->ip = arena_strdup(arena, ip);
+	url->address->port = pid_port(a->pid);
+	url->path = arena_join(arena, "/", a->pid, NULL);
+	url->path[1 + strcspn(a->pid, "@")] = '\0';
+	return url;
+}
+
 /* ---- making -------------------------------------------------------------------- */
 
 static struct offer *make_offer(struct master *m, struct framework *f, struct agent *a,

@@ -1,7 +1,6 @@
 /* Rendering of tasks, executors, resources for v0 endpoints; see endpoint.h. */
 #include "proto/endpoint.h"
 
-
 #include <string.h>
 
 #include "proto/resource_internal.h"
