@@ -190,39 +190,34 @@ void scheduler_call_acknowledge(struct scheduler *s, const Mesos__TaskStatus *st
 	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE);
 }
 
-void scheduler_call_reconcile(struct scheduler *s, const char *task_id)
+/* All tasks without an id. */
+static void reconcile(struct scheduler *s, Mesos__TaskID *task_id, Mesos__AgentID *agent_id)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
 	Mesos__Scheduler__Call__Reconcile__Task task =
 		MESOS__SCHEDULER__CALL__RECONCILE__TASK__INIT;
 	Mesos__Scheduler__Call__Reconcile__Task *tasks = &task;
-	Mesos__TaskID id = MESOS__TASK_ID__INIT;
 
-	if (task_id) {
-		id.value = (char *)task_id;
-		task.task_id = &id;
-		body.n_tasks = 1;
-		body.tasks = &tasks;
-	}
+	task.task_id = task_id;
+	task.agent_id = agent_id;
+	body.n_tasks = task_id ? 1 : 0;
+	body.tasks = &tasks;
 	call.reconcile = &body;
 	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__RECONCILE);
 }
 
+void scheduler_call_reconcile(struct scheduler *s, const char *task_id)
+{
+	Mesos__TaskID id = MESOS__TASK_ID__INIT;
+
+	id.value = (char *)task_id;
+	reconcile(s, task_id ? &id : NULL, NULL);
+}
+
 void scheduler_call_reconcile_one(struct scheduler *s, const Mesos__TaskStatus *status)
 {
-	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
-	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
-	Mesos__Scheduler__Call__Reconcile__Task task =
-		MESOS__SCHEDULER__CALL__RECONCILE__TASK__INIT;
-	Mesos__Scheduler__Call__Reconcile__Task *tasks = &task;
-
-	task.task_id = status->task_id;
-	task.agent_id = status->agent_id;
-	body.n_tasks = 1;
-	body.tasks = &tasks;
-	call.reconcile = &body;
-	send_call(s, &call, MESOS__SCHEDULER__CALL__TYPE__RECONCILE);
+	reconcile(s, status->task_id, status->agent_id);
 }
 
 void scheduler_call_kill(struct scheduler *s, const Mesos__TaskStatus *status)

@@ -5,7 +5,7 @@ from . import (allocation, failover, growth, launching, paper, reading, real_tas
 ALL = [*starting.CASES, *launching.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
        *growth.CASES, *real_tasks.CASES, *allocation.CASES]
 
-# What --quick leaves out: sizes that are the same when scaled down.
+# What --quick runs: of sizes that are the same when scaled down, one.
 QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "latency",
          "paper/10000", "failover", "reads", "memory", "tasks", "allocator")
 

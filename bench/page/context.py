@@ -38,20 +38,19 @@ class Context:
     # ---- programs ----------------------------------------------------------------
 
     def tool_path(self, name):
-        return os.path.join(os.path.dirname(self.mesita), name)
-
-    def tool(self, name, *arguments, seconds=TOOL_SECONDS, cpus=None, heard=None):
-        path = self.tool_path(name)
+        path = os.path.join(os.path.dirname(self.mesita), name)
         if not os.access(path, os.X_OK):
             raise Failure("%s is not there; `make bench` builds it" % path)
+        return path
 
+    def tool(self, name, *arguments, seconds=TOOL_SECONDS, cpus=None, heard=None):
         def hear(line):
             if heard:
                 heard(line)
             if self.heard:
                 self.heard(line)
-        return processes.run([path, *map(str, arguments)], min(seconds, self.timeout or seconds),
-                             cpus, hear)
+        return processes.run([self.tool_path(name), *map(str, arguments)],
+                             min(seconds, self.timeout or seconds), cpus, hear)
 
     def numbers(self, name, *arguments, **options):
         return [float(word) for word in self.tool(name, *arguments, **options).split()]
@@ -77,12 +76,9 @@ class Context:
 
     def start_load(self, address, **flags):
         """bench_load in the background, for what is measured while it plays."""
-        path = self.tool_path("bench_load")
-        if not os.access(path, os.X_OK):
-            raise Failure("%s is not there; `make bench` builds it" % path)
+        argv = [self.tool_path("bench_load"), *self.words(address, flags)]
         with open(os.path.join(self.scratch, "load.log"), "ab") as log:
-            return processes.start([path, *self.words(address, flags)], self.load_cpus,
-                                   stdout=log, stderr=log)
+            return processes.start(argv, self.load_cpus, stdout=log, stderr=log)
 
     # ---- masters -----------------------------------------------------------------
 

@@ -62,12 +62,9 @@ def filled(context, master, what, count, names):
         for portion in PORTIONS:
             total += int(count * portion)
             loads.append(context.start_load(master.address, **flags_of(what, int(count * portion))))
-
-            def there(load=loads[-1], total=total):
-                if load.poll() is not None:
-                    raise processes.Failure("the load ended with %d" % load.returncode)
-                return metrics.total(master.address, names) >= total
-            processes.wait_until(there, "%d %ss" % (total, what), FILL_SECONDS, PAUSE)
+            processes.wait_while_running(
+                loads[-1], lambda total=total: metrics.total(master.address, names) >= total,
+                "%d %ss" % (total, what), FILL_SECONDS, PAUSE)
             found.append(settled(master))
         yield found
     finally:

@@ -170,3 +170,12 @@ def wait_until(condition, what, seconds=WAIT_SECONDS, pause=0.02):
         if time.monotonic() > deadline:
             raise Failure("%s: not within %d s" % (what, seconds))
         time.sleep(pause)
+
+
+def wait_while_running(process, condition, what, seconds, pause):
+    """Until the condition holds; the process is there for it, and fails it when it ends."""
+    def there():
+        if process.poll() is not None:
+            raise Failure("the load ended with %d" % process.returncode)
+        return condition()
+    wait_until(there, what, seconds, pause)

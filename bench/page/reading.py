@@ -36,11 +36,9 @@ def busy_cluster(context, address):
         inflight=4000, failover=True, drain=False,
         echo=False, stall="600secs")
     try:
-        def there():
-            if load.poll() is not None:
-                raise processes.Failure("the load ended with %d" % load.returncode)
-            return metrics.running(address) >= before + tasks
-        processes.wait_until(there, "%d running tasks" % tasks, FILL_SECONDS, 0.2)
+        processes.wait_while_running(
+            load, lambda: metrics.running(address) >= before + tasks,
+            "%d running tasks" % tasks, FILL_SECONDS, 0.2)
         yield
     finally:
         processes.end(load)

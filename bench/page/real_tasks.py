@@ -11,7 +11,7 @@ def tasks(context, mode, count, *executor):
     # Time runs from ACCEPT on: a short interval only saves waiting for the next offer.
     interval = "1secs" if mode == "rate" and not executor else "20ms"
     with daemons.Local(context.mesita, 1, RESOURCES,
-                         "--allocation_interval=" + interval) as cluster:
+                       "--allocation_interval=" + interval) as cluster:
         return context.numbers("bench_tasks", cluster.info["master"], mode, count, *executor)
 
 
