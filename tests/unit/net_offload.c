@@ -119,7 +119,7 @@ Test(offload, one_child_answers_all_who_wait)
 	for (int i = 0; i < 5; i++)
 		until(&fixture, raw_has(&others[i], "2>") || raw_has(&others[i], "1>"));
 	cr_assert_eq(offload_counts(offload).reads, 6);
-	cr_assert_leq(offload_counts(offload).children, 6);
+	cr_assert_lt(offload_counts(offload).children, 6);
 	for (int i = 0; i < 5; i++) {
 		cr_assert(raw_has(&others[i], i < 3 ? "<same by" : "<other by"));
 		raw_close(&others[i]);
