@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/parts.h"
+
 /* Of the dominant share: what tasks that the master remembers, and no agent reported yet,
  * cannot explain. */
 #define SHARE_MARGIN 0.2
@@ -346,6 +348,17 @@ static double share_before(const struct books *b, const struct tally *taken, con
 	return share;
 }
 
+/* A filter lasts for one batch at least, and a master that is stopped makes none. */
+static bool refuses(const struct books *b, const struct fw *fw)
+{
+	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	int64_t until = fw->filters_until;
+
+	if (until && master && master->paused_until > until)
+		until = master->paused_until;
+	return until + FILTERS_LINGER > b->world->now;
+}
+
 /* It could have had what others got. */
 static bool was_in_line(const struct books *b, const struct seat *seat)
 {
@@ -353,7 +366,7 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 
 	return seat->subscribed && fw->stream && !fw->torn && !fw->suppressed &&
 	       list_empty(&seat->grant_link) && b->world->now - fw->subscribed > SETTLED &&
-	       fw->filters_until + FILTERS_LINGER <= b->world->now;
+	       !refuses(b, fw);
 }
 
 static void check_frameworks(struct books *b, const struct seat *seat)
