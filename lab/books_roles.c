@@ -369,16 +369,35 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 	       !refuses(b, fw);
 }
 
-static void check_frameworks(struct books *b, const struct seat *seat)
+/* Of what nobody is known to have, tasks may hold that the master remembers, and agents that
+ * are back do not. */
+static double doubtful_share(const struct books *b)
+{
+	struct tally doubtful = {0};
+	struct view *v, *next;
+	double share;
+
+	HASH_ITER (hh, b->views, v, next) {
+		if (b->world->now >= v->unsure_until)
+			continue;
+		tally_put_all(&doubtful, &v->total);
+		tally_take_all(&doubtful, &v->used);
+		tally_take_all(&doubtful, &v->offered);
+	}
+	share = dominant_share(b, &doubtful);
+	tally_free(&doubtful);
+	return share;
+}
+
+static void check_frameworks(struct books *b, const struct seat *seat, double margin)
 {
 	double share = share_before(b, &seat->taken, NULL, seat);
 	struct seat *other, *next;
 
-	if (share <= SHARE_MARGIN)
+	if (share <= margin)
 		return;
 	list_for_each (other, next, &seat->role->seats, by_role) {
-		if (!was_in_line(b, other) ||
-		    dominant_share(b, &other->taken) + SHARE_MARGIN >= share)
+		if (!was_in_line(b, other) || dominant_share(b, &other->taken) + margin >= share)
 			continue;
 		world_fail(b->world,
 			   "shares: framework %s of role %s has %.3f of the cluster and is offered "
@@ -456,7 +475,7 @@ static bool granted_in(const struct books *b, const struct role *top)
 	return false;
 }
 
-static void check_roles(struct books *b, const struct seat *seat)
+static void check_roles(struct books *b, const struct seat *seat, double margin)
 {
 	const struct role *top = seat->role->top;
 	struct role *other, *next;
@@ -465,14 +484,14 @@ static void check_roles(struct books *b, const struct seat *seat)
 	if (b->guarantees || !got_plain(b, seat))
 		return;
 	share = share_before(b, &top->taken, top, NULL) / top->weight;
-	if (share * top->weight <= SHARE_MARGIN)
+	if (share * top->weight <= margin)
 		return;
 	HASH_ITER (hh, b->roles, other, next) {
 		if (other->top != other || other == top || !tally_empty(&other->limits) ||
 		    granted_in(b, other))
 			continue;
 		theirs = dominant_share(b, &other->taken);
-		if ((theirs + SHARE_MARGIN) / other->weight >= share || !has_one_in_line(b, other))
+		if ((theirs + margin) / other->weight >= share || !has_one_in_line(b, other))
 			continue;
 		world_fail(b->world,
 			   "shares: role %s of weight %g has %.3f of the cluster and is offered "
@@ -484,11 +503,12 @@ static void check_roles(struct books *b, const struct seat *seat)
 
 void books_check_shares(struct books *b)
 {
+	double margin = list_empty(&b->granted) ? SHARE_MARGIN : SHARE_MARGIN + doubtful_share(b);
 	struct seat *seat, *next;
 
 	list_for_each (seat, next, &b->granted, grant_link) {
-		check_frameworks(b, seat);
-		check_roles(b, seat);
+		check_frameworks(b, seat, margin);
+		check_roles(b, seat, margin);
 	}
 	check_quota(b);
 	while ((seat = list_first(&b->granted, struct seat, grant_link))) {
