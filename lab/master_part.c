@@ -13,6 +13,7 @@
 #define RESTART_HIGH (20 * SECOND)
 #define FORGETFUL 0.3 /* chance */
 #define SOON (2 * MINUTE)
+#define RUSHING 0.3 /* chance */
 
 struct master_part {
 	struct world *world;
@@ -26,6 +27,7 @@ struct master_part {
 	struct happening late; /* it continues, and hears of what was stored meanwhile: */
 	uint64_t late_ticket;
 	bool forgetful;		 /* forgets agents that departed soon */
+	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
 	uint64_t last_stream;
@@ -303,8 +305,8 @@ static void on_start(struct happening *h)
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
 		.warm_delay = 5 * MILLISECOND,
-		.warm_burst = 20,
-		.warm_rush = 50,
+		.warm_burst = part->rushing ? 0 : 20,
+		.warm_rush = part->rushing ? 1 : 50,
 		.warm_rush_delay = 250 * MILLISECOND,
 	};
 	struct err err;
@@ -340,6 +342,7 @@ static void on_disk_failed(void *context, bool crash)
 struct master_part *master_part_create(struct world *w)
 {
 	struct master_part *part = xcalloc(1, sizeof(*part));
+	struct rng character;
 
 	part->world = w;
 	part->tick.run = on_tick;
@@ -347,6 +350,8 @@ struct master_part *master_part_create(struct world *w)
 	part->late.run = on_late;
 	rng_seed(&part->rng, w->seed ^ 0x6d);
 	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
+	rng_seed(&character, w->seed ^ 0x75);
+	part->rushing = rng_unit(&character) < RUSHING;
 	list_init(&part->asked);
 	master_actions_init(&part->out);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
