@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/load/actor.h"
 #include "bench/load/agents_internal.h"
 
 #define PREFIX "mesos.internal."
@@ -110,21 +111,6 @@ static void take(struct fleet *f, uint32_t agent, const char *from, const char *
 	}
 }
 
-/* "slave(12)" -> 11; false for what is none of ours. */
-static bool find_agent(const struct fleet *f, const char *id, uint32_t *out)
-{
-	char *end;
-	unsigned long number;
-
-	if (!str_has_prefix(id, "slave("))
-		return false;
-	number = strtoul(id + 6, &end, 10);
-	if (strcmp(end, ")") != 0 || number < 1 || number > (unsigned long)f->load->plan.agents)
-		return false;
-	*out = (uint32_t)number - 1;
-	return true;
-}
-
 static void on_request(void *context, struct http_request *request)
 {
 	struct fleet *f = context;
@@ -135,7 +121,8 @@ static void on_request(void *context, struct http_request *request)
 		http_reply_text(request, 400, NULL);
 		return;
 	}
-	if (!find_agent(f, message.to, &agent) || !str_has_prefix(message.name, PREFIX)) {
+	if (!actor_find(message.to, "slave", f->load->plan.agents, &agent) ||
+	    !str_has_prefix(message.name, PREFIX)) {
 		http_reply_text(request, 404, NULL);
 		return;
 	}

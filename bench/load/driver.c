@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/load/actor.h"
 #include "bench/load/driver_messages.h"
 #include "bench/load/scheduler_internal.h"
 #include "net/http.h"
@@ -24,20 +25,6 @@ struct drivers {
 };
 
 /* ---- messages in ------------------------------------------------------------ */
-
-/* "scheduler(12)" -> the twelfth, if it is there. */
-static struct scheduler *find_actor(const struct drivers *d, const char *id)
-{
-	unsigned long number;
-	char *end;
-
-	if (!str_has_prefix(id, "scheduler("))
-		return NULL;
-	number = strtoul(id + 10, &end, 10);
-	if (strcmp(end, ")") != 0 || number < 1 || number > (unsigned long)d->load->plan.drivers)
-		return NULL;
-	return d->actors[number - 1];
-}
 
 static void take(struct scheduler *s, const struct libprocess_message *message, struct arena *arena)
 {
@@ -61,13 +48,15 @@ static void on_request(void *context, struct http_request *request)
 {
 	struct drivers *d = context;
 	struct libprocess_message message;
-	struct scheduler *s;
+	struct scheduler *s = NULL;
+	uint32_t number;
 
 	if (!libprocess_is_message(request) || !libprocess_parse(request, &message)) {
 		http_reply_text(request, 400, NULL);
 		return;
 	}
-	s = find_actor(d, message.to);
+	if (actor_find(message.to, "scheduler", d->load->plan.drivers, &number))
+		s = d->actors[number];
 	if (!s) {
 		http_reply_text(request, 404, NULL);
 		return;

@@ -108,7 +108,7 @@ static void add_latency(struct figures *out, const char *const names[5],
 		what "_p50", what "_p90", what "_p99", what "_p999", what "_max"                   \
 	}
 
-/* Only of what the plan had in it. */
+/* Only of what the plan had in it; drivers of v0 are given no answer. */
 static void add_latencies(struct figures *out, const struct books *books)
 {
 	if (books->kill_to_ended.count > 0)
@@ -118,7 +118,8 @@ static void add_latencies(struct figures *out, const struct books *books)
 	add_latency(out, NAMES("offer_to_launch"), &books->ready_to_launch);
 	add_latency(out, NAMES("accept_to_running"), &books->accept_to_running);
 	add_latency(out, NAMES("update_to_scheduler"), &books->update_to_scheduler);
-	add_latency(out, NAMES("call_to_answer"), &books->call_to_answer);
+	if (books->call_to_answer.count > 0)
+		add_latency(out, NAMES("call_to_answer"), &books->call_to_answer);
 	add_latency(out, NAMES("accept_to_done"), &books->accept_to_done);
 }
 
@@ -206,8 +207,7 @@ static void add_polling(struct figures *out, const struct load *load)
 		add(out, "polls", "", (double)polls->count);
 		add(out, "polls_failed", "", (double)polls->failed);
 		add(out, "polls_per_second", "", per((double)polls->count, seconds));
-		add(out, "poll_bytes", "MB",
-		    per((double)polls->bytes, (double)polls->count) / 1e6);
+		add(out, "poll_bytes", "MB", per((double)polls->bytes, (double)polls->count) / 1e6);
 		add_latency(out, NAMES("poll"), &polls->times);
 	}
 	if (stalls) {

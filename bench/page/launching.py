@@ -64,8 +64,10 @@ def run(context, agents, schedulers, words="", **flags):
                      found["master_waited_for_cpu"] / found["seconds"], "of time", shown=False,
                      compared=False)
     for key, title in LATENCIES:
-        yield column(key + "_p99", title, found[key + "_p99"], "ms",
-                     noise=figure.NOISE_LATENCY)
+        # Drivers of v0 are given no answer.
+        if key != "call_to_answer" or key + "_p99" in found:
+            yield column(key + "_p99", title, found[key + "_p99"], "ms",
+                         noise=figure.NOISE_LATENCY)
     yield column("lost", "lost", lost(found), "tasks", noise=0, targets=[figure.at_most(0)])
     # Of few agents, or with calls of many schedulers between, it says little.
     telling = (agents, schedulers, words) == (SIZES[-1][0], 1, "")
