@@ -28,6 +28,7 @@ struct served {
 	uv_loop_t loop;
 	uv_timer_t guard;
 	struct http_server *server;
+	int status;
 	int reads;
 	int probes;
 	bool late;
@@ -39,7 +40,7 @@ static void serve(void *context, struct http_request *request)
 
 	served->reads += request->path[1] == 's';
 	served->probes += request->path[1] == 'h';
-	http_reply_text(request, 200, "0123456789");
+	http_reply_text(request, served->status, "0123456789");
 }
 
 static void too_late(uv_timer_t *guard)
@@ -75,7 +76,7 @@ static void close_server(struct served *served)
 
 Test(pollers, poll_without_pause_and_probe, .timeout = 60)
 {
-	struct served served = {.reads = 0};
+	struct served served = {.status = 200};
 	struct pollers *pollers;
 	struct err err;
 
@@ -112,17 +113,27 @@ Test(pollers, poll_without_pause_and_probe, .timeout = 60)
 
 Test(pollers, count_what_fails, .timeout = 60)
 {
-	/* Port 1 of this machine: nobody. */
-	struct plan plan = {.host = (char *)"127.0.0.1", .port = 1, .pollers = 1, .poll = "/state"};
+	struct served served = {.status = 503};
 	struct pollers *pollers;
 	struct err err;
 
+	open_server(&served);
+	struct plan plan = {.host = (char *)"127.0.0.1",
+			    .port = http_server_port(served.server),
+			    .pollers = 1,
+			    .poll = "/state"};
 	cr_assert_eq(pollers_start(&plan, &pollers, &err), 0);
 	pollers_go(pollers);
+	/* The second is asked for when the first was counted. */
+	while (!served.late && served.reads < 2)
+		uv_run(&served.loop, UV_RUN_ONCE);
+	cr_assert(!served.late);
 	cr_assert(pollers_stop(pollers));
+	cr_assert_geq(pollers_polls(pollers)->failed, 1);
 	cr_assert_eq(pollers_polls(pollers)->count, 0);
 	cr_assert_null(pollers_stalls(pollers));
 	pollers_close(pollers);
+	close_server(&served);
 }
 
 Test(pollers, end_in_the_midst_of_it, .timeout = 60)
