@@ -42,6 +42,21 @@ def spawn(argv, **options):
     return process
 
 
+def run(argv, check=False, timeout=None, **options):
+    """subprocess.run, whose exit status nobody else may collect: see reap()."""
+    process = spawn(argv, **options)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    done = subprocess.CompletedProcess(argv, process.returncode, out, err)
+    if check:
+        done.check_returncode()
+    return done
+
+
 def stat_of(pid):
     """(state, parent) of a process, or None if it is gone."""
     try:
@@ -82,7 +97,8 @@ def descendants(root=None):
 
 
 def reap():
-    """Collects dead orphans; leaves alone what a Popen object will wait for."""
+    """Collects dead orphans; leaves alone what spawn() began, and nothing else: the exit status
+    of a process that was started in another way may get lost."""
     if not _spawning.acquire(blocking=False):
         return
     try:

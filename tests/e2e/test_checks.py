@@ -10,6 +10,7 @@ import subprocess
 import threading
 
 import harness
+import processes
 from harness import wait_for
 
 
@@ -238,9 +239,9 @@ class HttpProbes(Checks):
         if not shutil.which("curl") or not shutil.which("openssl"):
             self.skipTest("needs curl and openssl")
         at = self.temporary()
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                        "-subj", "/CN=elsewhere", "-keyout", at + "/key", "-out", at + "/cert"],
-                       check=True, capture_output=True)
+        processes.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                       "-subj", "/CN=elsewhere", "-keyout", at + "/key", "-out", at + "/cert"],
+                      check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(at + "/cert", at + "/key")
         port = self.serve(context=context).server_address[1]

@@ -9,6 +9,7 @@ import subprocess
 import unittest
 
 import harness
+import processes
 from harness import wait_for
 from processes import SCALE
 from scheduler import task
@@ -336,10 +337,10 @@ class Disks(VolumeCase):
 
     def test_mount(self):
         root = self.temporary()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", root],
-                          check=False, stderr=subprocess.DEVNULL).returncode:
+        if processes.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", root],
+                         stderr=subprocess.DEVNULL).returncode:
             self.skipTest("only who may mount can test this")
-        self.addCleanup(subprocess.run, ["umount", "-l", root], check=True)
+        self.addCleanup(processes.run, ["umount", "-l", root], check=True)
         source = {"type": "MOUNT", "mount": {"root": root}}
         self.start([{"name": "cpus", "type": "SCALAR", "scalar": {"value": 4}},
                     {"name": "mem", "type": "SCALAR", "scalar": {"value": 4096}},

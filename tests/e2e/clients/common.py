@@ -21,8 +21,8 @@ def need(language, *checks):
     """Skips (or fails, if every client is wanted) unless all commands succeed."""
     for check in checks:
         found = shutil.which(check[0])
-        if found and subprocess.run(check, stdout=subprocess.DEVNULL, check=False,
-                                    stderr=subprocess.DEVNULL).returncode == 0:
+        if found and processes.run(check, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL).returncode == 0:
             continue
         message = "%s is not installed (%s)" % (language, " ".join(check))
         if os.environ.get("CLIENTS") == "all":
@@ -51,8 +51,8 @@ def install(name, sources, commands, products):
     for command in commands:
         argv = [word.format(dir=directory) for word in command]
         for attempt in (1, 2):      # a registry may hiccup
-            done = subprocess.run(argv, cwd=directory, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            done = processes.run(argv, cwd=directory, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
             if done.returncode == 0:
                 break
         else:
