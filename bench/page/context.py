@@ -20,7 +20,7 @@ class Case:
     name: str
     seconds: float              # how long it takes on a calm machine, about
     run: typing.Callable
-    own_master: bool = False    # starts or kills masters: not for one that runs already
+    own_master: bool = False    # measures what it starts itself, not a master that runs already
 
     @property
     def group(self):

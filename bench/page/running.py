@@ -12,7 +12,7 @@ from .processes import Failure
 
 # Not mistakes of this program: a machine or a master that does not do what it is asked.
 TROUBLE = (Failure, OSError, ValueError, KeyError, subprocess.SubprocessError)
-NOT_THERE = "starts masters of its own; not for a master that runs already"
+NOT_THERE = "measures what is started for it; not a master that runs already"
 
 
 def run_case(case, context, figures):
