@@ -284,6 +284,13 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 		    p->first->n_checkpointed_resources);
 }
 
+/* A bad scheduler launched it twice, and the master remembers it on another agent. */
+static bool is_elsewhere(const struct books *b, const struct view *v, const struct task *t)
+{
+	return t->launches > 1 && t->agent_id && strcmp(t->agent_id, v->id) &&
+	       books_stored(b, "master", AFTER_KILL, "task/%s", t->key);
+}
+
 static void take_tasks(struct books *b, struct view *v, bool known,
 		       const Mesos__Internal__ReregisterSlaveMessage *message)
 {
@@ -301,8 +308,11 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		if (task->has_status_update_state)
 			t->said |= 1u << task->status_update_state;
 		/* What is over is not taken in by a master that had the agent. */
-		if (c || fw->torn || (known && (t->acknowledged || books_terminal(task->state))))
+		if (c || fw->torn || is_elsewhere(b, v, t) ||
+		    (known && (t->acknowledged || books_terminal(task->state))))
 			continue;
+		free(t->agent_id);
+		t->agent_id = xstrdup(v->id);
 		c = books_add_claim(b, false, v, fw, task->task_id->value, task->resources,
 				    task->n_resources);
 		if (books_terminal(task->state))
@@ -465,8 +475,13 @@ static void check_whole(struct books *b, const struct view *v)
 
 void books_check_views(struct books *b)
 {
-	struct view *v;
+	struct view *v, *next;
 
+	if (books_master_paused(b)) {
+		list_for_each (v, next, &b->touched, touched)
+			v->giving = NULL;
+		return;
+	}
 	while ((v = list_first(&b->touched, struct view, touched))) {
 		list_remove(&v->touched);
 		check_sums(b, v);

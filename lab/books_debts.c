@@ -133,6 +133,14 @@ static bool agent_could(const struct debt *debt)
 	       !host->leaving;
 }
 
+/* Under a new id it knows nothing of executors that outlived the shutdown of the old one. */
+static bool is_its(const struct books *b, const struct debt *debt)
+{
+	const struct view *v = books_view_at(b, debt->host->address);
+
+	return v && debt->task->agent_id && !strcmp(v->id, debt->task->agent_id);
+}
+
 static bool has_ended(const struct task *t)
 {
 	for (int state = 0; state < 32; state++) {
@@ -172,7 +180,8 @@ static void collect(struct books *b, struct debt *debt)
 				   t->key);
 		break;
 	case DEBT_END:
-		if (!has_ended(t) && t->launches == 1 && !t->fw->over && agent_could(debt))
+		if (!has_ended(t) && t->launches == 1 && !t->fw->over && agent_could(debt) &&
+		    is_its(b, debt))
 			world_fail(b->world,
 				   "hosts: the executor of %s ended, and its agent does not say so",
 				   t->key);

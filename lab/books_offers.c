@@ -54,7 +54,7 @@ static bool check_offer(struct books *b, struct fw *fw, const Mesos__Offer *offe
 			   fw->id, id, offer->framework_id->value);
 	else if (find_offer(b, id))
 		world_fail(b->world, "offers: %s is made twice", id);
-	else if (!v || v->leaving)
+	else if (!v || (v->leaving && !books_master_paused(b)))
 		world_fail(b->world, "offers: %s is of agent %s, which is not registered", id,
 			   agent_id);
 	else if (!v->connected)

@@ -31,12 +31,13 @@ struct known_agent *books_known(struct books *b, const char *id)
 	return k;
 }
 
-/* It will hear later of what is stored now. */
+/* It will hear later of what is stored now; when it goes on, after something else perhaps that
+ * waited, too. */
 bool books_master_paused(const struct books *b)
 {
 	const struct process *master = process_at(b->world, MASTER_ADDRESS);
 
-	return master && process_paused(master);
+	return master && master->paused_until >= b->world->now;
 }
 
 /* ---- what is written -------------------------------------------------------------- */
@@ -100,6 +101,8 @@ void books_check_registry(struct books *b)
 	struct known_agent *k;
 	struct view *v;
 
+	if (books_master_paused(b))
+		return;
 	while ((k = list_first(&b->changed, struct known_agent, changed))) {
 		bool admitted = books_stored(b, MASTER, AFTER_KILL, "agent/%s", k->id);
 		bool away = books_stored(b, MASTER, AFTER_KILL, "unreachable/%s", k->id);

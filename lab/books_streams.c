@@ -37,7 +37,10 @@ void books_stream_acknowledged(struct books *b, const struct process *to,
 	struct update *u = books_find_update(b, &m->uuid);
 	struct host *host = books_host(b, to->address);
 
-	if (!u || u->sent_in != host->life || u->task->head != u || host->asks)
+	/* Bad schedulers acknowledge what others are told. */
+	if (!u || u->task != books_task(b, m->framework_id->value, m->task_id->value, false))
+		return;
+	if (u->sent_in != host->life || u->task->head != u || host->asks)
 		return;
 	forget_head(u->task);
 	if (!host->registered)
