@@ -191,6 +191,7 @@ void books_want_registration(struct books *b, const char *from, const struct let
 	arena_free(&p->arena);
 	p->first = NULL;
 	p->again = NULL;
+	p->asked++;
 	if (letter->type == &mesos__internal__register_slave_message__descriptor)
 		p->first = proto_unpack(&mesos__internal__register_slave_message__descriptor,
 					&p->arena, letter->bytes.data, letter->bytes.len, &err);
@@ -392,9 +393,14 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	v->leaving = false;
 	learn_total(b, v, message->agent, message->checkpointed_resources,
 		    message->n_checkpointed_resources);
+	/* What it sent may be older than operations that it has carried out. */
+	v->doubted = again;
 	take_executors(b, v, message);
 	take_tasks(b, v, known, message);
 	ask_for_tasks(b, v);
+	if (p->asked > 1)
+		v->unsure_until = b->world->now + MINUTE;
+	p->asked = 0;
 }
 
 /* ---- ends ------------------------------------------------------------------------------- */

@@ -224,6 +224,7 @@ struct pending {
 	struct arena arena;
 	const Mesos__Internal__RegisterSlaveMessage *first;
 	const Mesos__Internal__ReregisterSlaveMessage *again;
+	int asked; /* times since it was answered; the master may take any of them */
 };
 
 struct books {
