@@ -369,7 +369,7 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	struct pending *p = find_pending(b, address);
 	const Mesos__Internal__ReregisterSlaveMessage *message = p ? p->again : NULL;
 	struct view *v = books_view(b, agent_id);
-	bool known = v != NULL;
+	bool known = v != NULL, again = v && v->connected;
 
 	if (!books_stored(b, "master", AFTER_CRASH, "agent/%s", agent_id))
 		world_fail(b->world,

@@ -108,6 +108,7 @@ struct view {
 	bool connected;
 	int64_t since; /* when it became so */
 	bool leaving;  /* its record is deleted */
+	bool doubted;  /* its total may be another than the agent's until it registers again */
 	struct tally total, used, offered;
 	struct list claims;   /* struct claim.by_view */
 	struct list offers;   /* struct offered.by_view */
@@ -317,7 +318,7 @@ void books_master_ended(struct books *b);
 void books_operation_ordered(struct books *b, const char *to, const struct letter *letter);
 void books_operation_status(struct books *b, const char *from, const struct letter *letter);
 /* Its totals are the agent's own again: nothing is assumed. */
-void books_operations_confirmed(struct books *b, const struct view *v);
+void books_operations_confirmed(struct books *b, struct view *v);
 void books_undo_operations(struct books *b);
 void books_free_operations(struct books *b);
 
@@ -476,6 +477,8 @@ void books_resources_lost(struct books *b, const char *owner); /* with its disk'
 void books_resources_life_began(struct books *b, const char *owner);
 void books_resources_told(struct books *b, const char *owner, Mesos__Resource *const *list,
 			  size_t count);
+/* All operations that the master ordered are done, as the agent says. */
+void books_resources_confirmed(struct books *b, const struct view *v);
 void books_directory(struct books *b, const struct process *agent, const char *path,
 		     enum directory_deed deed);
 void books_check_directories(struct books *b);

@@ -148,6 +148,26 @@ static bool is_over(Mesos__OperationState state)
 	       state != MESOS__OPERATION_STATE__OPERATION_UNKNOWN;
 }
 
+static bool has_operations(const struct books *b, const struct view *v)
+{
+	const struct operation_note *note;
+
+	for (note = b->operations; note; note = note->hh.next) {
+		if (note->view == v)
+			return true;
+	}
+	return false;
+}
+
+static void finish(struct books *b, struct operation_note *note)
+{
+	const struct view *v = note->view;
+
+	note_free(b, note);
+	if (!v->doubted && !has_operations(b, v))
+		books_resources_confirmed(b, v);
+}
+
 void books_operation_status(struct books *b, const char *from, const struct letter *letter)
 {
 	const Mesos__Internal__UpdateOperationStatusMessage *m = books_unpack(
@@ -162,7 +182,7 @@ void books_operation_status(struct books *b, const char *from, const struct lett
 	if (!note || strcmp(note->view->address, from))
 		return;
 	if (latest->state == MESOS__OPERATION_STATE__OPERATION_FINISHED)
-		note_free(b, note);
+		finish(b, note);
 	else
 		note->failed = true;
 }
@@ -183,15 +203,18 @@ void books_undo_operations(struct books *b)
 		tally_take_all(&rest, &v->offered);
 		if (tally_within(b, &note->converted, &rest, &which))
 			change_total(b, v, &note->converted, &note->consumed);
+		else
+			v->doubted = true;
 		tally_free(&rest);
 		note_free(b, note);
 	}
 }
 
-void books_operations_confirmed(struct books *b, const struct view *v)
+void books_operations_confirmed(struct books *b, struct view *v)
 {
 	struct operation_note *note, *next;
 
+	v->doubted = false;
 	HASH_ITER (hh, b->operations, note, next) {
 		if (note->view == v)
 			note_free(b, note);

@@ -136,6 +136,40 @@ void books_resources_told(struct books *b, const char *owner, Mesos__Resource *c
 	tally_free(&said);
 }
 
+/* Reservations and volumes: what is not the bare name. */
+static void put_made(const struct books *b, struct tally *out, const struct tally *all)
+{
+	for (uint32_t i = 0; i < all->count; i++) {
+		if (b->kinds[all->items[i].kind]->reserved)
+			tally_put(out, all->items[i].kind, all->items[i].milli);
+	}
+}
+
+void books_resources_confirmed(struct books *b, const struct view *v)
+{
+	const struct process *agent = process_at(b->world, v->address);
+	const struct store_room *room = agent ? room_of(b, agent->name) : NULL;
+	struct tally made = {0};
+	uint32_t which;
+
+	if (!room)
+		return;
+	put_made(b, &made, &v->total);
+	if (!tally_within(b, &made, &room->kept, &which))
+		world_fail(b->world,
+			   "durable: %s said that its operations are done, and has stored %g of "
+			   "'%s' instead of %g",
+			   room->owner, (double)tally_of(&room->kept, which) / 1000,
+			   kind_key(b, which), (double)tally_of(&made, which) / 1000);
+	else if (!tally_within(b, &room->kept, &made, &which))
+		world_fail(b->world,
+			   "durable: %s said that its operations are done, and still has stored "
+			   "%g of '%s'",
+			   room->owner, (double)tally_of(&room->kept, which) / 1000,
+			   kind_key(b, which));
+	tally_free(&made);
+}
+
 /* ---- directories -------------------------------------------------------------------- */
 
 void books_directory(struct books *b, const struct process *agent, const char *path,
