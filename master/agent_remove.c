@@ -153,7 +153,7 @@ static void lose_agent(struct master *m, struct agent *a, const struct leaving *
 	master_lose_operations(m, a, how->operations, how->operations_say);
 	master_rescind_of_agent(m, a);
 	if (registered)
-		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, a->pid);
+		master_unlink_agent(m, a);
 	master_remember_removed(m, a->id);
 	warm_delete(m, "agent", a->id, NULL, NULL);
 	master_free_agent(m, a);

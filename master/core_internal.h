@@ -18,6 +18,9 @@ void master_emit_message(struct master *m, const char *from, const char *to, voi
 void master_send_agent(struct master *m, const struct agent *a, void *message);
 /* To every agent that is registered. */
 void master_broadcast(struct master *m, void *message);
+/* Give up the link to it, which stays for one of the other kind that says to be at the pid. */
+void master_unlink_agent(struct master *m, const struct agent *a);
+void master_unlink_driver(struct master *m, const struct framework *f);
 /* Returns the ticket. The ops must live in the step's arena. */
 uint64_t master_emit_store(struct master *m, enum store_class class, struct store_op *ops,
 			   size_t count);
@@ -71,8 +74,8 @@ void master_refuse_stream(struct master *m, uint64_t stream, const char *text);
 
 /* Whether the message is one that drivers send; it is handled then. */
 bool master_driver_message(struct master *m, const struct master_event *event);
-/* The link to the pid broke. False: it is no driver's. */
-bool master_driver_exited(struct master *m, const char *pid);
+/* The link to the pid, of a driver or not, broke. */
+void master_driver_exited(struct master *m, const char *pid);
 /* Any event to a connected driver, in the words of v0. */
 void driver_tell(struct master *m, struct framework *f, const Mesos__Scheduler__Event *event);
 /* An agent's update. */

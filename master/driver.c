@@ -455,14 +455,13 @@ bool master_driver_message(struct master *m, const struct master_event *event)
 	return false;
 }
 
-bool master_driver_exited(struct master *m, const char *pid)
+void master_driver_exited(struct master *m, const char *pid)
 {
 	struct framework *f = find_driver(m, pid);
 
 	if (!f)
-		return false;
+		return;
 	/* It may only be the connection: then it aborts, and whoever runs it learns so. */
 	driver_tell_error(m, f->pid, f->reached, "Framework disconnected");
 	master_disconnect_framework(m, f);
-	return true;
 }

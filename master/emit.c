@@ -67,6 +67,24 @@ void master_send_agent(struct master *m, const struct agent *a, void *message)
 		master_emit_message(m, "master", a->pid, message);
 }
 
+void master_unlink_agent(struct master *m, const struct agent *a)
+{
+	struct framework *f;
+
+	HASH_FIND(hh_driver, m->drivers, a->pid, strlen(a->pid), f);
+	if (!f)
+		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, a->pid);
+}
+
+void master_unlink_driver(struct master *m, const struct framework *f)
+{
+	struct agent *a;
+
+	HASH_FIND(hh_pid, m->agents_by_pid, f->pid, strlen(f->pid), a);
+	if (!a)
+		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, f->pid);
+}
+
 void master_broadcast(struct master *m, void *message)
 {
 	struct agent *a, *next;

@@ -313,7 +313,7 @@ void master_detach_framework(struct master *m, struct framework *f)
 		f->http = false;
 	} else if (framework_connected(f) && f->pid) {
 		HASH_DELETE(hh_driver, m->drivers, f);
-		master_emit(m, MASTER_UNLINK)->link.pid = master_text(m, f->pid);
+		master_unlink_driver(m, f);
 	}
 }
 

@@ -359,8 +359,9 @@ static void handle(struct master *m, const struct master_event *event)
 		master_handle_message(m, event);
 		break;
 	case MASTER_EXITED:
-		if (!master_driver_exited(m, event->exited.pid))
-			master_agent_exited(m, event->exited.pid);
+		/* Both: who lies about its pid must not hide the end of another. */
+		master_driver_exited(m, event->exited.pid);
+		master_agent_exited(m, event->exited.pid);
 		break;
 	case MASTER_STORED:
 		registry_stored(m, event->stored.ticket);

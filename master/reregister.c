@@ -455,7 +455,7 @@ static void move_agent(struct rejoin *r, const char *pid)
 {
 	struct agent *a = r->a;
 
-	master_emit(r->m, MASTER_UNLINK)->link.pid = master_text(r->m, a->pid);
+	master_unlink_agent(r->m, a);
 	if (strcmp(a->pid, pid)) {
 		HASH_DELETE(hh_pid, r->m->agents_by_pid, a);
 		free(a->pid);

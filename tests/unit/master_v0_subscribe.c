@@ -296,6 +296,36 @@ Test(master_v0_subscribe, the_link_of_before_says_nothing)
 	cr_expect(framework_connected(framework("M-0000")));
 }
 
+/* Whoever says to be at an agent's pid takes nothing from the agent. */
+Test(master_v0_subscribe, the_link_of_an_agent_stays_the_agents)
+{
+	struct agent *a;
+
+	driver_agent(d, AGENT1);
+	a = d->m->agents;
+	v0_subscribe(d, AGENT1, NULL, false, NULL);
+	driver_forget(d);
+	v0_call(d, AGENT1, "{\"type\":\"TEARDOWN\"," FID "}");
+	cr_expect_null(framework("M-0000"));
+	refute(d, "unlink");
+	v0_subscribe(d, AGENT1, NULL, false, NULL);
+	cr_assert(a->connected);
+	driver_exited(d, AGENT1);
+	cr_expect_not(a->connected);
+	cr_expect_null(framework("M-0001"));
+}
+
+/* And the other way round. */
+Test(master_v0_subscribe, the_link_of_a_driver_stays_the_drivers)
+{
+	v0_subscribe(d, AGENT1, NULL, false, NULL);
+	driver_agent(d, AGENT1);
+	driver_forget(d);
+	v0_send(d, AGENT1, unregister_slave, "{\"agent_id\":{\"value\":\"M-S0\"}}");
+	cr_expect_null(d->m->agents);
+	refute(d, "unlink");
+}
+
 /* ---- the ways it is spoken to -----------------------------------------------------------------
  */
 
