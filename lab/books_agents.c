@@ -310,8 +310,12 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 			t->said |= 1u << task->status_update_state;
 		/* What is over is not taken in by a master that had the agent. */
 		if (c || fw->torn || is_elsewhere(b, v, t) ||
-		    (known && (t->acknowledged || books_terminal(task->state))))
+		    (known && (t->acknowledged || books_terminal(task->state)))) {
+			/* It may still be counted, until its update comes. */
+			if (!c && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+				v->unsure_until = b->world->now + MINUTE;
 			continue;
+		}
 		free(t->agent_id);
 		t->agent_id = xstrdup(v->id);
 		c = books_add_claim(b, false, v, fw, task->task_id->value, task->resources,

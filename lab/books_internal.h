@@ -149,6 +149,7 @@ struct task {
 	struct fw *fw;
 	uint64_t launches; /* RunTaskMessages; a bad scheduler may use an id again */
 	uint32_t said;	   /* states that its agent told: bits */
+	uint64_t orders;   /* RunTaskMessages that reached an agent: one may arrive twice */
 	uint64_t starts;   /* of its LAUNCH that reached an executor, since launched */
 	/* Its end as the scheduler was told by the agent. */
 	bool ended;
@@ -383,6 +384,7 @@ void books_free_registry(struct books *b);
 struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make);
 void books_note_slowness(struct books *b);
 void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info);
+void books_task_ordered(struct books *b, const struct letter *letter);
 void books_executor_call(struct books *b, const struct process *from, const struct letter *letter);
 void books_executor_acknowledged(struct books *b, const struct process *from,
 				 const Mesos__Executor__Event__Acknowledged *event);

@@ -510,7 +510,8 @@ void books_check_shares(struct books *b)
 		check_frameworks(b, seat, margin);
 		check_roles(b, seat, margin);
 	}
-	check_quota(b);
+	if (!books_master_paused(b))
+		check_quota(b);
 	while ((seat = list_first(&b->granted, struct seat, grant_link))) {
 		list_remove(&seat->grant_link);
 		tally_clear(&seat->granted);

@@ -79,6 +79,14 @@ void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *
 	t->launched_in = b->lives_of_master + 1;
 }
 
+void books_task_ordered(struct books *b, const struct letter *letter)
+{
+	const Mesos__Internal__RunTaskMessage *m =
+		books_unpack(b, &mesos__internal__run_task_message__descriptor, letter);
+
+	books_task(b, m->framework->id->value, m->task->task_id->value, true)->orders++;
+}
+
 struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid)
 {
 	struct update *u = NULL;
@@ -247,8 +255,9 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 	t->told_in = b->lives_of_master + 1;
 	if (!books_terminal(u->state))
 		return;
+	/* An agent that refused it takes the same order when it comes again. */
 	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
-	    t->fw->checkpoint && t->launches == 1 && t->end != u->state &&
+	    t->fw->checkpoint && t->launches == 1 && t->orders == 1 && t->end != u->state &&
 	    t->end != STATE(GONE_BY_OPERATOR) && !t->fw->over)
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
 			   books_state_name(t->end), books_state_name(u->state));
@@ -304,9 +313,8 @@ static void check_awaited(struct books *b, const struct task *t, const Mesos__Ta
 	    !books_known(b, t->agent_id)->admitted || books_view(b, t->agent_id) ||
 	    books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
 		return;
-	world_fail(b->world,
-		   "tasks: %s is said to be %s, while its agent is still to reregister", t->key,
-		   books_state_name(status->state));
+	world_fail(b->world, "tasks: %s is said to be %s, while its agent is still to reregister",
+		   t->key, books_state_name(status->state));
 }
 
 void books_agent_gone(struct books *b, const char *agent_id)

@@ -150,7 +150,11 @@ void process_start(struct process *p, struct world *w, const struct process_ops 
 
 void process_pause(struct process *p, int64_t span)
 {
-	p->paused_until = p->deaf_until = p->mute_until = p->world->now + span;
+	int64_t until = p->world->now + span;
+
+	p->paused_until = until > p->paused_until ? until : p->paused_until;
+	p->deaf_until = until > p->deaf_until ? until : p->deaf_until;
+	p->mute_until = until > p->mute_until ? until : p->mute_until;
 	world_log(p->world, "%s is stopped until %.3f", p->name,
 		  (double)(p->paused_until - p->world->begin) / SECOND);
 }
