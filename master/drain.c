@@ -195,6 +195,9 @@ static void drain_stored(struct master *m, struct pending *p)
 			a->drain_start = m->now;
 			master_touch_drain(m, a);
 		}
+	} else if (a) {
+		/* It is about to be removed; no offers of it meanwhile. */
+		deactivate(m, a);
 	} else if (away && p->latest) {
 		away->deactivated = true;
 		set_drain_info(&away->drain_info, p);
@@ -265,7 +268,7 @@ static void deactivate_stored(struct master *m, struct pending *p)
 	struct departed *away = master_find_departed(m->unreachable, p->key);
 	struct agent *a = master_find_agent(m, p->key);
 
-	if (a && p->latest) {
+	if (a) {
 		log_info("agent %s (%s) is deactivated", a->id, a->info->hostname);
 		deactivate(m, a);
 		master_touch_drain(m, a);

@@ -415,6 +415,34 @@ Test(master_drain, deactivated_agents_keep_their_tasks)
 	cr_expect_eq(order("REACTIVATE_AGENT", "M-S0", ""), 400);
 }
 
+static void expect_no_offers_while_it_is_marked_gone(const char *what)
+{
+	struct master_event event = {.type = MASTER_STORED};
+
+	run();
+	d->hold_store = true;
+	cr_expect_eq(order(what, "M-S0", ""), 0);
+	event.stored.ticket = d->ticket;
+	cr_expect_eq(order("MARK_AGENT_GONE", "M-S0", ""), 0);
+	driver_step(d, &event);
+	expect(d, "event 1 RESCIND", "M-O1");
+	expect(d, "answer 1 200");
+	d->hold_store = false;
+	driver_store(d);
+	expect(d, "answer 2 200");
+	cr_expect_not(master_find_agent(d->m, "M-S0"));
+}
+
+Test(master_drain, who_hears_that_an_agent_is_deactivated_sees_no_offers_of_it)
+{
+	expect_no_offers_while_it_is_marked_gone("DEACTIVATE_AGENT");
+}
+
+Test(master_drain, who_hears_that_an_agent_drains_sees_no_offers_of_it)
+{
+	expect_no_offers_while_it_is_marked_gone("DRAIN_AGENT");
+}
+
 Test(master_drain, a_disconnected_agent_is_reactivated_when_it_is_back)
 {
 	run();
