@@ -492,3 +492,25 @@ const char *agent_part_id(const struct agent_part *part)
 {
 	return part->id;
 }
+
+static int count_record(void *context, struct slice key, struct slice value)
+{
+	static const char *const kinds[] = {"framework/", "executor/",	"task/",
+					    "update/",	  "operation/", "removal/"};
+	struct buf *out = context;
+
+	(void)value;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (key.len > strlen(kinds[i]) && !memcmp(key.data, kinds[i], strlen(kinds[i])))
+			buf_printf(out, " %.*s", (int)key.len, key.data);
+	}
+	return 0;
+}
+
+void agent_part_left(struct agent_part *part, struct buf *out)
+{
+	if (!part->alive)
+		return;
+	coverage_left_in_agent(part->core, out);
+	disk_load(&part->disk, count_record, out);
+}

@@ -6,7 +6,8 @@
  * such. Counting costs time, so only --soak and --coverage do it.
  *
  *	coverage.c	  the table, counting, printing
- *	coverage_master.c looks into a master, coverage_agent.c into an agent */
+ *	coverage_master.c looks into a master, coverage_agent.c into an agent; also for what
+ *			  is left there in the end */
 #ifndef LAB_COVERAGE_H
 #define LAB_COVERAGE_H
 
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct agent;
@@ -38,6 +40,10 @@ uint64_t coverage_print_faults(const struct coverage *c, FILE *out);
 /* What was counted, as text: files of several processes may be put together. Loading adds. */
 int coverage_save(const struct coverage *c, const char *path, struct err *err);
 int coverage_load(struct coverage *c, const char *path, struct err *err);
+
+/* What a core still has of frameworks that are over, for a failure's report. */
+void coverage_left_in_master(const struct master *master, struct buf *out);
+void coverage_left_in_agent(const struct agent *agent, struct buf *out);
 
 /* ---- for the two that look ---------------------------------------------------- */
 

@@ -36,3 +36,20 @@ void coverage_see_agent(struct coverage *c, const char *owner, const struct agen
 	}
 	coverage_looked(c);
 }
+
+static void put(struct buf *out, const char *what, size_t count)
+{
+	if (count)
+		buf_printf(out, " %zu %s in an agent", count, what);
+}
+
+void coverage_left_in_agent(const struct agent *agent, struct buf *out)
+{
+	put(out, "frameworks", HASH_COUNT(agent->frameworks));
+	put(out, "containers", HASH_CNT(hh_container, agent->containers));
+	put(out, "subscriptions", HASH_CNT(hh_stream, agent->subscribed));
+	put(out, "operations", HASH_COUNT(agent->operations));
+	put(out, "volumes to remove", HASH_COUNT(agent->removals));
+	put(out, "changes of resources", !list_empty(&agent->changes));
+	put(out, "awaited writes", !list_empty(&agent->waiters));
+}

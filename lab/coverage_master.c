@@ -106,3 +106,29 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 	}
 	coverage_looked(c);
 }
+
+static void put(struct buf *out, const char *what, size_t count)
+{
+	if (count)
+		buf_printf(out, " %zu %s in the master", count, what);
+}
+
+/* Frameworks may be there: the auditor's, which holds offers, and those that still wait for a
+ * scheduler that died before it heard of them. */
+void coverage_left_in_master(const struct master *m, struct buf *out)
+{
+	struct framework *f, *next_f;
+	struct agent *a, *next_a;
+
+	HASH_ITER (hh, m->frameworks, f, next_f) {
+		put(out, "tasks", HASH_COUNT(f->tasks));
+		put(out, "unreachable tasks", HASH_COUNT(f->unreachable));
+	}
+	HASH_ITER (hh, m->agents, a, next_a) {
+		put(out, "executors", HASH_COUNT(a->executors));
+		put(out, "operations", HASH_COUNT(a->operations));
+	}
+	put(out, "stray operations", !list_empty(&m->stray_operations));
+	put(out, "held acknowledgements", !list_empty(&m->held_acks));
+	put(out, "awaited writes", !list_empty(&m->pending));
+}

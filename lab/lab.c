@@ -182,6 +182,36 @@ static void audit(struct lab *lab)
 			   scheduler_part_offered(auditor, "disk"), lab->cpus, lab->disk);
 }
 
+static void describe_left(const struct lab *lab, struct buf *out)
+{
+	master_part_left(lab->master, out);
+	for (int i = 0; i < lab->options->agents; i++)
+		agent_part_left(lab->agents[i], out);
+}
+
+static bool nothing_left(const struct lab *lab)
+{
+	struct buf left = BUF_INIT;
+	bool nothing;
+
+	describe_left(lab, &left);
+	nothing = left.len == 0;
+	buf_free(&left);
+	return nothing;
+}
+
+static void check_left(struct lab *lab)
+{
+	struct buf left = BUF_INIT;
+
+	if (!run_until(lab, TIDYING, nothing_left) && !lab->world.failure) {
+		describe_left(lab, &left);
+		world_fail(&lab->world, "leaks: of what is over there is left:%s", left.data);
+		buf_free(&left);
+	}
+	books_check_left(lab->books);
+}
+
 /* ---- a run ------------------------------------------------------------------------------- */
 
 static struct scheduler_options character(struct world *w, int number,
@@ -358,7 +388,7 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 	if (!lab.world.failure)
 		audit(&lab);
 	if (!lab.world.failure)
-		books_check_left(lab.books);
+		check_left(&lab);
 	faults_end(&lab.faults);
 	scenario_end(&lab.play);
 	write_report(&lab, report);

@@ -436,3 +436,9 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 	arm(part);
 	return status;
 }
+
+void master_part_left(const struct master_part *part, struct buf *out)
+{
+	if (part->alive)
+		coverage_left_in_master(part->core, out);
+}

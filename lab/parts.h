@@ -45,6 +45,8 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 				       const char *text),
 			void *context);
 struct disk *master_part_disk(struct master_part *part);
+/* What its core still has of frameworks that are over. */
+void master_part_left(const struct master_part *part, struct buf *out);
 /* Ends its life: the next one sees the clock wrong by `skew`. */
 void master_part_set_clock(struct master_part *part, int64_t skew);
 
@@ -63,6 +65,8 @@ const char *agent_part_id(const struct agent_part *part);
 /* Those that it had before and will not have again; NULL after the last. */
 const char *agent_part_former_id(const struct agent_part *part, int at);
 struct disk *agent_part_disk(struct agent_part *part);
+/* What it still has of frameworks that are over, in its core and on its disk. */
+void agent_part_left(struct agent_part *part, struct buf *out);
 void agent_part_set_clock(struct agent_part *part, int64_t skew);
 /* What runs there, for a failure's report. */
 void agent_part_describe(const struct agent_part *part, struct buf *out);
