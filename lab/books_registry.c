@@ -280,6 +280,9 @@ static bool has_schedule(struct books *b, const Mesos__Maintenance__Schedule *sc
 
 void books_operated(struct books *b, const Mesos__Master__Call *call)
 {
+	/* What was ordered next may be stored already. */
+	if (books_master_paused(b))
+		return;
 	switch (call->type) {
 	case OPERATED(UPDATE_QUOTA):
 		for (size_t i = 0; i < call->update_quota->n_quota_configs; i++)

@@ -274,7 +274,10 @@ void faults_end(struct faults *f)
 	c->world->slow_disks_until = 0;
 	c->world->repeats = 0;
 	list_for_each (p, next, &c->world->processes, link) {
-		p->deaf_until = p->mute_until = p->paused_until = 0;
+		/* What was stopped has missed the time until now. */
+		if (process_paused(p))
+			p->paused_until = c->world->now;
+		p->deaf_until = p->mute_until = 0;
 		p->doom = DOOM_NONE;
 	}
 	disk_mend(master_part_disk(c->master));
