@@ -506,7 +506,8 @@ void books_check_views(struct books *b)
 	}
 }
 
-/* Refusals live on; for their full length if the clock was set back. */
+/* Refusals live on; for their full length if the clock was set back, even those that were over
+ * when a crash made it be forgotten. */
 void books_master_began(struct books *b)
 {
 	struct fw *fw, *next;
@@ -534,8 +535,6 @@ void books_master_ended(struct books *b)
 		list_remove(b->granted.next);
 	HASH_ITER (hh, b->fws, fw, next_fw) {
 		fw->torn = fw->suppressed = false;
-		if (fw->filters_until + FILTERS_LINGER <= b->world->now)
-			fw->refusal = 0;
 		books_set_stream(b, fw, 0);
 	}
 	b->call.call = NULL;
