@@ -304,7 +304,7 @@ static void on_start(struct happening *h)
 		.max_completed_frameworks = 50,
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
-		.warm_delay = 5 * MILLISECOND,
+		.warm_delay = (part->rushing ? 100 : 5) * MILLISECOND,
 		.warm_burst = part->rushing ? 0 : 20,
 		.warm_rush = part->rushing ? 1 : 50,
 		.warm_rush_delay = 250 * MILLISECOND,
