@@ -493,7 +493,8 @@ const char *agent_part_id(const struct agent_part *part)
 	return part->id;
 }
 
-static int count_record(void *context, struct slice key, struct slice value)
+/* The first one is enough. */
+static int name_record(void *context, struct slice key, struct slice value)
 {
 	static const char *const kinds[] = {"framework/", "executor/",	"task/",
 					    "update/",	  "operation/", "removal/"};
@@ -501,8 +502,10 @@ static int count_record(void *context, struct slice key, struct slice value)
 
 	(void)value;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (key.len > strlen(kinds[i]) && !memcmp(key.data, kinds[i], strlen(kinds[i])))
-			buf_printf(out, " %.*s", (int)key.len, key.data);
+		if (key.len < strlen(kinds[i]) || memcmp(key.data, kinds[i], strlen(kinds[i])))
+			continue;
+		buf_printf(out, " %.*s", (int)key.len, key.data);
+		return 1;
 	}
 	return 0;
 }
@@ -512,5 +515,5 @@ void agent_part_left(struct agent_part *part, struct buf *out)
 	if (!part->alive)
 		return;
 	coverage_left_in_agent(part->core, out);
-	disk_load(&part->disk, count_record, out);
+	disk_load(&part->disk, name_record, out);
 }

@@ -43,6 +43,9 @@ int coverage_load(struct coverage *c, const char *path, struct err *err);
 
 /* What a core still has of frameworks that are over, for a failure's report. */
 void coverage_left_in_master(const struct master *master, struct buf *out);
+/* Besides the auditor's there is a framework whose scheduler died before it heard of it: it is
+ * kept, with all that is its own. */
+bool coverage_waits_in_master(const struct master *master);
 void coverage_left_in_agent(const struct agent *agent, struct buf *out);
 
 /* ---- for the two that look ---------------------------------------------------- */

@@ -113,8 +113,11 @@ static void put(struct buf *out, const char *what, size_t count)
 		buf_printf(out, " %zu %s in the master", count, what);
 }
 
-/* Frameworks may be there: the auditor's, which holds offers, and those that still wait for a
- * scheduler that died before it heard of them. */
+bool coverage_waits_in_master(const struct master *m)
+{
+	return HASH_COUNT(m->frameworks) > 1;
+}
+
 void coverage_left_in_master(const struct master *m, struct buf *out)
 {
 	struct framework *f, *next_f;
@@ -126,9 +129,7 @@ void coverage_left_in_master(const struct master *m, struct buf *out)
 	}
 	HASH_ITER (hh, m->agents, a, next_a) {
 		put(out, "executors", HASH_COUNT(a->executors));
-		put(out, "operations", HASH_COUNT(a->operations));
 	}
-	put(out, "stray operations", !list_empty(&m->stray_operations));
 	put(out, "held acknowledgements", !list_empty(&m->held_acks));
 	put(out, "awaited writes", !list_empty(&m->pending));
 }

@@ -442,3 +442,8 @@ void master_part_left(const struct master_part *part, struct buf *out)
 	if (part->alive)
 		coverage_left_in_master(part->core, out);
 }
+
+bool master_part_waits(const struct master_part *part)
+{
+	return part->alive && coverage_waits_in_master(part->core);
+}

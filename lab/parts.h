@@ -46,6 +46,7 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 			void *context);
 struct disk *master_part_disk(struct master_part *part);
 /* What its core still has of frameworks that are over. */
+bool master_part_waits(const struct master_part *part); /* for a scheduler, in vain */
 void master_part_left(const struct master_part *part, struct buf *out);
 /* Ends its life: the next one sees the clock wrong by `skew`. */
 void master_part_set_clock(struct master_part *part, int64_t skew);
