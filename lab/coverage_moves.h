@@ -6,7 +6,9 @@
  * takes it away, and executors with it. So one task may end twice in the master: as it said,
  * and as the agent finds it. Reconnecting agents may also have sent what is older than what
  * the master heard last. Two moves within a step count as one. What a master forgot of an
- * agent that departed it may still know as removed. */
+ * agent that departed it may still know as removed. OPERATION_ERROR needs a master that was
+ * told of an older total by a reregistration that came late: else it refuses by itself what
+ * its agent would. */
 
 /* -- in the master -- */
 {LIFE_TASK, "-",
