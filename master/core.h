@@ -249,9 +249,9 @@ struct framework {
 	char *reached;	 /* "ip:port" at which the driver reaches us; NULL = as advertised */
 	char **roles;	 /* subscribed */
 	size_t role_count;
-	struct constraints *constraints; /* offer_constraints; NULL = none */
+	struct constraints *constraints;		       /* offer_constraints; NULL = none */
 	Mesos__Scheduler__OfferConstraints *offer_constraints; /* as they were given, to show */
-	char **suppressed;		 /* subset of roles */
+	char **suppressed;				       /* subset of roles */
 	size_t suppressed_count;
 	bool partition_aware, multi_role, reservation_refinement, gpu_resources;
 	bool revocable_resources, shared_resources, region_aware;

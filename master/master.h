@@ -50,10 +50,10 @@ struct master_options {
 	int max_unreachable_tasks_per_framework; /* 1000 */
 	int64_t warm_delay;			 /* ns; most time until changes of tasks are
 						    stored; 0 = each step stores its own */
-	size_t warm_burst; /* so many changes in this time are stored at once all the same */
-	size_t warm_rush;	    /* when more than that change in this time, records of tasks */
-	int64_t warm_rush_delay;    /* may wait so long */
-	int64_t registry_gc_interval;		 /* ns; 0 = Mesos' default, 15 min */
+	size_t warm_burst;	 /* so many changes in this time are stored at once all the same */
+	size_t warm_rush;	 /* when more than that change in this time, records of tasks */
+	int64_t warm_rush_delay; /* may wait so long */
+	int64_t registry_gc_interval;	  /* ns; 0 = Mesos' default, 15 min */
 	int64_t registry_max_agent_age;	  /* ns; 0 = 2 weeks; of unreachable and gone agents */
 	int registry_max_agent_count;	  /* 0 = 102400; of each of both */
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */

@@ -101,7 +101,7 @@ struct http_connection {
 	struct exchange *current;
 	struct list streams;
 	size_t stream_count;
-	size_t held; /* bytes in pending and after of all streams */
+	size_t held;  /* bytes in pending and after of all streams */
 	char *sender; /* http_sole_sender, or NULL */
 	char peer[HTTP_ADDRESS_MAX];
 	char local[HTTP_ADDRESS_MAX];

@@ -92,10 +92,8 @@ static int load_one(void *context, struct slice key, struct slice value)
 
 static struct store *open_store(void (*notify)(void *), void *context)
 {
-	struct store_options options = {.backend = "leveldb",
-					.path = directory,
-					.notify = notify,
-					.context = context};
+	struct store_options options = {
+		.backend = "leveldb", .path = directory, .notify = notify, .context = context};
 	struct store *store = NULL;
 	struct err err = {""};
 
