@@ -6,7 +6,7 @@
 #include "lab/conn.h"
 
 #define ECHO_HIGH (3 * SECOND)
-#define RUN_ECHO_HIGH (20 * MILLISECOND)
+#define ORDER_ECHO_HIGH (20 * MILLISECOND)
 
 /* The second copy, on a connection of its own: the sender had no answer to the first. */
 struct echo {
@@ -61,12 +61,13 @@ static void on_echo(struct happening *h)
 }
 
 /* Nobody remembers the tasks that are over: an order to run one that comes again after its end
- * would start it again. In between it may come. */
+ * would start it again, one to kill it would be answered as lost. In between they may come. */
 static int64_t latest(const struct letter *letter)
 {
-	bool runs = letter->kind == LETTER_MESSAGE && strstr(letter->type->name, "RunTask");
+	bool orders = letter->kind == LETTER_MESSAGE && (strstr(letter->type->name, "RunTask") ||
+							 strstr(letter->type->name, "KillTask"));
 
-	return runs ? RUN_ECHO_HIGH : ECHO_HIGH;
+	return orders ? ORDER_ECHO_HIGH : ECHO_HIGH;
 }
 
 /* What an agent tells of its state is old when it comes again, and would be believed: the
