@@ -430,7 +430,8 @@ struct master {
 	struct timer warm;	       /* runs while something waits to be stored (warm.c) */
 	size_t warm_marks;	       /* how many records were marked since the last batch */
 	bool warm_urgent;	       /* the step ends with a batch */
-	bool warm_rushing;	       /* there was more than options.warm_rush the last time */
+	bool warm_rushing;	       /* there was more than options.warm_rush.. */
+	int64_t warm_rushed;	       /* ..last at this time */
 	int64_t warm_since;	       /* options.warm_burst counts from here */
 	size_t warm_spent;	       /* of it */
 	struct list dirty_completed;   /* struct completed_task.dirty */

@@ -608,6 +608,7 @@ void warm_delete(struct master *m, const char *kind, const char *a, const char *
 void warm_flush(struct master *m, bool all);
 /* Does so if it cannot wait, or sees to it that it happens soon. */
 void warm_end_step(struct master *m);
+void warm_look_for_rush(struct master *m); /* with its timer */
 void *warm_stored_agent(struct arena *arena, const struct agent *a);
 
 /* ---- offer_memory.c ------------------------------------------------------------------------- */

@@ -315,7 +315,7 @@ static void timer_due(struct master *m, struct timer *timer)
 		break;
 	case TIMER_WARM:
 		m->warm_urgent = true;
-		m->warm_rushing = m->warm_marks > m->options.warm_rush;
+		warm_look_for_rush(m);
 		break;
 	case TIMER_SETTLE:
 		master_settle_end(m);

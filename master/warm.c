@@ -12,9 +12,10 @@
  *
  * While there is little to do (options.warm_burst) nothing waits, not even for that.
  * When there is a rush, records of tasks wait longer, since those of short ones then need
- * never be written. A killed master so forgets what it was told of them in the last moments,
- * and hears it from the agents, who forget no task before the record of its end is stored
- * (updates.c). What nobody would tell again, as that a task is to be killed, does not wait.
+ * never be written, and until none was seen for that long. A killed master so forgets what it was
+ * told of them in the last moments, and hears it from the agents, who forget no task before the
+ * record of its end is stored (updates.c). What nobody would tell again, as that a task is to be
+ * killed, does not wait.
  */
 #include "master/core.h"
 
@@ -282,6 +283,18 @@ static bool something_waits(const struct master *m)
 {
 	return m->warm_marks || !list_empty(&m->dirty_tasks) || allocator_changed(m->allocator) ||
 	       master_untimed_acknowledgements(m);
+}
+
+/* Offers come in bursts: a pause between two of them, shorter than what records may wait
+ * anyway, is no end of the rush. */
+void warm_look_for_rush(struct master *m)
+{
+	if (m->warm_marks > m->options.warm_rush) {
+		m->warm_rushing = true;
+		m->warm_rushed = m->now;
+	} else if (m->now - m->warm_rushed >= m->options.warm_rush_delay) {
+		m->warm_rushing = false;
+	}
 }
 
 /* As long as there is little to do it is done at once. */

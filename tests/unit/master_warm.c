@@ -197,9 +197,23 @@ Test(master_warm, in_a_rush_tasks_wait_longer)
 	launch("a");
 	driver_pass(d, DELAY);
 	cr_expect_eq(stored("task/"), 0);
-	/* Nothing else happened: the rush is over. */
+	/* A pause is no end of the rush. */
 	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 0);
+	driver_pass(d, RUSH_DELAY);
 	cr_expect_eq(stored("task/"), 1);
+}
+
+Test(master_warm, a_rush_is_over_when_nothing_happens_for_long)
+{
+	d->m->options.warm_rush = 0;
+	launch("a");
+	driver_pass(d, SECOND);
+	cr_expect_eq(stored("task/"), 1);
+	d->m->options.warm_rush = 100;
+	launch("b");
+	driver_pass(d, DELAY);
+	cr_expect_eq(stored("task/"), 2);
 }
 
 Test(master_warm, no_rush_keeps_a_task_waiting_for_ever)
