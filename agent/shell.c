@@ -237,12 +237,10 @@ static void step(struct agent_shell *shell, const struct agent_event *event,
 	agent_step(shell->core, clock_now(), event, &shell->actions);
 	if (open)
 		open(context);
-	if (!shell->linked && agent_registered(shell->core)) {
-		latest_set(shell->flags->work_dir, agent_id(shell->core));
-		shell->linked = true;
-	}
 	for (size_t i = 0; i < shell->actions.count; i++)
 		carry_out(shell, &shell->actions.items[i]);
+	if (!shell->identity_ticket && agent_registered(shell->core))
+		shell->identity_ticket = shell->synced_ticket;
 }
 
 static void step_waiting(struct agent_shell *shell)
@@ -311,6 +309,10 @@ void agent_shell_stored(struct agent_shell *shell)
 	if (ticket <= shell->stored_ticket)
 		return;
 	event.stored.ticket = shell->stored_ticket = ticket;
+	if (!shell->linked && shell->identity_ticket && ticket >= shell->identity_ticket) {
+		latest_set(shell->flags->work_dir, agent_id(shell->core));
+		shell->linked = true;
+	}
 	agent_shell_step(shell, &event);
 }
 

@@ -60,7 +60,8 @@ struct agent_shell {
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	int exit_status;
-	bool linked; /* meta/slaves/latest is ours */
+	uint64_t identity_ticket; /* with which the identity is stored; 0 before it is known */
+	bool linked;		  /* meta/slaves/latest is ours */
 	bool stopping;
 };
 

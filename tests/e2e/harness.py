@@ -159,7 +159,11 @@ class Agent(Daemon):
         def registered():
             self.check_alive()
             entry = self.entry()
-            return entry is not None and entry["active"] and self.metric("slave/registered") == 1
+            # The link is there when the identity is stored: a kill -9 no longer changes it.
+            return (entry is not None and entry["active"] and
+                    self.metric("slave/registered") == 1 and
+                    os.path.basename(os.readlink(self.work_dir + "/meta/slaves/latest")) ==
+                    entry["id"])
         wait_for(registered, "registration of " + self.name)
         return self
 
