@@ -262,117 +262,100 @@ void agent_message_update(const struct agent_update *update, struct buf *out)
 
 /* ---- orders ----------------------------------------------------------------- */
 
-static bool parse_registered(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_registered(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__SlaveRegisteredMessage *m =
-		proto_unpack(&mesos__internal__slave_registered_message__descriptor, arena,
-			     body.data, body.len, NULL);
+	const Mesos__Internal__SlaveRegisteredMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_REGISTERED;
 	out->id = m->agent_id->value;
-	return true;
 }
 
-static bool parse_reregistered(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_reregistered(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__SlaveReregisteredMessage *m =
-		proto_unpack(&mesos__internal__slave_reregistered_message__descriptor, arena,
-			     body.data, body.len, NULL);
+	const Mesos__Internal__SlaveReregisteredMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_REREGISTERED;
 	out->id = m->agent_id->value;
 	for (size_t i = 0; i < m->n_reconciliations; i++)
 		out->asked_for += m->reconciliations[i]->n_statuses;
-	return true;
 }
 
-static bool parse_kill(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_kill(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__KillTaskMessage *m = proto_unpack(
-		&mesos__internal__kill_task_message__descriptor, arena, body.data, body.len, NULL);
+	const Mesos__Internal__KillTaskMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_KILL;
 	out->id = m->task_id->value;
-	return true;
 }
 
-static bool parse_run(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_run(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__RunTaskMessage *m = proto_unpack(
-		&mesos__internal__run_task_message__descriptor, arena, body.data, body.len, NULL);
+	const Mesos__Internal__RunTaskMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_RUN;
 	out->id = m->task->task_id->value;
 	out->framework = m->framework;
-	return true;
 }
 
-static bool parse_acknowledged(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_acknowledged(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__StatusUpdateAcknowledgementMessage *m =
-		proto_unpack(&mesos__internal__status_update_acknowledgement_message__descriptor,
-			     arena, body.data, body.len, NULL);
+	const Mesos__Internal__StatusUpdateAcknowledgementMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_ACKNOWLEDGED;
 	out->id = m->task_id->value;
 	out->uuid = m->uuid;
-	return true;
 }
 
-static bool parse_ping(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_ping(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__PingSlaveMessage *m = proto_unpack(
-		&mesos__internal__ping_slave_message__descriptor, arena, body.data, body.len, NULL);
+	const Mesos__Internal__PingSlaveMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_PING;
 	out->connected = m->connected;
-	return true;
 }
 
-static bool parse_shutdown(struct slice body, struct arena *arena, struct agent_order *out)
+static void take_shutdown(const void *message, struct agent_order *out)
 {
-	Mesos__Internal__ShutdownMessage *m = proto_unpack(
-		&mesos__internal__shutdown_message__descriptor, arena, body.data, body.len, NULL);
+	const Mesos__Internal__ShutdownMessage *m = message;
 
-	if (!m)
-		return false;
 	out->kind = ORDER_SHUTDOWN;
 	out->id = m->message ? m->message : "no reason given";
-	return true;
 }
 
 bool agent_message_parse(const char *name, struct slice body, struct arena *arena,
 			 struct agent_order *out)
 {
+#define ROW(message, type, take)                                                                   \
+	{                                                                                          \
+		message, &mesos__internal__##type##__descriptor, take                              \
+	}
 	static const struct {
 		const char *name;
-		bool (*parse)(struct slice body, struct arena *arena, struct agent_order *out);
+		const ProtobufCMessageDescriptor *type;
+		void (*take)(const void *message, struct agent_order *out);
 	} table[] = {
-		{"RunTaskMessage", parse_run},
-		{"StatusUpdateAcknowledgementMessage", parse_acknowledged},
-		{"PingSlaveMessage", parse_ping},
-		{"SlaveRegisteredMessage", parse_registered},
-		{"SlaveReregisteredMessage", parse_reregistered},
-		{"KillTaskMessage", parse_kill},
-		{"ShutdownMessage", parse_shutdown},
+		ROW("RunTaskMessage", run_task_message, take_run),
+		ROW("StatusUpdateAcknowledgementMessage", status_update_acknowledgement_message,
+		    take_acknowledged),
+		ROW("PingSlaveMessage", ping_slave_message, take_ping),
+		ROW("SlaveRegisteredMessage", slave_registered_message, take_registered),
+		ROW("SlaveReregisteredMessage", slave_reregistered_message, take_reregistered),
+		ROW("KillTaskMessage", kill_task_message, take_kill),
+		ROW("ShutdownMessage", shutdown_message, take_shutdown),
 	};
+#undef ROW
 
 	memset(out, 0, sizeof(*out));
 	out->id = "";
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (strcmp(name, table[i].name) == 0)
-			return table[i].parse(body, arena, out);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const void *message;
+
+		if (strcmp(name, table[i].name) != 0)
+			continue;
+		message = proto_unpack(table[i].type, arena, body.data, body.len, NULL);
+		if (message)
+			table[i].take(message, out);
+		return message != NULL;
+	}
 	return true;
 }
