@@ -29,7 +29,7 @@ struct book {
 	bool over;
 	bool by_executor;	/* the end came from the executor: it is final */
 	bool by_agent;		/* or from its agent at least */
-	bool may_return;	/* the master lost or forgot it */
+	bool may_return;	/* what was said is not for good */
 	Mesos__TaskState final; /* by_executor: which */
 	Mesos__TaskState last;	/* heard of */
 	int64_t launched;

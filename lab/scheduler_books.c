@@ -87,6 +87,14 @@ static bool is_end(Mesos__TaskState state)
 	}
 }
 
+/* The master lost or forgot it; or refused a call that came twice, whose first was taken. */
+static bool may_return(const Mesos__TaskStatus *status)
+{
+	return status->state == STATE(LOST) || status->state == STATE(GONE) ||
+	       (status->state == STATE(DROPPED) && !status->has_uuid &&
+		status->reason == MESOS__TASK_STATUS__REASON__REASON_INVALID_OFFERS);
+}
+
 static void note_end(struct scheduler_part *part, struct book *book,
 		     const Mesos__TaskStatus *status)
 {
@@ -112,7 +120,7 @@ static void note_end(struct scheduler_part *part, struct book *book,
 	}
 	book->over = true;
 	book->by_agent = book->by_agent || status->has_uuid;
-	book->may_return = status->state == STATE(LOST) || status->state == STATE(GONE);
+	book->may_return = may_return(status);
 	book->by_executor = book->by_executor || executor;
 	book->last = status->state;
 }
