@@ -526,13 +526,17 @@ void books_master_ended(struct books *b)
 	struct pending *p, *next_pending;
 	struct view *v, *next;
 	struct fw *fw, *next_fw;
+	struct seat *seat;
 
 	HASH_ITER (hh, b->views, v, next)
 		view_free(b, v);
 	HASH_ITER (hh, b->pendings, p, next_pending)
 		pending_free(b, p);
-	while (!list_empty(&b->granted))
-		list_remove(b->granted.next);
+	/* What it was giving when it died. */
+	while ((seat = list_first(&b->granted, struct seat, grant_link))) {
+		list_remove(&seat->grant_link);
+		tally_clear(&seat->granted);
+	}
 	HASH_ITER (hh, b->fws, fw, next_fw) {
 		fw->torn = fw->suppressed = false;
 		books_set_stream(b, fw, 0);
