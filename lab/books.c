@@ -303,6 +303,8 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 			books_call_delivered(b, letter);
 	} else if (letter->kind == LETTER_MESSAGE) {
 		agent_gets(b, to, letter);
+	} else if (letter->kind == LETTER_CALL) {
+		books_executor_call_delivered(b, letter);
 	} else if (letter->kind == LETTER_EVENT && str_has_prefix(to->name, "executor") &&
 		   event_type(letter) == MESOS__EXECUTOR__EVENT__TYPE__LAUNCH) {
 		event = books_unpack(b, &mesos__executor__event__descriptor, letter);

@@ -386,6 +386,7 @@ void books_note_slowness(struct books *b);
 void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info);
 void books_task_ordered(struct books *b, const struct letter *letter);
 void books_executor_call(struct books *b, const struct process *from, const struct letter *letter);
+void books_executor_call_delivered(struct books *b, const struct letter *letter);
 void books_executor_acknowledged(struct books *b, const struct process *from,
 				 const Mesos__Executor__Event__Acknowledged *event);
 void books_agent_update_sent(struct books *b, const struct process *from,

@@ -114,11 +114,8 @@ static void executor_update(struct books *b, const struct process *from, const c
 {
 	struct task *t = books_task(b, framework_id, status->task_id->value, true);
 
-	struct update *u = books_find_update(b, &status->uuid);
-
-	if (u)
-		books_stream_repeated(u);
-	else if (status->has_uuid && status->uuid.len == UUID_BYTES)
+	if (!books_find_update(b, &status->uuid) && status->has_uuid &&
+	    status->uuid.len == UUID_BYTES)
 		add_update(b, &status->uuid, t, status->state);
 	t->killing = t->killing || status->state == STATE(KILLING);
 	books_executor_said(b, from, t, status->state);
@@ -136,6 +133,28 @@ void books_executor_call(struct books *b, const struct process *from, const stru
 	for (size_t i = 0; call->subscribe && i < call->subscribe->n_unacknowledged_updates; i++)
 		executor_update(b, from, call->framework_id->value,
 				call->subscribe->unacknowledged_updates[i]->status);
+}
+
+static void repeated(struct books *b, const Mesos__TaskStatus *status)
+{
+	struct update *u = books_find_update(b, &status->uuid);
+
+	if (u)
+		books_stream_repeated(u);
+}
+
+/* The agent may tell anew what reaches it again, and not what is still on its way. */
+void books_executor_call_delivered(struct books *b, const struct letter *letter)
+{
+	const Mesos__Executor__Call *call =
+		books_unpack(b, &mesos__executor__call__descriptor, letter);
+
+	if (!call)
+		return;
+	if (call->type == MESOS__EXECUTOR__CALL__TYPE__UPDATE && call->update)
+		repeated(b, call->update->status);
+	for (size_t i = 0; call->subscribe && i < call->subscribe->n_unacknowledged_updates; i++)
+		repeated(b, call->subscribe->unacknowledged_updates[i]->status);
 }
 
 /* An agent that is drained to be gone says so of what is killed for that. */
