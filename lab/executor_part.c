@@ -383,7 +383,13 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 	}
 }
 
-/* An agent that is not ready is tried again; it has forgotten nothing it answered 202. */
+/* As client/executor.c has it: one that is not ready is tried again, one that refuses is not. */
+static bool refuses(int status)
+{
+	return status >= 400 && status < 500 && status != 404;
+}
+
+/* An agent that is not ready has forgotten nothing it answered 202. */
 static void take_reply(struct executor_part *part, struct conn *conn, const struct letter *letter)
 {
 	if (letter->status < 300)
@@ -393,7 +399,8 @@ static void take_reply(struct executor_part *part, struct conn *conn, const stru
 	if (conn == part->stream) {
 		conn_close(conn, &part->process);
 		part->stream = NULL;
-		if (part->world->now - part->lost_since > GIVE_UP_CHECKPOINT)
+		if (refuses(letter->status) ||
+		    part->world->now - part->lost_since > GIVE_UP_CHECKPOINT)
 			exit_after(part, EXITED_WITH(1), 0);
 		else
 			world_after(part->world, &part->connect,
