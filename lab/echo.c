@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "lab/conn.h"
+#include "proto/proto.h"
 
 #define ECHO_HIGH (3 * SECOND)
 #define ORDER_ECHO_HIGH (20 * MILLISECOND)
@@ -38,6 +39,19 @@ void world_drop_echoes(struct world *w)
 		echo_free(list_first(&w->echoes, struct echo, link));
 }
 
+/* A message by its type; calls are those of schedulers. */
+static const char *what_it_is(const struct letter *letter)
+{
+	const Mesos__Scheduler__Call *call;
+
+	if (letter->kind == LETTER_MESSAGE)
+		return letter->type->short_name;
+	call = letter_open(letter, &mesos__scheduler__call__descriptor);
+	return call ? proto_enum_name(&mesos__scheduler__call__type__descriptor, (int)call->type,
+				      SPELL_V1)
+		    : "call";
+}
+
 static void on_echo(struct happening *h)
 {
 	struct echo *echo = container_of(h, struct echo, happening);
@@ -50,7 +64,7 @@ static void on_echo(struct happening *h)
 		/* It does not come from another life of its sender. */
 		if (echo->letter.from)
 			conn->sender = xstrdup(echo->letter.from);
-		world_log(w, "%s gets a letter once more", to->name);
+		world_log(w, "%s gets a %s once more", to->name, what_it_is(&echo->letter));
 		if (w->observer)
 			w->observer->delivered(w->observer, to, conn, &echo->letter);
 		to->ops->receive(to, conn, &echo->letter);

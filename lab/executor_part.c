@@ -189,7 +189,8 @@ static void end_task(struct lab_task *task, Mesos__TaskState state)
 	if (task->over)
 		return;
 	task->over = true;
-	world_log(task->part->world, "task %s ends as %d", task->info->task_id->value, state);
+	world_log(task->part->world, "task %s ends as %s", task->info->task_id->value,
+		  proto_enum_name(&mesos__task_state__descriptor, (int)state, SPELL_V1));
 	cancel(task);
 	report(task, state);
 }

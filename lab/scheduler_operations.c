@@ -84,8 +84,9 @@ void scheduler_take_operation(struct scheduler_part *part, const Mesos__Operatio
 			   part->name, status->operation_id ? status->operation_id->value : "");
 		return;
 	}
-	world_log(part->world, "%s hears that operation %s is %d", part->name, deed->id,
-		  status->state);
+	world_log(
+		part->world, "%s hears that operation %s is %s", part->name, deed->id,
+		proto_enum_name(&mesos__operation_state__descriptor, (int)status->state, SPELL_V1));
 	if (deed->told && status->uuid && deed->state != status->state)
 		world_fail(part->world, "operation %s ended as %d and then as %d", deed->id,
 			   deed->state, status->state);

@@ -14,12 +14,20 @@
 
 #define TRIES_MAX 2000 /* runs; what is reached by then is printed */
 
+static bool is_digit(char c)
+{
+	return isdigit((unsigned char)c) != 0;
+}
+
 void shrink_classify(const char *text, char kind[SHRINK_KIND])
 {
 	size_t len = 0;
+	char before = '\0';
 
-	for (; *text && *text != '\n' && len < SHRINK_KIND - 1; text++) {
-		if (!isdigit((unsigned char)*text))
+	for (; *text && *text != '\n' && len < SHRINK_KIND - 1; before = *text++) {
+		bool fraction = *text == '.' && is_digit(before) && is_digit(text[1]);
+
+		if (!is_digit(*text) && !fraction)
 			kind[len++] = *text;
 	}
 	kind[len] = '\0';
@@ -38,8 +46,11 @@ static void run_child(const struct lab_options *options, int fd)
 	v.failed = report.failed;
 	v.begun = report.begun;
 	v.time = report.virtual_time;
-	if (report.failed)
+	if (report.failed) {
 		shrink_classify(report.failure, v.kind);
+		snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(report.failure, "\n"),
+			 report.failure);
+	}
 	written = write(fd, &v, sizeof(v));
 	_exit(written == (ssize_t)sizeof(v) ? 0 : 1);
 }
@@ -71,7 +82,8 @@ static struct shrink_verdict attempt_in_child(struct shrink *s, const struct lab
 	close(fds[0]);
 	waitpid(pid, &status, 0);
 	if (got != (ssize_t)sizeof(v))
-		v = (struct shrink_verdict){.failed = true, .kind = "a crash", .begun = 1000};
+		v = (struct shrink_verdict){
+			.failed = true, .kind = "a crash", .text = "a crash", .begun = 1000};
 	return v;
 }
 
@@ -150,17 +162,19 @@ static bool shrink_count(struct shrink *s, int *place, int least)
 	return any;
 }
 
+/* In whole seconds; by a half of it as long as that goes, then by ever smaller parts. */
 static bool shrink_span(struct shrink *s)
 {
 	bool any = false;
 
-	while (s->best.span > SECOND) {
+	for (int64_t part = 2; s->best.span / part >= SECOND;) {
 		struct lab_options o = s->best;
 
-		o.span = o.span / 2 / SECOND * SECOND;
-		if (!improves(s, &o))
-			break;
-		any = true;
+		o.span = (o.span - o.span / part) / SECOND * SECOND;
+		if (o.span >= SECOND && improves(s, &o))
+			any = true;
+		else
+			part *= 2;
 	}
 	return any;
 }
@@ -197,7 +211,7 @@ bool shrink_reduce(struct shrink *s)
 	s->first = s->attempt(s, &o);
 	if (!s->first.failed)
 		return false;
-	printf("seed %" PRIu64 ": %s\n", o.seed, s->first.kind);
+	printf("seed %" PRIu64 ": %s\n", o.seed, s->first.text);
 	if (o.only_faults)
 		numbers_without(o.only_faults, 0, 0, &s->faults);
 	else

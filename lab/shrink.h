@@ -6,11 +6,13 @@
 #include "lab/command.h"
 
 #define SHRINK_KIND 96
+#define SHRINK_TEXT 256
 
 /* What a try ends with. */
 struct shrink_verdict {
 	bool failed;
 	char kind[SHRINK_KIND]; /* of the failure: its text without numbers */
+	char text[SHRINK_TEXT]; /* its first line */
 	uint64_t begun;		/* random faults */
 	int64_t time;		/* of the failure */
 };

@@ -28,7 +28,9 @@ static struct shrink_verdict attempt(struct shrink *s, const struct lab_options 
 	v.failed = has(o->only_faults, bug->faults[0]) && has(o->only_events, bug->event) &&
 		   o->agents >= bug->agents && o->schedulers >= bug->schedulers &&
 		   o->tasks >= bug->tasks && o->span >= bug->span && (second || bug->other);
-	shrink_classify(second ? "task 7 of agent 3 is lost" : "offers: something else", v.kind);
+	snprintf(v.text, sizeof(v.text), "%s",
+		 second ? "task 7 of agent 3 is lost" : "offers: something else");
+	shrink_classify(v.text, v.kind);
 	return v;
 }
 
@@ -57,7 +59,7 @@ Test(lab_shrink, all_that_is_not_needed_goes, .init = cr_redirect_stdout)
 	cr_expect_eq(s.best.schedulers, 1);
 	cr_expect_eq(s.best.tasks, 5);
 	cr_expect_geq(s.best.span, 30 * SECOND);
-	cr_expect_lt(s.best.span, MINUTE);
+	cr_expect_lt(s.best.span, 33 * SECOND);
 	cr_expect_lt(s.tries, 300);
 	shrink_free(&s);
 }
@@ -138,9 +140,13 @@ Test(lab_shrink, numbers_do_not_make_a_kind)
 
 	shrink_classify("sums: of 'cpus' agent M1-S0 has 4, 3 are used", a);
 	shrink_classify("sums: of 'cpus' agent M12-S7 has 8.5, 11 are used", b);
-	cr_expect_str_neq(a, b, "a fraction has a point");
-	shrink_classify("sums: of 'cpus' agent M12-S7 has 8, 11 are used", b);
 	cr_expect_str_eq(a, b);
+	shrink_classify("sums: of 'cpus' agent M12-S7 has 8, 11.25 are used", b);
+	cr_expect_str_eq(a, b);
+	shrink_classify("sums: of 'mem' agent M12-S7 has 8, 11 are used", b);
+	cr_expect_str_neq(a, b);
+	shrink_classify("that is 8. It", a);
+	cr_expect_str_eq(a, "that is . It");
 	shrink_classify("first\nsecond 1", a);
 	cr_expect_str_eq(a, "first");
 	memset(text, 'x', sizeof(text));
