@@ -79,6 +79,7 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	list_init(&agent->waiters);
 	list_init(&agent->collectables);
 	list_init(&agent->changes);
+	list_init(&agent->orders);
 	copy_options(agent, options);
 	make_info(agent, options);
 	if (options->oversubscribed)
@@ -108,6 +109,7 @@ void agent_destroy(struct agent *agent)
 	}
 	agent_free_waiters(agent);
 	agent_free_changes(agent);
+	agent_orders_free(agent);
 	agent_free_removals(agent);
 	agent_operations_free(agent);
 	proto_free(agent->drain);
@@ -173,36 +175,38 @@ static void on_to_framework(struct agent *agent, const char *from, void *message
 static const struct route {
 	const ProtobufCMessageDescriptor *type;
 	message_handler *handle;
+	bool order; /* of the master, carried out in its turn */
 } routes[] = {
 	{&mesos__internal__status_update_acknowledgement_message__descriptor, on_acknowledgement},
-	{&mesos__internal__run_task_message__descriptor, on_run_task},
+	{&mesos__internal__run_task_message__descriptor, on_run_task, true},
 	{&mesos__internal__status_update_message__descriptor, on_executor_update},
 	{&mesos__internal__ping_slave_message__descriptor, on_ping},
-	{&mesos__internal__kill_task_message__descriptor, on_kill_task},
-	{&mesos__internal__framework_to_executor_message__descriptor, on_to_executor},
+	{&mesos__internal__kill_task_message__descriptor, on_kill_task, true},
+	{&mesos__internal__framework_to_executor_message__descriptor, on_to_executor, true},
 	{&mesos__internal__executor_to_framework_message__descriptor, on_to_framework},
 	{&mesos__internal__register_executor_message__descriptor, on_register_executor},
 	{&mesos__internal__reregister_executor_message__descriptor, on_reregister_executor},
-	{&mesos__internal__update_framework_message__descriptor, on_update_framework},
-	{&mesos__internal__shutdown_framework_message__descriptor, on_shutdown_framework},
-	{&mesos__internal__shutdown_executor_message__descriptor, on_shutdown_executor},
-	{&mesos__internal__run_task_group_message__descriptor, on_run_task_group},
-	{&mesos__internal__slave_registered_message__descriptor, on_registered},
-	{&mesos__internal__slave_reregistered_message__descriptor, on_reregistered},
-	{&mesos__internal__checkpoint_resources_message__descriptor, on_checkpoint_resources},
-	{&mesos__internal__apply_operation_message__descriptor, on_apply_operation},
+	{&mesos__internal__update_framework_message__descriptor, on_update_framework, true},
+	{&mesos__internal__shutdown_framework_message__descriptor, on_shutdown_framework, true},
+	{&mesos__internal__shutdown_executor_message__descriptor, on_shutdown_executor, true},
+	{&mesos__internal__run_task_group_message__descriptor, on_run_task_group, true},
+	{&mesos__internal__slave_registered_message__descriptor, on_registered, true},
+	{&mesos__internal__slave_reregistered_message__descriptor, on_reregistered, true},
+	{&mesos__internal__checkpoint_resources_message__descriptor, on_checkpoint_resources, true},
+	{&mesos__internal__apply_operation_message__descriptor, on_apply_operation, true},
 	{&mesos__internal__acknowledge_operation_status_message__descriptor,
 	 on_acknowledge_operation},
-	{&mesos__internal__reconcile_operations_message__descriptor, on_reconcile_operations},
-	{&mesos__internal__drain_slave_message__descriptor, on_drain},
+	{&mesos__internal__reconcile_operations_message__descriptor, on_reconcile_operations, true},
+	{&mesos__internal__drain_slave_message__descriptor, on_drain, true},
 	{&mesos__internal__shutdown_message__descriptor, on_shutdown},
 };
 
-static void route_message(struct agent *agent, const char *from, ProtobufCMessage *message)
+void agent_handle_message(struct agent *agent, const char *from, ProtobufCMessage *message)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
 		if (routes[i].type == message->descriptor) {
-			routes[i].handle(agent, from, message);
+			if (!routes[i].order || !agent_order_keep(agent, from, message))
+				routes[i].handle(agent, from, message);
 			return;
 		}
 	}
@@ -257,7 +261,7 @@ static void route(struct agent *agent, const struct agent_event *event)
 		agent_handle_detected(agent, event->detected.master);
 		break;
 	case AGENT_MESSAGE:
-		route_message(agent, event->message.from, event->message.message);
+		agent_handle_message(agent, event->message.from, event->message.message);
 		break;
 	case AGENT_EXITED:
 		agent_handle_exited(agent, event->exited.pid);

@@ -73,9 +73,9 @@ enum agent_event_type {
 	AGENT_STORED,		/* every store action up to `ticket` is written */
 	AGENT_SHUTDOWN,		/* SIGUSR1: unregister, end all executors, exit */
 	AGENT_COLLECTED,	/* a path of COLLECT was removed (or was not there) */
-	AGENT_VOLUMES_MADE,	/* answers MAKE_VOLUMES, before any message comes in */
-	AGENT_VOLUME_REMOVED,	/* answers REMOVE_VOLUME, maybe much later */
-	AGENT_VOLUMES_LINKED,	/* answers LINK_VOLUMES, before any message comes in */
+	AGENT_VOLUMES_MADE,	/* answers MAKE_VOLUMES, maybe much later */
+	AGENT_VOLUME_REMOVED,	/* answers REMOVE_VOLUME, likewise */
+	AGENT_VOLUMES_LINKED,	/* answers LINK_VOLUMES, likewise */
 	AGENT_TICK,
 };
 
@@ -235,7 +235,7 @@ struct agent_action {
 			int64_t when; /* COLLECT: ns */
 		} collect;
 		struct {
-			uint64_t number; /* 0: nobody asks for the answer */
+			uint64_t number; /* counts these actions from 1 */
 			char **paths;
 			size_t count;
 		} make_volumes;

@@ -32,6 +32,7 @@
 #define UPDATE_RETRY_MAX (10 * MINUTE)
 #define UPDATE_REMEMBERED 128	  /* acknowledged uuids kept per task, to know duplicates */
 #define OPERATIONS_REMEMBERED 256 /* acknowledged ones, likewise */
+#define AGENT_ORDERS_MAX 10000	  /* of the master, while directories are being made */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
 #define COMMAND_EXECUTOR_EXTRA_GRACE                                                               \
@@ -201,12 +202,15 @@ struct removal {
 	char path[];
 };
 
-/* A change of the total that waits for directories of volumes. */
+/* Directories of volumes that are being made, and the change of the total that waits for
+ * them, if one does. */
 struct change {
 	struct list link; /* in agent->changes */
 	uint64_t number;
-	uint8_t uuid[UUID_BYTES];			      /* of the operation, or */
-	Mesos__Internal__CheckpointResourcesMessage *message; /* heap */
+	size_t count;					      /* of directories */
+	bool ordered;					      /* by an operation, whose */
+	uint8_t uuid[UUID_BYTES];			      /* is this, or by */
+	Mesos__Internal__CheckpointResourcesMessage *message; /* heap; or nothing waits */
 };
 
 struct waiter {
@@ -264,6 +268,8 @@ struct agent {
 	struct removal *removals;
 	struct list changes;
 	uint64_t last_change;
+	struct list orders; /* that wait for the changes */
+	size_t order_count;
 	uint8_t (*acked)[UUID_BYTES]; /* ring of acknowledged operations */
 	uint64_t acked_count;
 	Mesos__DrainConfig *drain; /* heap; NULL = not draining */
@@ -345,6 +351,15 @@ void agent_forget_removal(struct removal *removal, struct agent *agent);
 void agent_store_drain(struct agent *agent); /* or forget it */
 void agent_free_waiters(struct agent *agent);
 
+/* ---- agent.c ------------------------------------------------------------- */
+void agent_handle_message(struct agent *agent, const char *from, ProtobufCMessage *message);
+
+/* ---- orders.c ------------------------------------------------------------ */
+/* True: the order was kept (or dropped) because others come first. */
+bool agent_order_keep(struct agent *agent, const char *from, const ProtobufCMessage *message);
+void agent_orders_resume(struct agent *agent); /* nothing is being made any more */
+void agent_orders_free(struct agent *agent);
+
 /* ---- registration.c ------------------------------------------------------ */
 void agent_handle_detected(struct agent *agent, const char *master);
 void agent_handle_exited(struct agent *agent, const char *pid);
@@ -358,6 +373,7 @@ void agent_handle_shutdown(struct agent *agent, const char *from, const char *te
 void agent_register_timeout(struct agent *agent);
 void agent_redetect(struct agent *agent, const char *why);
 void agent_begin_registration(struct agent *agent);
+void agent_registration_resume(struct agent *agent); /* it waited for changes of the total */
 void agent_exit_if_empty(struct agent *agent);
 void agent_write_capabilities(struct json_writer *w); /* names, as elements of an array */
 /* "Dropped: not from our master" is logged; true = go on. */
@@ -505,7 +521,8 @@ int agent_volumes_of(struct agent *agent, const struct resources *resources, str
 /* Heap. `mount`: the path is a disk's root. */
 int agent_volume_path(const struct agent *agent, const Mesos__Resource *volume, char **path,
 		      bool *mount, struct err *err);
-void agent_make_volumes(struct agent *agent, uint64_t number, const struct volumes *list);
+/* Until they are made the master's orders wait. */
+struct change *agent_make_volumes(struct agent *agent, const struct volumes *list);
 struct removal *agent_removal_find(struct agent *agent, const char *path);
 /* Its data is to go once this step is stored. */
 void agent_remove_volume(struct agent *agent, const struct volume *volume,

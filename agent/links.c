@@ -5,7 +5,7 @@
  * delivered its links are made (LINK_VOLUMES, VOLUMES_LINKED), after one ended they go.
  * Failures: a first link that cannot be made fails the launch; a later one ends the
  * executor, LOST/GONE. While a destroyed volume's data is being removed from the same
- * place, launch and delivery are held.
+ * place, or directories are being made, launch and delivery are held.
  *
  * As in Mesos without a file system of the container's own, paths with a '/' get no link
  * and read-only volumes can be written to. */
@@ -169,9 +169,11 @@ static struct agent_volumes held_by(struct agent *agent, struct executor *execut
 	return out;
 }
 
-/* Old data is still in the place of one of them. */
+/* Old data is still in the place of one of them, or it may not be there yet. */
 static bool must_wait(struct agent *agent, const struct agent_volumes *list)
 {
+	if (list->count && !list_empty(&agent->changes))
+		return true;
 	for (size_t i = 0; i < list->count; i++) {
 		if (agent_removal_find(agent, list->items[i].path))
 			return true;

@@ -237,7 +237,8 @@ static void send_reregister(struct agent *agent)
 
 void agent_register_timeout(struct agent *agent)
 {
-	if (agent->state != STATE_DISCONNECTED || !agent->master)
+	/* We tell what we have, and that is about to change: agent_registration_resume(). */
+	if (agent->state != STATE_DISCONNECTED || !agent->master || !list_empty(&agent->changes))
 		return;
 	agent_link(agent, AGENT_LINK, agent->master);
 	if (agent->info->id)
@@ -253,6 +254,12 @@ void agent_register_timeout(struct agent *agent)
 	agent->backoff *= 2;
 	if (agent->backoff > AGENT_BACKOFF_MAX)
 		agent->backoff = AGENT_BACKOFF_MAX;
+}
+
+void agent_registration_resume(struct agent *agent)
+{
+	if (!timer_running(&agent->register_timer))
+		agent_register_timeout(agent);
 }
 
 /* ---- answers ------------------------------------------------------------- */

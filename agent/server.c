@@ -24,6 +24,7 @@
 #include "agent/sandbox.h"
 #include "agent/shell.h"
 #include "agent/volume_dirs.h"
+#include "agent/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proto/names.h"
@@ -120,7 +121,7 @@ static void detected_cb(void *context, const char *pid)
 	agent_shell_step(shell, &event);
 }
 
-static void container_cb(void *context, const struct agent_event *event)
+static void report_cb(void *context, const struct agent_event *event)
 {
 	struct agent_shell *shell = context;
 
@@ -325,7 +326,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.frameworks_home = f->frameworks_home,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
-		.report = container_cb,
+		.report = report_cb,
 		.context = shell,
 	};
 	struct gc_options gc = {
@@ -340,6 +341,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 
 	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
 	shell->gc = gc_create(&gc);
+	shell->volumes = volume_worker_create(&shell->loop, report_cb, shell);
 	shell->remover = volume_remover_create(&shell->loop, volume_removed_cb, shell);
 	return containers_create(&containers, &shell->containers, err);
 }
@@ -432,6 +434,8 @@ static void close_parts(struct agent_shell *shell)
 		containers_close(shell->containers);
 	if (shell->gc)
 		gc_close(shell->gc);
+	if (shell->volumes)
+		volume_worker_close(shell->volumes);
 	if (shell->remover)
 		volume_remover_close(shell->remover);
 	uv_close((uv_handle_t *)&shell->tick, NULL);

@@ -11,6 +11,7 @@
 
 #include "agent/latest.h"
 #include "agent/volume_dirs.h"
+#include "agent/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -59,30 +60,6 @@ static void carry_out_exit(struct agent_shell *shell, const struct agent_action 
 	agent_shell_stop(shell, action->exit.status);
 }
 
-static void make_volumes(struct agent_shell *shell, const struct agent_action *action)
-{
-	struct agent_event event = {.type = AGENT_VOLUMES_MADE,
-				    .volumes_made = {.number = action->make_volumes.number}};
-	struct err err = {""};
-
-	if (volume_make(action->make_volumes.paths, action->make_volumes.count, &err) < 0)
-		event.volumes_made.failure = err.text;
-	agent_shell_step(shell, &event);
-}
-
-static void link_volumes(struct agent_shell *shell, const struct agent_action *action)
-{
-	struct agent_event event = {
-		.type = AGENT_VOLUMES_LINKED,
-		.volumes_linked = {.container = action->link_volumes.container}};
-	struct err err = {""};
-
-	if (volume_unlink(action->link_volumes.sandbox, &action->link_volumes.stale, &err) < 0 ||
-	    volume_link(action->link_volumes.sandbox, &action->link_volumes.fresh, &err) < 0)
-		event.volumes_linked.failure = err.text;
-	agent_shell_step(shell, &event);
-}
-
 static void carry_out(struct agent_shell *shell, const struct agent_action *action)
 {
 	switch (action->type) {
@@ -122,14 +99,12 @@ static void carry_out(struct agent_shell *shell, const struct agent_action *acti
 		gc_keep(shell->gc, action->collect.path);
 		break;
 	case AGENT_MAKE_VOLUMES:
-		make_volumes(shell, action);
+	case AGENT_LINK_VOLUMES:
+		volume_worker_add(shell->volumes, action);
 		break;
 	case AGENT_REMOVE_VOLUME:
 		volume_remover_add(shell->remover, action->remove_volume.path,
 				   action->remove_volume.mount);
-		break;
-	case AGENT_LINK_VOLUMES:
-		link_volumes(shell, action);
 		break;
 	case AGENT_REDETECT:
 		detector_look(shell->detector);

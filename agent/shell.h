@@ -51,6 +51,7 @@ struct agent_shell {
 	struct messenger *messenger;
 	struct containers *containers;
 	struct gc *gc;
+	struct volume_worker *volumes;
 	struct volume_remover *remover;
 	struct detector *detector;
 	struct router router;

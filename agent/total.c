@@ -2,10 +2,10 @@
  * by operations: reservations and persistent volumes. Those are checkpointed.
  *
  * Happy path of a change: the new total is computed, the directories of new volumes are
- * made, then the change is taken, stored (synced), and what follows goes out when that is
- * written. Removed volumes lose their data only after that.
- * Failures: what cannot be computed or made leaves everything as it was. The master took
- * the operation for done, so we look for it again and register with what we really have. */
+ * made (which may take long: orders.c), then the change is taken, stored (synced), and what follows
+ * goes out when that is written. Removed volumes lose their data only after that. Failures: what
+ * cannot be computed or made leaves everything as it was. The master took the operation for done,
+ * so we look for it again and register with what we really have. */
 #include "agent/core.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ int agent_total_recover(struct agent *agent, struct err *err)
 		agent->total = total;
 		/* A directory may be gone with a machine that lost its power. */
 		if (volumes.count)
-			agent_make_volumes(agent, 0, &volumes);
+			agent_make_volumes(agent, &volumes);
 		return 0;
 	}
 	resources_free(&total);
@@ -252,15 +252,13 @@ static void wait_for_volumes(struct agent *agent, const struct operation *operat
 			     const Mesos__Internal__CheckpointResourcesMessage *message,
 			     const struct volumes *fresh)
 {
-	struct change *change = xcalloc(1, sizeof(*change));
+	struct change *change = agent_make_volumes(agent, fresh);
 
-	change->number = ++agent->last_change;
+	change->ordered = operation != NULL;
 	if (operation)
 		memcpy(change->uuid, operation->uuid, UUID_BYTES);
 	else
 		change->message = proto_copy(message);
-	list_append(&agent->changes, &change->link);
-	agent_make_volumes(agent, change->number, fresh);
 }
 
 /* New volumes whose directories have to be made now. Where old data is still being removed
@@ -310,29 +308,49 @@ static struct change *find_change(struct agent *agent, uint64_t number)
 	return NULL;
 }
 
+/* Takes `change`. */
+static void go_on(struct agent *agent, struct change *change, const char *failure)
+{
+	struct operation *operation =
+		change->ordered ? agent_operation_find(agent, change->uuid) : NULL;
+	struct resources total = RESOURCES_INIT;
+	struct err err = {""};
+	struct volumes fresh;
+
+	if (failure) {
+		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_FAILED, failure);
+	} else if (change->ordered && !operation) {
+		log_error("An operation went away while its volumes were made");
+	} else if (preview(agent, operation, change->message, &total, &err) < 0) {
+		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
+	} else if (fresh = to_make(agent, &total), fresh.count > change->count) {
+		/* Old data is gone meanwhile, and its place free for a volume of this change. */
+		wait_for_volumes(agent, operation, change->message, &fresh);
+		resources_free(&total);
+	} else {
+		take(agent, operation, &total);
+	}
+	change_free(change);
+}
+
 void agent_handle_volumes_made(struct agent *agent, const struct agent_event *event)
 {
 	struct change *change = find_change(agent, event->volumes_made.number);
 	const char *failure = event->volumes_made.failure;
-	struct resources total = RESOURCES_INIT;
-	struct operation *operation;
-	struct err err = {""};
 
-	if (!change) {
+	if (!change)
+		return;
+	if (change->ordered || change->message) {
+		go_on(agent, change, failure);
+	} else {
 		if (failure)
 			log_error("%s", failure);
-		return;
+		change_free(change);
 	}
-	operation = change->message ? NULL : agent_operation_find(agent, change->uuid);
-	if (failure)
-		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_FAILED, failure);
-	else if (!change->message && !operation)
-		log_error("An operation went away while its volumes were made");
-	else if (preview(agent, operation, change->message, &total, &err) < 0)
-		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
-	else
-		take(agent, operation, &total);
-	change_free(change);
+	if (!list_empty(&agent->changes))
+		return;
+	agent_links_release(agent);
+	agent_orders_resume(agent);
 }
 
 void agent_handle_checkpoint_resources(struct agent *agent, const char *from,

@@ -126,16 +126,21 @@ int agent_volumes_of(struct agent *agent, const struct resources *resources, str
 
 /* ---- making ---------------------------------------------------------------- */
 
-void agent_make_volumes(struct agent *agent, uint64_t number, const struct volumes *list)
+struct change *agent_make_volumes(struct agent *agent, const struct volumes *list)
 {
 	struct agent_action *action = agent_emit(agent, AGENT_MAKE_VOLUMES);
 	struct arena *arena = &agent->out->arena;
+	struct change *change = xcalloc(1, sizeof(*change));
 
-	action->make_volumes.number = number;
+	change->number = ++agent->last_change;
+	change->count = list->count;
+	list_append(&agent->changes, &change->link);
+	action->make_volumes.number = change->number;
 	action->make_volumes.paths = arena_alloc(arena, (list->count + 1) * sizeof(char *));
 	for (size_t i = 0; i < list->count; i++)
 		action->make_volumes.paths[i] = arena_strdup(arena, list->items[i].path);
 	action->make_volumes.count = list->count;
+	return change;
 }
 
 /* ---- removing -------------------------------------------------------------- */
@@ -211,7 +216,7 @@ static void make_again(struct agent *agent, const char *path)
 	agent_volumes_of(agent, &agent->total, &all, NULL);
 	for (size_t i = 0; i < all.count; i++) {
 		if (strcmp(all.items[i].path, path) == 0)
-			agent_make_volumes(agent, 0, &(struct volumes){&all.items[i], 1});
+			agent_make_volumes(agent, &(struct volumes){&all.items[i], 1});
 	}
 }
 

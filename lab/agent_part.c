@@ -18,7 +18,7 @@ struct answer {
 	struct list link;
 	enum agent_event_type type;
 	uint64_t number;
-	char *name; /* path, container, or of volumes why they could not be made */
+	char *name; /* path or container */
 };
 
 static void take_actions(struct agent_part *part);
@@ -53,7 +53,6 @@ static void give_answers(struct agent_part *part)
 
 		if (answer->type == AGENT_VOLUMES_MADE) {
 			event.volumes_made.number = answer->number;
-			event.volumes_made.failure = answer->name;
 		} else if (answer->type == AGENT_VOLUME_REMOVED) {
 			event.volume_removed.path = answer->name;
 		} else {
@@ -271,16 +270,16 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		part->leaving = true;
 		break;
 	case AGENT_MAKE_VOLUMES:
-		add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number,
-			   agent_part_make_volumes(part, action));
+		if (agent_part_make_volumes(part, action))
+			add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number, NULL);
 		break;
 	case AGENT_REMOVE_VOLUME:
 		if (agent_part_remove_volume(part, action->remove_volume.path))
 			add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
 		break;
 	case AGENT_LINK_VOLUMES:
-		agent_part_use_volumes(part, &action->link_volumes.fresh);
-		add_answer(part, AGENT_VOLUMES_LINKED, 0, action->link_volumes.container);
+		if (agent_part_link_volumes(part, action))
+			add_answer(part, AGENT_VOLUMES_LINKED, 0, action->link_volumes.container);
 		break;
 	case AGENT_COLLECT: /* no files here */
 	case AGENT_KEEP:
@@ -395,7 +394,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 		world_fail(w, "%s", err.text);
 	list_init(&part->containers);
 	list_init(&part->answers);
-	list_init(&part->removals);
+	list_init(&part->works);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
 	agent_actions_init(&part->out);
 	disk_init(&part->disk, w, part->name, on_disk_failed, part);
@@ -409,7 +408,7 @@ static void stop(struct agent_part *part, bool crash)
 		return;
 	part->alive = false;
 	agent_part_orphan(part);
-	agent_part_end_removals(part);
+	agent_part_end_works(part);
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);
 	world_cancel(part->world, &part->late);

@@ -31,7 +31,7 @@ struct agent_part {
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	struct list containers;	 /* struct container.link */
 	struct list answers;	 /* struct answer.link: of what is done at once */
-	struct list removals;	 /* struct removal.link: of volumes, under way */
+	struct list works;	 /* struct work.link: on volumes, under way */
 	int64_t last_pid;
 	uint64_t last_stream;
 };
@@ -52,13 +52,13 @@ void agent_part_drop_containers(struct agent_part *part);
 
 /* ---- volumes ---------------------------------------------------------------------- */
 
-/* NULL, or why they cannot be made. */
-const char *agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
-/* They are put into a container. */
+/* They are put into a container that starts. */
 void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes);
-/* Whether its data is gone now; if not, the agent will hear of it. */
+/* Whether it is done now; if not, the agent will hear of it. */
+bool agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
+bool agent_part_link_volumes(struct agent_part *part, const struct agent_action *action);
 bool agent_part_remove_volume(struct agent_part *part, const char *path);
-/* This life of the agent is over: what is not gone stays. */
-void agent_part_end_removals(struct agent_part *part);
+/* This life of the agent is over: what is not done stays as it is. */
+void agent_part_end_works(struct agent_part *part);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "agent/disks.h"
 #include "agent/volume_dirs.h"
+#include "agent/volume_worker.h"
 
 TestSuite(agent_shell_volumes, .init = make_directory, .fini = remove_directory, .timeout = 60);
 
@@ -252,6 +253,86 @@ Test(agent_shell_volumes, closing_waits_for_the_thread)
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	cr_expect_eq(removed.len, 0);
+}
+
+/* ---- the worker ------------------------------------------------------------ */
+
+static struct buf reports;
+
+static void on_report(void *context, const struct agent_event *event)
+{
+	const char *failure;
+
+	if (event->type == AGENT_VOLUMES_MADE) {
+		failure = event->volumes_made.failure;
+		buf_printf(&reports, "made %d", (int)event->volumes_made.number);
+	} else {
+		failure = event->volumes_linked.failure;
+		buf_printf(&reports, "linked %s", event->volumes_linked.container);
+	}
+	buf_puts(&reports, failure ? " not\n" : "\n");
+}
+
+static void ask_to_make(struct volume_worker *worker, uint64_t number, const char *path)
+{
+	char *copy = xstrdup(path);
+	struct agent_action action = {.type = AGENT_MAKE_VOLUMES,
+				      .make_volumes = {number, &copy, 1}};
+
+	volume_worker_add(worker, &action);
+	free(copy);
+}
+
+static void ask_to_link(struct volume_worker *worker, const char *container, const char *sandbox,
+			const char *path)
+{
+	struct agent_volume volume = {xstrdup(path), (char *)"data", true};
+	struct agent_action action = {
+		.type = AGENT_LINK_VOLUMES,
+		.link_volumes = {container, sandbox, {0}, {&volume, 1}},
+	};
+
+	volume_worker_add(worker, &action);
+	free(volume.path);
+}
+
+Test(agent_shell_volumes, makes_and_links_in_order_and_off_the_loop)
+{
+	struct volume_worker *worker;
+	uv_loop_t loop;
+
+	uv_loop_init(&loop);
+	make_directories(at("run"));
+	write_text(at("file"), "");
+	worker = volume_worker_create(&loop, on_report, NULL);
+	ask_to_make(worker, 1, at("volumes/v1"));
+	ask_to_link(worker, "c", at("run"), at("volumes/v1"));
+	ask_to_make(worker, 2, at("file/v2"));
+	ask_to_link(worker, "d", at("run2"), at("volumes/v1"));
+	cr_expect_eq(reports.len, 0);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	buf_reserve(&reports, 1);
+	cr_expect_str_eq(reports.data, "made 1\nlinked c\nmade 2 not\nlinked d not\n");
+	cr_expect_str_eq(link_target(at("run/data")), at("volumes/v1"));
+	volume_worker_close(worker);
+	cr_expect_eq(uv_loop_close(&loop), 0);
+	buf_free(&reports);
+}
+
+Test(agent_shell_volumes, a_worker_that_is_closed_reports_no_more)
+{
+	struct volume_worker *worker;
+	uv_loop_t loop;
+
+	uv_loop_init(&loop);
+	worker = volume_worker_create(&loop, on_report, NULL);
+	ask_to_make(worker, 1, at("v1"));
+	ask_to_make(worker, 2, at("v2"));
+	volume_worker_close(worker);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_expect_eq(uv_loop_close(&loop), 0);
+	cr_expect_eq(reports.len, 0);
+	cr_expect_not(exists(at("v2")));
 }
 
 /* ---- disks ----------------------------------------------------------------- */
