@@ -100,7 +100,7 @@ struct task {
 	struct executor *executor;
 	enum task_place place;
 	bool completed;	       /* in executor->completed, no longer in framework->tasks */
-	uint64_t ticket;       /* of its checkpoint; 0 = none needed */
+	uint64_t ticket;       /* of its checkpoint, or of what it runs on; 0 = none needed */
 	Mesos__Task *record;   /* heap; what the master and /state are told */
 	Mesos__TaskInfo *info; /* heap; dropped on delivery */
 };
@@ -262,6 +262,7 @@ struct agent {
 	unsigned awaited;		 /* executors recovered, not heard of yet */
 	struct resources checkpointed;	 /* what the master made of our resources */
 	struct resources total;		 /* our resources with that put in */
+	uint64_t total_ticket;		 /* of its last change */
 	struct resources oversubscribed; /* beyond it */
 	uint8_t version[UUID_BYTES];	 /* of the total; a new one with every start */
 	struct operation *operations;
@@ -437,8 +438,9 @@ void agent_executor_set_container(struct agent *agent, struct executor *executor
 				  const char *container);
 struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
 				       const Mesos__ExecutorInfo *info, const char *container);
-void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
-			  Mesos__TaskInfo *info);
+/* The task is delivered when it and what it runs on are stored, with the ticket returned. */
+uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
+			      Mesos__TaskInfo *info);
 void agent_executor_launch(struct agent *agent, struct executor *executor);
 void agent_executor_deliver(struct agent *agent, struct executor *executor);
 void agent_executor_shrunk(struct agent *agent, struct executor *executor); /* a task ended */

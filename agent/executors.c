@@ -125,19 +125,21 @@ void agent_executor_set_pending(struct executor *executor, Mesos__TaskState stat
 
 /* ---- tasks in and out ---------------------------------------------------- */
 
-void agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
-			  Mesos__TaskInfo *info)
+uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
+			      Mesos__TaskInfo *info)
 {
 	struct task *task = agent_task_create(executor, record, info, TASK_QUEUED);
 
 	resources_add_messages(agent->options.shapes, &executor->allocated, record->resources,
 			       record->n_resources);
+	/* After kill -9 nobody may run on a volume that the agent does not know. */
+	task->ticket = agent->total_ticket;
 	if (executor->checkpoint) {
 		agent_store_task(task, agent);
 		task->ticket = agent_ticket(agent);
 	}
-	if (executor->state == EXECUTOR_RUNNING)
-		agent_wait(agent, task->ticket, WAIT_DELIVER, executor->container, NULL, NULL);
+	agent_wait(agent, task->ticket, WAIT_DELIVER, executor->container, NULL, NULL);
+	return task->ticket;
 }
 
 /* In order, as far as checkpoints are written, volumes are there and somebody listens. */

@@ -219,6 +219,7 @@ static void run(struct agent *agent, struct framework *framework,
 		task->executor ? task->executor->executor_id->value : task->task_id->value;
 	struct executor *executor = agent_executor_find(framework, executor_id);
 	struct refusal refusal = {0};
+	uint64_t ticket;
 	bool early = limits_refused(task, &refusal) || draining_refused(agent, &refusal) ||
 		     version_refused(agent, message->n_resource_version_uuids,
 				     message->resource_version_uuids, &refusal) ||
@@ -235,11 +236,10 @@ static void run(struct agent *agent, struct framework *framework,
 	}
 	if (!executor)
 		executor = launch_executor(agent, framework, task);
-	agent_executor_queue(agent, executor, agent_task_record(agent, framework->id, task),
-			     proto_copy(task));
+	ticket = agent_executor_queue(
+		agent, executor, agent_task_record(agent, framework->id, task), proto_copy(task));
 	if (executor->process == CONTAINER_WAITING)
-		agent_wait(agent, executor->checkpoint ? agent_ticket(agent) : 0, WAIT_LAUNCH,
-			   executor->container, NULL, NULL);
+		agent_wait(agent, ticket, WAIT_LAUNCH, executor->container, NULL, NULL);
 }
 
 /* What a correct master never sends. */

@@ -233,6 +233,7 @@ static void take(struct agent *agent, struct operation *operation, struct resour
 	else if (operation)
 		agent_operation_settle(agent, operation, MESOS__OPERATION_STATE__OPERATION_FINISHED,
 				       NULL);
+	agent->total_ticket = agent_ticket(agent);
 	for (size_t i = 0; i < gone.count; i++)
 		agent_wait(agent, agent_ticket(agent), WAIT_REMOVE, gone.items[i].path, NULL, NULL);
 }

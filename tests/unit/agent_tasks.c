@@ -126,6 +126,22 @@ Test(agent_tasks, custom_executor_is_reused_in_order)
 	rig_expect(&rig, "event 1 LAUNCH c\n");
 }
 
+/* It subscribes before a task that came meanwhile is written. */
+Test(agent_tasks, tasks_that_are_written_late_are_delivered)
+{
+	rig.checkpoint = true;
+	rig_register(&rig);
+	rig_run(&rig, "a", "e", 1);
+	rig_container_started(&rig, "e", 42);
+	rig.manual_store = true;
+	rig_run(&rig, "b", "e", 0);
+	rig_take(&rig);
+	rig_subscribe(&rig, "e", 1);
+	rig_expect(&rig, "event 1 SUBSCRIBED\nevent 1 LAUNCH a\nreply 200\n");
+	rig_stored(&rig, UINT64_MAX);
+	rig_expect(&rig, "event 1 LAUNCH b\n");
+}
+
 Test(agent_tasks, tasks_wait_while_the_executor_is_away)
 {
 	struct agent_event closed = {.type = AGENT_STREAM_CLOSED, .stream_closed = {1}};

@@ -138,6 +138,24 @@ Test(agent_volumes, tasks_get_their_volumes)
 	cr_assert(strstr(rig_take(&rig), "volumes of t -" V1_LINK "\n"));
 }
 
+/* Not even those that nobody would know after a crash. */
+Test(agent_volumes, tasks_start_when_their_volumes_are_stored)
+{
+	rig.checkpoint = false;
+	apply(1, json(RESERVE(64, "r")));
+	rig_running(&rig, "s", "e", 1);
+	rig.manual_store = true;
+	apply(2, json(CREATE(64, "r", "v1", "data")));
+	rig_run_task(&rig, task_with("t", NULL, V1), 1);
+	rig_run_task(&rig, task_with("u", "e", V1), 0);
+	rig_expect(&rig, "make /w/volumes/roles/r/v1\n");
+	rig_stored(&rig, UINT64_MAX);
+	rig_expect(&rig, "send master UpdateOperationStatusMessage op2 FINISHED\n"
+			 "launch t " V1_LINK "\n"
+			 "volumes of e +" V1_LINK "\n"
+			 "event 1 LAUNCH u\n");
+}
+
 Test(agent_volumes, tasks_with_unknown_volumes_are_dropped)
 {
 	reserve_and_create();
