@@ -62,6 +62,14 @@ static bool has_revocable(const struct resources *resources)
 	return false;
 }
 
+static void total_changed(struct allocator *a, struct agent *agent)
+{
+	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
+	agent->revocable = has_revocable(&agent->total);
+	alloc_headroom_touch(a, agent);
+	alloc_agent_change(a, agent);
+}
+
 /* Takes over `total`. */
 void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total)
 {
@@ -70,10 +78,17 @@ void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct reso
 	resources_free(&agent->total);
 	agent->total = *total;
 	*total = RESOURCES_INIT;
-	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
-	agent->revocable = has_revocable(&agent->total);
-	alloc_headroom_touch(a, agent);
-	alloc_agent_change(a, agent);
+	total_changed(a, agent);
+}
+
+void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
+			       const struct resources *less, const struct resources *more)
+{
+	alloc_pool_change(&a->pool, less, more);
+	alloc_account_reserve(a, less, more);
+	resources_subtract(&agent->total, less);
+	resources_add(&agent->total, more);
+	total_changed(a, agent);
 }
 
 struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t number)

@@ -218,6 +218,15 @@ static void total_add(struct resources *total, const struct resources *more)
 	}
 }
 
+static bool has_shared(const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_shared(r->pieces[i].shape))
+			return true;
+	}
+	return false;
+}
+
 static void convert_total(struct allocator *a, struct agent *agent, const struct resources *before,
 			  const struct resources *after)
 {
@@ -226,10 +235,14 @@ static void convert_total(struct allocator *a, struct agent *agent, const struct
 		return;
 	struct resources less = strip(a, before), more = strip(a, after), total;
 
-	resources_copy(&total, &agent->total);
-	resources_subtract(&total, &less);
-	total_add(&total, &more);
-	alloc_agent_set_total(a, agent, &total);
+	if (!has_shared(&less) && !has_shared(&more) && resources_contain(&agent->total, &less)) {
+		alloc_agent_convert_total(a, agent, &less, &more);
+	} else {
+		resources_copy(&total, &agent->total);
+		resources_subtract(&total, &less);
+		total_add(&total, &more);
+		alloc_agent_set_total(a, agent, &total);
+	}
 	resources_free(&less);
 	resources_free(&more);
 }

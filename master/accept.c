@@ -275,6 +275,9 @@ static void run_operation(struct master *m, struct accepting *accepting,
 			  Mesos__Offer__Operation *operation)
 {
 	operation_normalise(m, operation, accepting->role);
+	/* A task may need what was made before it. */
+	if (operation_launches(operation))
+		master_end_changes(m, accepting->a);
 	if (operation->type == OPERATION(LAUNCH))
 		accept_launch(m, accepting, operation->launch);
 	else if (operation->type == OPERATION(LAUNCH_GROUP))
@@ -297,6 +300,7 @@ static void run_operations(struct master *m, struct accepting *accepting,
 	}
 	for (size_t i = 0; i < count; i++)
 		run_operation(m, accepting, admitted[i]);
+	master_end_changes(m, accepting->a);
 }
 
 static void count_launches(struct master *m, const Mesos__Scheduler__Call__Accept *accept)

@@ -310,6 +310,7 @@ struct agent {
 	size_t resource_version_len;
 	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
 	size_t checkpointed_count;
+	bool checkpointed_changed; /* until it is listed anew from the total */
 	struct resources total;	  /* no allocation roles */
 	struct resources used;	  /* with allocation roles */
 	struct resources offered; /* with allocation roles */

@@ -193,11 +193,18 @@ int master_validate_offers(const struct master *m, const struct framework *f,
 int master_validate_operation(struct master *m, const struct framework *f, const struct agent *a,
 			      const char *principal, const Mesos__Offer__Operation *operation,
 			      struct err *err);
-/* The agent's total has `converted` instead of `consumed`, and the agent is told. Allocation
- * roles do not matter. Fails and changes nothing when the total does not have them. */
+/* The agent's total has `converted` instead of `consumed`, and an agent with RESOURCE_PROVIDER is
+ * told. Allocation roles do not matter. Fails and changes nothing when the total does not have
+ * them. */
 int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 			const Mesos__Offer__Operation *operation, const struct resources *consumed,
 			const struct resources *converted, struct err *err);
+/* After one or more of them: what the agent checkpoints is listed, and any other agent told. */
+void master_end_changes(struct master *m, struct agent *a);
+/* Whether the collection has the volume (a single piece without allocation role), whoever it is
+ * allocated to. */
+bool master_holds_volume(struct master *m, const struct resources *r,
+			 const struct resources *volume);
 /* What is neither used nor offered. Shared volumes always are there. */
 void agent_free_resources(struct master *m, const struct agent *a, struct resources *out);
 /* Takes what an offer has out of what is needed; false if it has nothing of it. Both

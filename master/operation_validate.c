@@ -342,21 +342,48 @@ static int validate_unreserve(const struct request *q,
 
 /* ---- CREATE, DESTROY -------------------------------------------------------------------- */
 
-static void checkpointed(const struct request *q, struct resources *out)
+/* What the agent checkpoints, and more if that changed in this call. */
+static const struct resources *checkpointed(const struct request *q, struct resources *list)
 {
-	master_resources(q->m, q->a->checkpointed, q->a->checkpointed_count, out);
+	if (q->a->checkpointed_changed)
+		return &q->a->total;
+	master_resources(q->m, q->a->checkpointed, q->a->checkpointed_count, list);
+	return list;
+}
+
+/* An agent may have a thousand volumes, and as many operations may create one each: not all
+ * are compared with all. */
+static bool has_persistence(const struct resources *r, const Mesos__Resource *volume)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct resource_shape *shape = r->pieces[i].shape;
+		const char *id = resource_shape_persistence(shape);
+
+		if (id && !strcmp(id, volume->disk->persistence->id) &&
+		    !strcmp(resource_shape_role(shape), reservation_role(volume)))
+			return true;
+	}
+	return false;
 }
 
 static int validate_unique(const struct request *q, const Mesos__Offer__Operation__Create *create,
 			   struct err *err)
 {
-	struct resources all = RESOURCES_INIT;
-	int rv;
+	struct resources list = RESOURCES_INIT, all;
+	const struct resources *known = checkpointed(q, &list);
+	int rv = 0;
 
-	checkpointed(q, &all);
-	master_resources(q->m, create->volumes, create->n_volumes, &all);
-	rv = master_validate_persistence(&all, err);
-	resources_free(&all);
+	if (create->n_volumes == 1) {
+		if (has_persistence(known, create->volumes[0]))
+			rv = err_set(err, ERR_INVALID, "Persistence ID '%s' is not unique",
+				     create->volumes[0]->disk->persistence->id);
+	} else {
+		resources_copy(&all, known);
+		master_resources(q->m, create->volumes, create->n_volumes, &all);
+		rv = master_validate_persistence(&all, err);
+		resources_free(&all);
+	}
+	resources_free(&list);
 	return rv;
 }
 
@@ -399,22 +426,8 @@ static int validate_create(const struct request *q, const Mesos__Offer__Operatio
 	return validate_allocated(q, create->volumes, create->n_volumes, "volume", err);
 }
 
-/* Whether the collection has the volume, whoever it is allocated to. */
-static bool holds_volume(const struct resources *r, const struct resources *volume)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		struct resources one = {.pieces = &r->pieces[i], .count = 1};
-
-		if (resource_shape_persistence(r->pieces[i].shape) &&
-		    resources_contain(&one, volume))
-			return true;
-	}
-	return false;
-}
-
 static int validate_destroyed(const struct request *q, const Mesos__Resource *volume,
-			      const struct resources *known, const struct resources *used,
-			      struct err *err)
+			      const struct resources *known, struct err *err)
 {
 	Mesos__Resource plain = *volume, *one = &plain;
 	struct resources wanted = RESOURCES_INIT;
@@ -424,7 +437,7 @@ static int validate_destroyed(const struct request *q, const Mesos__Resource *vo
 	master_resources(q->m, &one, 1, &wanted);
 	if (!provider(volume) && !resources_contain(known, &wanted))
 		rv = err_set(err, ERR_INVALID, "Persistent volumes not found");
-	else if (holds_volume(used, &wanted))
+	else if (master_holds_volume(q->m, &q->a->used, &wanted))
 		rv = err_set(err, ERR_INVALID, "Persistent volumes in use");
 	resources_free(&wanted);
 	return rv;
@@ -433,18 +446,17 @@ static int validate_destroyed(const struct request *q, const Mesos__Resource *vo
 static int validate_destroy(const struct request *q,
 			    const Mesos__Offer__Operation__Destroy *destroy, struct err *err)
 {
-	struct resources known = RESOURCES_INIT, used = RESOURCES_INIT;
+	struct resources list = RESOURCES_INIT;
+	const struct resources *known;
 	int rv = 0;
 
 	if (validate_list(q, destroy->volumes, destroy->n_volumes, err) ||
 	    validate_volumes(q, destroy->volumes, destroy->n_volumes, err))
 		return ERR_INVALID;
-	checkpointed(q, &known);
-	resources_allocate(q->m->shapes, &q->a->used, NULL, &used);
+	known = checkpointed(q, &list);
 	for (size_t i = 0; i < destroy->n_volumes && !rv; i++)
-		rv = validate_destroyed(q, destroy->volumes[i], &known, &used, err);
-	resources_free(&known);
-	resources_free(&used);
+		rv = validate_destroyed(q, destroy->volumes[i], known, err);
+	resources_free(&list);
 	return rv;
 }
 

@@ -42,11 +42,12 @@ static size_t count_checkpointed(const struct resources *total)
 	return count;
 }
 
-/* An ACCEPT may come here a thousand times for as many resources: not in the step's arena. */
+/* Not in the step's arena, as an agent may have many. */
 static void list_checkpointed(struct agent *a)
 {
 	struct arena arena;
 
+	a->checkpointed_changed = false;
 	arena_init(&arena);
 	forget_checkpointed(a);
 	a->checkpointed = xcalloc(a->total.count + 1, sizeof(*a->checkpointed));
@@ -80,6 +81,15 @@ void master_send_checkpointed(struct master *m, const struct agent *a)
 	master_send_agent(m, a, message);
 }
 
+void master_end_changes(struct master *m, struct agent *a)
+{
+	if (!a->checkpointed_changed)
+		return;
+	list_checkpointed(a);
+	if (!a->resource_provider)
+		master_send_checkpointed(m, a);
+}
+
 static void send_operation(struct master *m, const struct agent *a, const struct operation *o)
 {
 	Mesos__Internal__ApplyOperationMessage *message =
@@ -107,30 +117,45 @@ static void log_operation(const struct agent *a, const struct framework *f,
 /* What an agent must keep, it must also be able to report again. */
 #define CHECKPOINTED_MAX 1000
 
+static int check_checkpointed(const struct agent *a, const struct resources *less,
+			      const struct resources *more, struct err *err)
+{
+	size_t before, after;
+	struct resources total;
+
+	/* Each piece of `more` is one more at most. */
+	if (a->total.count + more->count <= CHECKPOINTED_MAX)
+		return 0;
+	before = count_checkpointed(&a->total);
+	if (before + more->count <= CHECKPOINTED_MAX)
+		return 0;
+	resources_copy(&total, &a->total);
+	resources_subtract(&total, less);
+	resources_add(&total, more);
+	after = count_checkpointed(&total);
+	resources_free(&total);
+	if (after <= CHECKPOINTED_MAX || after <= before)
+		return 0;
+	return err_set(err, ERR_LIMIT,
+		       "Agent %s has %d reservations and volumes already, which is the most", a->id,
+		       CHECKPOINTED_MAX);
+}
+
 static int change_total(struct master *m, struct agent *a, const struct resources *consumed,
 			const struct resources *converted, struct err *err)
 {
-	struct resources less = RESOURCES_INIT, more = RESOURCES_INIT, total;
-	size_t count;
+	struct resources less = RESOURCES_INIT, more = RESOURCES_INIT;
 	int rv;
 
 	resources_allocate(m->shapes, consumed, NULL, &less);
 	resources_allocate(m->shapes, converted, NULL, &more);
-	resources_copy(&total, &a->total);
-	rv = resources_apply_conversion(&total, &less, &more, err);
-	count = count_checkpointed(&total);
-	if (!rv && count > CHECKPOINTED_MAX && count > a->checkpointed_count)
-		rv = err_set(err, ERR_LIMIT,
-			     "Agent %s has %d reservations and volumes already, which is the most",
-			     a->id, CHECKPOINTED_MAX);
-	if (!rv) {
-		resources_free(&a->total);
-		a->total = total;
-		total = RESOURCES_INIT;
-	}
+	rv = resources_check_conversion(&a->total, &less, &more, err);
+	if (!rv)
+		rv = check_checkpointed(a, &less, &more, err);
+	if (!rv)
+		rv = resources_apply_conversion(&a->total, &less, &more, err);
 	resources_free(&less);
 	resources_free(&more);
-	resources_free(&total);
 	return rv;
 }
 
@@ -149,14 +174,12 @@ int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 	if (rv)
 		return rv;
 	log_operation(a, f, operation);
-	list_checkpointed(a);
+	a->checkpointed_changed = true;
 	warm_agent(m, a);
 	if (f)
 		f->counters.operations[operation->type]++;
 	if (a->resource_provider)
 		send_operation(m, a, master_order_operation(m, a, f, operation));
-	else
-		master_send_checkpointed(m, a);
 	return 0;
 }
 
@@ -251,21 +274,46 @@ static bool resizes(const Mesos__Offer__Operation *operation)
 	       operation->type == OPERATION(SHRINK_VOLUME);
 }
 
-/* Whether the offer has a volume of those, whoever either is allocated to. */
+/* Whether the piece is the volume, whoever it is allocated to. */
+static bool is_volume(struct master *m, const struct resource_piece *piece,
+		      const struct resources *volume)
+{
+	const char *id = resource_shape_persistence(piece->shape);
+	struct resource_piece one = *piece;
+	const struct resources allocated = {.pieces = &one, .count = 1};
+	struct resources plain = RESOURCES_INIT;
+	bool same;
+
+	if (!id || strcmp(id, resource_shape_persistence(volume->pieces[0].shape)))
+		return false;
+	resources_allocate(m->shapes, &allocated, NULL, &plain);
+	same = resources_contain(&plain, volume);
+	resources_free(&plain);
+	return same;
+}
+
+bool master_holds_volume(struct master *m, const struct resources *r,
+			 const struct resources *volume)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (is_volume(m, &r->pieces[i], volume))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the offer has a volume of those, which have no allocation role. */
 static bool offers_volume(struct master *m, const struct offer *o, const struct resources *volumes)
 {
-	struct resources offered = RESOURCES_INIT;
 	bool found = false;
 
-	resources_allocate(m->shapes, &o->resources, NULL, &offered);
 	for (uint32_t i = 0; i < volumes->count && !found; i++) {
 		struct resource_piece piece = volumes->pieces[i];
 		struct resources one = {.pieces = &piece, .count = 1};
 
 		piece.shares = 1;
-		found = resources_contain(&offered, &one);
+		found = master_holds_volume(m, &o->resources, &one);
 	}
-	resources_free(&offered);
 	return found;
 }
 
@@ -285,36 +333,33 @@ void master_rescind_volumes(struct master *m, struct agent *a,
 }
 
 /* What a volume is resized to is for nobody in this ACCEPT: only the consumed goes. */
-static int apply(struct accepting *accepting, const Mesos__Offer__Operation *operation,
-		 struct resources *remaining, const struct resources *consumed,
-		 const struct resources *converted, struct err *err)
+static int check_remaining(const struct accepting *accepting,
+			   const Mesos__Offer__Operation *operation,
+			   const struct resources *consumed, const struct resources *left,
+			   struct err *err)
 {
-	const struct resources none = RESOURCES_INIT;
-	int rv;
+	int rv = resources_check_conversion(&accepting->remaining, consumed, left, err);
 
-	resources_copy(remaining, &accepting->remaining);
-	if (!resizes(operation))
-		return resources_apply_conversion(remaining, consumed, converted, err);
-	rv = resources_apply_conversion(remaining, consumed, &none, err);
-	return rv ? err_wrap(err, rv, "Invalid %s operation", operation_name(operation)) : 0;
+	if (rv && resizes(operation))
+		err_wrap(err, rv, "Invalid %s operation", operation_name(operation));
+	return rv;
 }
 
 static int convert(struct master *m, struct accepting *accepting,
 		   const Mesos__Offer__Operation *operation, const struct resources *consumed,
 		   const struct resources *converted, struct err *err)
 {
-	struct resources remaining = RESOURCES_INIT;
-	int rv = apply(accepting, operation, &remaining, consumed, converted, err);
+	const struct resources none = RESOURCES_INIT;
+	const struct resources *left = resizes(operation) ? &none : converted;
+	int rv = check_remaining(accepting, operation, consumed, left, err);
 
 	if (!rv)
 		rv = master_change_agent(m, accepting->a, accepting->f, operation, consumed,
 					 converted, err);
-	if (rv) {
-		resources_free(&remaining);
+	if (!rv)
+		rv = resources_apply_conversion(&accepting->remaining, consumed, left, err);
+	if (rv)
 		return rv;
-	}
-	resources_free(&accepting->remaining);
-	accepting->remaining = remaining;
 	if (resizes(operation))
 		resources_add(&accepting->resized, converted);
 	if (operation->type == OPERATION(CREATE) || operation->type == OPERATION(DESTROY))

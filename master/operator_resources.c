@@ -64,6 +64,8 @@ static void apply(struct master *m, struct agent *a, Mesos__Offer__Operation *op
 	rv = resources_apply_conversion(&available, consumed, converted, &err);
 	if (!rv)
 		rv = master_change_agent(m, a, NULL, operation, consumed, converted, &err);
+	if (!rv)
+		master_end_changes(m, a);
 	resources_free(&available);
 	if (rv) {
 		master_reply(m, 409, "%s", err.text);

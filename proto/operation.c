@@ -338,15 +338,41 @@ static bool has_piece(const struct resources *r, struct resource_piece piece)
 	return resources_contain(r, &one);
 }
 
-/* Piece by piece: a MOUNT disk that is there once does not do for two volumes. */
-static bool take_all(struct resources *from, const struct resources *consumed)
+/* Whether two of the pieces may need the same: volumes and whole disks, of which one that is
+ * there does not do for two. All others were added up. */
+static bool may_share(const struct resources *consumed)
+{
+	for (uint32_t i = 0; consumed->count > 1 && i < consumed->count; i++) {
+		if (consumed->pieces[i].shape->mode == SHAPE_EXCLUSIVE)
+			return true;
+	}
+	return false;
+}
+
+static bool has_all(const struct resources *r, const struct resources *consumed)
 {
 	for (uint32_t i = 0; i < consumed->count; i++) {
-		if (!has_piece(from, consumed->pieces[i]))
+		if (!has_piece(r, consumed->pieces[i]))
 			return false;
-		resources_subtract_piece(from, &consumed->pieces[i]);
 	}
 	return true;
+}
+
+/* Piece by piece: a MOUNT disk that is there once does not do for two volumes. */
+static bool can_take_all(const struct resources *from, const struct resources *consumed)
+{
+	struct resources left;
+	bool all = true;
+
+	if (!may_share(consumed))
+		return has_all(from, consumed);
+	resources_copy(&left, from);
+	for (uint32_t i = 0; i < consumed->count && all; i++) {
+		all = has_piece(&left, consumed->pieces[i]);
+		resources_subtract_piece(&left, &consumed->pieces[i]);
+	}
+	resources_free(&left);
+	return all;
 }
 
 static int copies_left(const struct resource_piece *volume, struct err *err)
@@ -364,37 +390,38 @@ static int copies_left(const struct resource_piece *volume, struct err *err)
 }
 
 /* A shared volume that goes must not be left in other hands. */
-static int check_copies(const struct resources *left, const struct resources *consumed,
+static int check_copies(const struct resources *in, const struct resources *consumed,
 			const struct resources *converted, struct err *err)
 {
 	for (uint32_t i = 0; i < consumed->count; i++) {
-		struct resource_piece piece = consumed->pieces[i];
+		struct resource_piece piece = consumed->pieces[i], more = piece;
 
 		piece.shares = 1;
+		more.shares++;
 		if (resource_shape_shared(piece.shape) && !has_piece(converted, piece) &&
-		    has_piece(left, piece))
+		    has_piece(in, more))
 			return copies_left(&piece, err);
 	}
 	return 0;
 }
 
+int resources_check_conversion(const struct resources *in, const struct resources *consumed,
+			       const struct resources *converted, struct err *err)
+{
+	if (!can_take_all(in, consumed))
+		return not_contained(in, consumed, err);
+	return check_copies(in, consumed, converted, err);
+}
+
+/* Nothing is copied: a thousand operations may come in one call, on as many pieces. */
 int resources_apply_conversion(struct resources *in, const struct resources *consumed,
 			       const struct resources *converted, struct err *err)
 {
-	struct resources left;
-	int rv = 0;
+	int rv = resources_check_conversion(in, consumed, converted, err);
 
-	resources_copy(&left, in);
-	if (!take_all(&left, consumed))
-		rv = not_contained(in, consumed, err);
-	else
-		rv = check_copies(&left, consumed, converted, err);
-	if (rv) {
-		resources_free(&left);
+	if (rv)
 		return rv;
-	}
-	resources_add(&left, converted);
-	resources_free(in);
-	*in = left;
+	resources_subtract(in, consumed);
+	resources_add(in, converted);
 	return 0;
 }

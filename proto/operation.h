@@ -35,5 +35,8 @@ int operation_conversion(struct resource_shapes *shapes, const Mesos__Offer__Ope
  * changed, when `in` does not contain it; "<in> does not contain <consumed>". */
 int resources_apply_conversion(struct resources *in, const struct resources *consumed,
 			       const struct resources *converted, struct err *err);
+/* Whether it would do so; the error is the same. */
+int resources_check_conversion(const struct resources *in, const struct resources *consumed,
+			       const struct resources *converted, struct err *err);
 
 #endif
