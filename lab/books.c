@@ -63,6 +63,7 @@ static void fws_free(struct books *b)
 		HASH_DEL(b->fws, fw);
 		books_free_seats(fw);
 		free(fw->id);
+		free(fw->pid);
 		free(fw);
 	}
 }
@@ -113,18 +114,23 @@ static void scheduler_event(struct books *b, const struct conn *conn, const stru
 	if (event_type(letter) == MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT)
 		return;
 	event = books_unpack(b, &mesos__scheduler__event__descriptor, letter);
-	switch (event->type) {
-	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
+	if (event->type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED)
 		subscribed(b, conn, event->subscribed->framework_id->value);
-		break;
+	else
+		books_event(b, books_fw_by_stream(b, conn), event);
+}
+
+void books_event(struct books *b, struct fw *fw, const Mesos__Scheduler__Event *event)
+{
+	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__OFFERS:
-		books_offers_made(b, conn, event->offers);
+		books_offers_made(b, fw, event->offers);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__RESCIND:
-		books_rescinded(b, conn, event->rescind->offer_id->value);
+		books_rescinded(b, fw, event->rescind->offer_id->value);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE:
-		books_update_event(b, conn, event->update->status);
+		books_update_event(b, fw, event->update->status);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__FAILURE:
 		failure_event(b, event->failure);
@@ -223,6 +229,11 @@ static bool is_master(const struct process *p)
 	return !strcmp(p->name, MASTER);
 }
 
+static bool is_agent(const struct process *p)
+{
+	return p->name[0] == 'a';
+}
+
 static void on_sent(struct observer *o, const struct process *from, const struct conn *conn,
 		    const char *to, const struct letter *letter)
 {
@@ -232,9 +243,11 @@ static void on_sent(struct observer *o, const struct process *from, const struct
 	count_letter(b);
 	switch (letter->kind) {
 	case LETTER_MESSAGE:
-		if (master)
+		if (master && letter->name)
+			books_driver_told(b, letter);
+		else if (master)
 			master_message(b, to, letter);
-		else
+		else if (is_agent(from))
 			agent_message(b, from, letter);
 		break;
 	case LETTER_EVENT:
@@ -275,6 +288,8 @@ static void master_gets(struct books *b, const struct letter *letter)
 		books_executor_exited(b, from, letter);
 	else if (is(letter, "UpdateOperationStatusMessage"))
 		books_operation_status(b, from, letter);
+	else
+		books_driver_says(b, letter);
 }
 
 static void agent_gets(struct books *b, const struct process *to, const struct letter *letter)
@@ -302,7 +317,8 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 		else if (letter->kind == LETTER_CALL)
 			books_call_delivered(b, letter);
 	} else if (letter->kind == LETTER_MESSAGE) {
-		agent_gets(b, to, letter);
+		if (is_agent(to))
+			agent_gets(b, to, letter);
 	} else if (letter->kind == LETTER_CALL) {
 		books_executor_call_delivered(b, letter);
 	} else if (letter->kind == LETTER_EVENT && str_has_prefix(to->name, "executor") &&
@@ -320,12 +336,13 @@ static void on_closed(struct observer *o, const struct process *p, const struct 
 	struct fw *fw;
 
 	if (!is_master(p)) {
-		if (p->address && conn->linked)
+		if (is_agent(p) && conn->linked)
 			books_agent_loses_master(b, p);
 		return;
 	}
 	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
-		books_agent_link_closed(b, address_of(conn->linked));
+		if (!books_driver_link_closed(b, conn->linked))
+			books_agent_link_closed(b, address_of(conn->linked));
 		return;
 	}
 	fw = books_fw_by_stream(b, conn);
@@ -341,7 +358,7 @@ static void on_started(struct observer *o, const struct process *p)
 
 	if (is_master(p))
 		books_master_began(b);
-	if (!p->address || is_master(p))
+	if (!is_agent(p))
 		return;
 	books_agent_began(b, p);
 	books_agent_life_began(b, p);
@@ -353,7 +370,7 @@ static void on_ended(struct observer *o, const struct process *p)
 
 	if (is_master(p))
 		books_master_ended(b);
-	else if (p->address)
+	else if (is_agent(p))
 		books_agent_life_ended(b, p);
 }
 

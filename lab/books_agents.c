@@ -538,8 +538,10 @@ void books_master_ended(struct books *b)
 		tally_clear(&seat->granted);
 	}
 	HASH_ITER (hh, b->fws, fw, next_fw) {
-		fw->torn = fw->suppressed = false;
+		fw->torn = fw->suppressed = fw->inactive = false;
 		books_set_stream(b, fw, 0);
+		free(fw->pid);
+		fw->pid = NULL;
 	}
 	b->call.call = NULL;
 	b->lives_of_master++;

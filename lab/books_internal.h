@@ -68,6 +68,8 @@ struct fw {
 	bool checkpoint;
 	UT_hash_handle hh_stream; /* books.streams */
 	uint64_t stream;	  /* number of the connection; 0 = none */
+	char *pid;		  /* of the driver that registered it last, or NULL */
+	bool inactive;		  /* its driver was aborted */
 	int64_t subscribed;	  /* since */
 	bool torn;		  /* down */
 	bool over;		  /* torn down in any life */
@@ -214,6 +216,7 @@ struct known_agent {
 struct current_call {
 	struct arena arena;
 	const Mesos__Scheduler__Call *call; /* NULL = none */
+	const char *pid;		    /* of a SUBSCRIBE of a driver */
 	struct fw *fw;
 	bool accepts;	   /* good offers, and may launch */
 	struct view *view; /* whose */
@@ -237,6 +240,7 @@ struct books {
 	uint32_t kind_count, kind_cap;
 
 	struct fw *fws, *streams;
+	uint64_t driver_streams; /* that there were */
 	struct role *roles;
 	unsigned guarantees; /* roles that have any */
 	struct task *tasks;
@@ -289,6 +293,17 @@ struct fw *books_fw_by_stream(struct books *b, const struct conn *conn);
 void books_set_stream(struct books *b, struct fw *fw, uint64_t number); /* 0: it has none */
 void books_learn_fw(struct books *b, struct fw *fw, const Mesos__FrameworkInfo *info);
 
+/* To the framework that subscribed at the other end, or nobody. */
+void books_event(struct books *b, struct fw *fw, const Mesos__Scheduler__Event *event);
+
+/* ---- books_drivers.c ---------------------------------------------------------------------- */
+
+/* It says something to the master, or is told something by it. */
+void books_driver_says(struct books *b, const struct letter *letter);
+void books_driver_told(struct books *b, const struct letter *letter);
+/* The master lost the link to whoever is at the pid. False: no driver. */
+bool books_driver_link_closed(struct books *b, const char *pid);
+
 /* ---- books_agents.c ----------------------------------------------------------------------- */
 
 struct view *books_view(const struct books *b, const char *agent_id);
@@ -325,12 +340,15 @@ void books_free_operations(struct books *b);
 
 /* ---- books_offers.c ----------------------------------------------------------------------- */
 
-void books_offers_made(struct books *b, const struct conn *conn,
+/* The framework is NULL if nobody subscribed there. */
+void books_offers_made(struct books *b, struct fw *fw,
 		       const Mesos__Scheduler__Event__Offers *offers);
-void books_rescinded(struct books *b, const struct conn *conn, const char *offer_id);
+void books_rescinded(struct books *b, struct fw *fw, const char *offer_id);
 void books_end_offer(struct books *b, struct offered *o);
 void books_end_offers_of(struct books *b, struct fw *fw);
 void books_call_delivered(struct books *b, const struct letter *letter);
+/* The master takes it, as it must: there is no answer. */
+void books_call_taken(struct books *b);
 void books_call_answered(struct books *b, int status);
 void books_run_task(struct books *b, const struct letter *letter);
 /* Its framework is over: torn down, or given up by the master. */
@@ -392,7 +410,7 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 void books_agent_update_sent(struct books *b, const struct process *from,
 			     const struct letter *letter);
 void books_agent_update_delivered(struct books *b, const char *from, const struct letter *letter);
-void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status);
+void books_update_event(struct books *b, struct fw *fw, const Mesos__TaskStatus *status);
 void books_agent_gone(struct books *b, const char *agent_id);
 void books_note_sent_last(struct books *b, struct task *t, const Mesos__Task *task);
 void books_acknowledged(struct books *b, struct fw *fw,

@@ -63,6 +63,10 @@ static bool check_offer(struct books *b, struct fw *fw, const Mesos__Offer *offe
 	else if (fw->torn)
 		world_fail(b->world, "offers: %s is made to framework %s, which is torn down", id,
 			   fw->id);
+	else if (fw->inactive)
+		world_fail(b->world,
+			   "offers: %s is made to framework %s, whose driver wants no more", id,
+			   fw->id);
 	else if (!books_seat(b, fw, role)->subscribed)
 		world_fail(b->world,
 			   "routes: %s to framework %s is allocated to role %s, which it is not in",
@@ -92,11 +96,9 @@ static void add_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 	books_touch(b, o->view);
 }
 
-void books_offers_made(struct books *b, const struct conn *conn,
+void books_offers_made(struct books *b, struct fw *fw,
 		       const Mesos__Scheduler__Event__Offers *offers)
 {
-	struct fw *fw = books_fw_by_stream(b, conn);
-
 	if (!fw) {
 		world_fail(b->world, "routes: offers on a stream that nobody subscribed");
 		return;
@@ -105,9 +107,8 @@ void books_offers_made(struct books *b, const struct conn *conn,
 		add_offer(b, fw, offers->offers[i]);
 }
 
-void books_rescinded(struct books *b, const struct conn *conn, const char *offer_id)
+void books_rescinded(struct books *b, struct fw *fw, const char *offer_id)
 {
-	struct fw *fw = books_fw_by_stream(b, conn);
 	struct offered *o = find_offer(b, offer_id);
 
 	if (!o || o->fw != fw)
@@ -214,11 +215,15 @@ void books_call_delivered(struct books *b, const struct letter *letter)
 
 void books_call_answered(struct books *b, int status)
 {
+	if (b->call.call && b->call.fw && status < 300)
+		books_call_taken(b);
+}
+
+void books_call_taken(struct books *b)
+{
 	struct current_call *call = &b->call;
 	const Mesos__Scheduler__Call *c = call->call;
 
-	if (!c || !call->fw || status >= 300)
-		return;
 	switch (c->type) {
 	case CALL(ACCEPT):
 		name_tasks(b, call->fw, c->accept);

@@ -364,7 +364,7 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 {
 	const struct fw *fw = seat->fw;
 
-	return seat->subscribed && fw->stream && !fw->torn && !fw->suppressed &&
+	return seat->subscribed && fw->stream && !fw->torn && !fw->suppressed && !fw->inactive &&
 	       list_empty(&seat->grant_link) && b->world->now - fw->subscribed > SETTLED &&
 	       !refuses(b, fw);
 }

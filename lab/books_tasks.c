@@ -346,9 +346,8 @@ void books_agent_gone(struct books *b, const char *agent_id)
 	}
 }
 
-void books_update_event(struct books *b, const struct conn *conn, const Mesos__TaskStatus *status)
+void books_update_event(struct books *b, struct fw *fw, const Mesos__TaskStatus *status)
 {
-	struct fw *fw = books_fw_by_stream(b, conn);
 	struct task *t = fw ? books_task(b, fw->id, status->task_id->value, false) : NULL;
 
 	if (!t)

@@ -21,6 +21,7 @@ const char command_usage[] =
 	"  --agents=N         (3)\n"
 	"  --schedulers=N     (3)\n"
 	"  --tasks=N          of each scheduler (20)\n"
+	"  --drivers=N        of a hundred schedulers, drivers of v0 (25)\n"
 	"  --time=DURATION    of faults (10mins); --minutes=N likewise\n"
 	"  --steps=N          of faults, if they are over before that time\n"
 	"  --every=DURATION   mean time between faults; 0secs = no faults (10secs);\n"
@@ -98,6 +99,8 @@ static bool parse_number(struct command *c, const char *arg)
 		lab->schedulers = (int)n;
 	else if (number(arg, "--tasks", &n) && n <= LAB_TASKS_MAX)
 		lab->tasks = (int)n;
+	else if (number(arg, "--drivers", &n) && n <= 100)
+		lab->drivers = (int)n;
 	else if (number(arg, "--minutes", &n) && n <= LAB_MINUTES_MAX)
 		lab->span = (int64_t)n * MINUTE;
 	else if (number(arg, "--calm", &n) && n <= LAB_MINUTES_MAX)
@@ -187,6 +190,7 @@ int command_parse(struct command *c, int argc, char **argv)
 				      .agents = 3,
 				      .schedulers = 3,
 				      .tasks = 20,
+				      .drivers = LAB_DRIVERS,
 				      .span = 10 * MINUTE,
 				      .fault_every = 10 * SECOND}};
 	for (int i = 1; i < argc; i++) {
@@ -213,8 +217,8 @@ void command_print(const struct command *c, const struct lab_options *lab, struc
 	buf_printf(out, "mesita-sim --seed=%" PRIu64, lab->seed);
 	if (c->scenario_path)
 		buf_printf(out, " --scenario=%s", c->scenario_path);
-	buf_printf(out, " --agents=%d --schedulers=%d --tasks=%d", lab->agents, lab->schedulers,
-		   lab->tasks);
+	buf_printf(out, " --agents=%d --schedulers=%d --tasks=%d --drivers=%d", lab->agents,
+		   lab->schedulers, lab->tasks, lab->drivers);
 	buf_printf(out, " --time=%s", duration_format(lab->span, text));
 	if (lab->steps)
 		buf_printf(out, " --steps=%" PRIu64, lab->steps);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "lab/conn.h"
+#include "lab/driver.h"
 #include "proto/proto.h"
 
 #define ECHO_HIGH (3 * SECOND)
@@ -84,6 +85,17 @@ static int64_t latest(const struct letter *letter)
 	return orders ? ORDER_ECHO_HIGH : ECHO_HIGH;
 }
 
+/* A driver does not register twice, but by itself. */
+static bool registers(const struct letter *letter)
+{
+	const ProtobufCMessage *message;
+
+	if (!str_has_prefix(letter->from, PID_DRIVER))
+		return false;
+	message = letter_open(letter, letter->type);
+	return message && driver_is_registration(message);
+}
+
 /* What an agent tells of its state is old when it comes again, and would be believed: the
  * transport keeps it single, and so do agents, whose every try is a new message. */
 static bool tells_state(const char *name)
@@ -106,7 +118,8 @@ void conn_echo(const struct conn *conn, const struct process *to, const struct l
 	if (!echoes(letter))
 		return;
 	w->repeats--;
-	if (!to->address || (letter->kind == LETTER_MESSAGE && tells_state(letter->type->name)))
+	if (!to->address || (letter->kind == LETTER_MESSAGE &&
+			     (tells_state(letter->type->name) || registers(letter))))
 		return;
 	echo = xcalloc(1, sizeof(*echo));
 	echo->world = w;

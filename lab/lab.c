@@ -246,6 +246,21 @@ static struct scheduler_options character(struct world *w, int number,
 	};
 }
 
+/* By random numbers of its own: what else a seed decides is the same without drivers. */
+static void draw_driver(const struct world *w, struct scheduler_options *o, int share)
+{
+	struct rng rng;
+
+	rng_seed(&rng, w->seed ^ (uint64_t)(0xd700 + o->number));
+	o->driver = 100 * rng_unit(&rng) < share;
+	if (!o->driver)
+		return;
+	o->old = rng_unit(&rng) < 0.5;
+	o->implicit = rng_unit(&rng) < 0.4;
+	o->fixed = rng_unit(&rng) < 0.3;
+	o->unrest = rng_unit(&rng) < 0.6 ? 60 : 0;
+}
+
 /* Of what resources in one word say of a name. */
 static double amount(const char *resources, const char *name)
 {
@@ -279,6 +294,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 	for (int i = 0; i < o->schedulers; i++) {
 		struct scheduler_options options = character(w, i, o);
 
+		draw_driver(w, &options, o->drivers);
 		if (o->scenario)
 			scenario_character(o->scenario, i, &options);
 		lab->schedulers[i] = scheduler_part_create(w, &options);

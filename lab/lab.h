@@ -15,6 +15,7 @@ struct scenario;
 #define LAB_PARTS_MAX 1000
 #define LAB_TASKS_MAX 1000000
 #define LAB_MINUTES_MAX 1000000
+#define LAB_DRIVERS 25 /* by default */
 #define LAB_SPAN_MAX (LAB_MINUTES_MAX * MINUTE)
 
 struct lab_options {
@@ -25,6 +26,7 @@ struct lab_options {
 	int64_t span;	     /* ns of virtual time with faults */
 	int64_t fault_every; /* ns: mean time between faults; 0 = none */
 	bool trace;	     /* to standard output */
+	int drivers;	     /* schedulers of a hundred that are drivers of v0 */
 	uint64_t steps;	     /* so many with faults, if they come before `span`; 0 = any */
 	const struct scenario *scenario; /* or NULL */
 	/* Of the random faults, and of the scenario's events, only these; NULL = all. */

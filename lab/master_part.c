@@ -124,6 +124,7 @@ static void receive_message(struct master_part *part, const struct letter *lette
 	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
 	event.message.local = MASTER_ADDRESS;
+	event.message.force = letter->force;
 	if (event.message.message)
 		feed(part, &event);
 }

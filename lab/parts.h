@@ -116,6 +116,11 @@ struct scheduler_options {
 	bool gentle;	   /* its tasks say that they are being killed */
 	double failover;   /* seconds that its framework waits for it; 0 = longer than any run */
 	double desertion;  /* chance that it does not come back when it dies */
+	bool driver;	   /* it is one of v0, over libprocess: */
+	bool old;	   /* with a message of its own for each call */
+	bool implicit;	   /* the driver acknowledges by itself */
+	bool fixed;	   /* always at the same pid; else each life has another */
+	double unrest;	   /* mean seconds from one failover within its process to the next */
 	const char *end;   /* of all its tasks; NULL = the seed decides */
 };
 
@@ -129,6 +134,8 @@ struct process *scheduler_part_process(struct scheduler_part *part);
 void scheduler_part_kill(struct scheduler_part *part);
 /* And does not come back, if its framework is not to wait for it for ever. */
 void scheduler_part_desert(struct scheduler_part *part);
+/* Another driver takes over from its driver, in the same process. */
+void scheduler_part_fail_over(struct scheduler_part *part);
 /* The id of its framework, or NULL. */
 const char *scheduler_part_framework(struct scheduler_part *part);
 /* Ids of frameworks to which it will not come back; NULL after the last. */

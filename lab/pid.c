@@ -79,30 +79,43 @@ static struct conn *pid_conn(struct process *from, const char *pid)
 static char *make_pid(const char *actor, const char *address)
 {
 	size_t len = strlen(actor), rest = strlen(address);
-	char *pid = xmalloc(len + 1 + rest + 1);
+	char *pid;
 
+	if (strchr(actor, '@'))
+		return xstrdup(actor);
+	pid = xmalloc(len + 1 + rest + 1);
 	memcpy(pid, actor, len);
 	pid[len] = '@';
 	memcpy(pid + len + 1, address, rest + 1);
 	return pid;
 }
 
-void pid_send(struct process *from, const char *actor, const char *pid, const void *message)
+void pid_post(struct process *from, const char *actor, const char *pid, struct letter *letter)
 {
-	const ProtobufCMessage *m = message;
+	const ProtobufCMessage *m = letter->message;
 	struct conn *conn = pid_conn(from, pid);
-	struct letter letter = {.kind = LETTER_MESSAGE, .type = m->descriptor, .message = message};
 
-	letter.from = make_pid(actor, from->address);
-	proto_pack(m, &letter.bytes);
+	letter->kind = LETTER_MESSAGE;
+	letter->type = m->descriptor;
+	letter->from = make_pid(actor, from->address);
+	if (str_has_prefix(pid, PID_DRIVER))
+		letter->name = xstrdup(pid);
+	proto_pack(m, &letter->bytes);
 	if (!conn) {
 		if (from->world->observer)
 			from->world->observer->sent(from->world->observer, from, NULL,
-						    pid_address(pid), &letter);
-		letter_free(&letter);
+						    pid_address(pid), letter);
+		letter_free(letter);
 		return;
 	}
-	conn_send(conn, from, &letter);
+	conn_send(conn, from, letter);
+}
+
+void pid_send(struct process *from, const char *actor, const char *pid, const void *message)
+{
+	struct letter letter = {.message = message};
+
+	pid_post(from, actor, pid, &letter);
 }
 
 void pid_link(struct process *from, const char *pid)

@@ -41,6 +41,11 @@ static const struct trait {
 	TRAIT(gentle, TRAIT_SWITCH),
 	TRAIT(failover, TRAIT_REAL),
 	TRAIT(desertion, TRAIT_REAL),
+	TRAIT(driver, TRAIT_SWITCH),
+	TRAIT(old, TRAIT_SWITCH),
+	TRAIT(implicit, TRAIT_SWITCH),
+	TRAIT(fixed, TRAIT_SWITCH),
+	TRAIT(unrest, TRAIT_REAL),
 };
 
 static bool parse_count(const char *text, int64_t most, int *out)

@@ -177,6 +177,14 @@ static void do_desert(const struct cluster *c, const struct scenario_event *e)
 	scheduler_part_desert(c->schedulers[e->part.number]);
 }
 
+static void do_fail_over(const struct cluster *c, const struct scenario_event *e)
+{
+	if (e->part.number >= c->scheduler_count)
+		return;
+	c->world->faults[FAULT_KILL]++;
+	scheduler_part_fail_over(c->schedulers[e->part.number]);
+}
+
 /* More than it could have done fails the run. */
 static void do_expect(const struct cluster *c, const struct scenario_event *e)
 {
@@ -219,6 +227,7 @@ static const struct verb verbs[] = {
 	{"clock", "HD", "ahead back", do_clock, NULL},
 	{"pause", "HD", "", do_pause, NULL},
 	{"desert", "S", "", do_desert, NULL},
+	{"fail-over", "S", "", do_fail_over, NULL},
 	{"expect", "SN", "", do_expect, NULL},
 	{"finish", "S", "", do_finish, NULL},
 	{"teardown", "S", "", do_teardown, NULL},

@@ -1,7 +1,9 @@
 /* A model scheduler, within lab/scheduler_*.c.
  *
- *	scheduler_part.c     its lives and its stream
+ *	scheduler_part.c     its lives
  *	scheduler_calls.c    what it says
+ *	scheduler_stream.c   how, on the v1 API
+ *	driver_link.c	     how, as a driver of v0; see driver.h
  *	scheduler_books.c    what it launched and has heard of that
  *	scheduler_offers.c   what it does with offers
  *	scheduler_volumes.c  reservations and volumes
@@ -56,9 +58,32 @@ struct held_offer {
 	bool rescinded;
 };
 
+struct scheduler_part;
+struct driver;
+
+/* How it speaks with the master. */
+struct scheduler_wire {
+	/* Its process begins, and will end. */
+	void (*begin)(struct scheduler_part *part);
+	void (*end)(struct scheduler_part *part);
+	/* Tries to subscribe, and again if that does not work. */
+	void (*connect)(struct scheduler_part *part);
+	void (*subscribe)(struct scheduler_part *part, Mesos__Scheduler__Call *message);
+	/* Whether it is subscribed, and the master can be reached. */
+	bool (*ready)(struct scheduler_part *part);
+	/* As another framework, and as somebody else: on a stream, or as an actor, of this name;
+	 * NULL = as itself. */
+	void (*call)(struct scheduler_part *part, Mesos__Scheduler__Call *message,
+		     const char *framework_id, const char *speaker);
+	/* Every minute. */
+	void (*watch)(struct scheduler_part *part);
+};
+extern const struct scheduler_wire scheduler_stream_wire, driver_wire;
+
 struct scheduler_part {
 	struct world *world;
 	struct scheduler_options options;
+	const struct scheduler_wire *wire;
 	char *name;
 	struct process process;
 	bool alive, subscribed, finishing;
@@ -66,9 +91,7 @@ struct scheduler_part {
 	bool doomed;	    /* an operator may tear it down */
 	char **abandoned;   /* ids of frameworks that it had before */
 	int abandoned_count;
-	char *framework_id, *stream_id;
-	struct conn *stream, *calls;
-	uint64_t next_call, subscribe_call;
+	char *framework_id;
 	struct happening start, connect, reconcile, misdeed;
 	struct happening work; /* with a pace: a task came up */
 	bool suppressed;
@@ -78,6 +101,11 @@ struct scheduler_part {
 	int next_task, next_volume, next_deed;
 	struct scheduler_counts counts;
 	struct rng rng;
+	struct driver *driver; /* or NULL */
+	/* -- on the v1 API -- */
+	char *stream_id;
+	struct conn *stream, *calls;
+	uint64_t next_call, subscribe_call;
 	/* -- misdeeds -- */
 	const Mesos__Offer *last_offer; /* answered */
 	struct content *last_content;	/* has it */
@@ -93,12 +121,11 @@ static inline bool scheduler_chance(struct scheduler_part *part, double probabil
 /* ---- calls ---------------------------------------------------------------------------- */
 
 void scheduler_subscribe(struct scheduler_part *part);
-void scheduler_lose_stream(struct scheduler_part *part);
 /* False if it is not subscribed, or cannot reach the master. */
 bool scheduler_tell(struct scheduler_part *part, Mesos__Scheduler__Call *message);
-/* As another framework, on another stream; NULL = its own. */
+/* As another framework, or as somebody else; NULL = as itself. */
 void scheduler_tell_as(struct scheduler_part *part, Mesos__Scheduler__Call *message,
-		       const char *framework_id, const char *stream_id);
+		       const char *framework_id, const char *speaker);
 void scheduler_acknowledge(struct scheduler_part *part, const Mesos__TaskStatus *status);
 void scheduler_send_kill(struct scheduler_part *part, const char *task_id);
 void scheduler_send_shutdown(struct scheduler_part *part, const char *executor_id,
@@ -107,6 +134,13 @@ void scheduler_send_reconcile(struct scheduler_part *part);
 void scheduler_send_teardown(struct scheduler_part *part);
 /* Of all of its roles. */
 void scheduler_suppress(struct scheduler_part *part, bool suppressed);
+
+/* ---- lives ---------------------------------------------------------------------------- */
+
+/* In a letter. */
+void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
+		    const struct letter *letter);
+void scheduler_kill_process(struct process *p);
 
 /* ---- books ----------------------------------------------------------------------------- */
 

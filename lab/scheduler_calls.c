@@ -1,59 +1,21 @@
 #include "lab/scheduler.h"
 
-#define RETRY_HIGH (3 * SECOND)
 #define FAILOVER_TIMEOUT 100000.0 /* s: most frameworks are not to be given up */
-
-static void call(struct scheduler_part *part, struct conn *conn, Mesos__Scheduler__Call *message,
-		 const char *framework_id, const char *stream_id)
-{
-	struct letter letter = {.kind = LETTER_CALL, .number = ++part->next_call};
-	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
-
-	id.value = (char *)framework_id;
-	message->has_type = true;
-	message->framework_id = framework_id ? &id : NULL;
-	proto_pack(message, &letter.bytes);
-	letter.message = message;
-	letter.name = stream_id ? xstrdup(stream_id) : NULL;
-	conn_send(conn, &part->process, &letter);
-}
-
-void scheduler_lose_stream(struct scheduler_part *part)
-{
-	part->stream = NULL;
-	part->subscribed = false;
-	world_after(part->world, &part->connect,
-		    world_between(part->world, MILLISECOND, RETRY_HIGH));
-}
-
-static bool connected(struct scheduler_part *part)
-{
-	if (!part->subscribed)
-		return false;
-	if (!part->calls)
-		part->calls = conn_open(&part->process, MASTER_ADDRESS);
-	if (!part->calls) {
-		conn_close(part->stream, &part->process);
-		scheduler_lose_stream(part);
-		return false;
-	}
-	return true;
-}
 
 bool scheduler_tell(struct scheduler_part *part, Mesos__Scheduler__Call *message)
 {
-	if (!connected(part))
+	if (!part->wire->ready(part))
 		return false;
-	call(part, part->calls, message, part->framework_id, part->stream_id);
+	part->wire->call(part, message, part->framework_id, NULL);
 	return true;
 }
 
 void scheduler_tell_as(struct scheduler_part *part, Mesos__Scheduler__Call *message,
-		       const char *framework_id, const char *stream_id)
+		       const char *framework_id, const char *speaker)
 {
-	if (connected(part))
-		call(part, part->calls, message, framework_id ? framework_id : part->framework_id,
-		     stream_id ? stream_id : part->stream_id);
+	if (part->wire->ready(part))
+		part->wire->call(part, message, framework_id ? framework_id : part->framework_id,
+				 speaker);
 }
 
 void scheduler_subscribe(struct scheduler_part *part)
@@ -99,8 +61,7 @@ void scheduler_subscribe(struct scheduler_part *part)
 	subscribe.framework_info = &info;
 	message.type = CALL(SUBSCRIBE);
 	message.subscribe = &subscribe;
-	call(part, part->stream, &message, part->framework_id, NULL);
-	part->subscribe_call = part->next_call;
+	part->wire->subscribe(part, &message);
 }
 
 void scheduler_acknowledge(struct scheduler_part *part, const Mesos__TaskStatus *status)

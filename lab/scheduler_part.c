@@ -1,30 +1,23 @@
-/* A framework's scheduler on the v1 API.
+/* A framework's scheduler.
  *
- * It resubscribes when its stream ends, reconciles what it does not know the end of when it
+ * It resubscribes when it loses the master, reconciles what it does not know the end of when it
  * comes back and every minute, and never forgets a task: what it writes down survives its
  * own death, as that of a careful scheduler does. */
-#include "lab/scheduler.h"
+#include "lab/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define RESTART_LOW (100 * MILLISECOND)
 #define RESTART_HIGH (40 * SECOND)
-#define RETRY_HIGH (3 * SECOND)
 #define RECONCILE_EVERY MINUTE
 
 static void on_connect(struct happening *h)
 {
 	struct scheduler_part *part = container_of(h, struct scheduler_part, connect);
 
-	if (part->stream || part->gone)
-		return;
-	part->stream = conn_open(&part->process, MASTER_ADDRESS);
-	if (part->stream)
-		scheduler_subscribe(part);
-	else
-		world_after(part->world, &part->connect,
-			    world_between(part->world, 10 * MILLISECOND, RETRY_HIGH));
+	if (!part->gone)
+		part->wire->connect(part);
 }
 
 static void on_reconcile(struct happening *h)
@@ -35,6 +28,7 @@ static void on_reconcile(struct happening *h)
 	scheduler_reconcile_operations(part);
 	scheduler_send_teardown(part);
 	scheduler_end_tasks(part);
+	part->wire->watch(part);
 	world_after(part->world, &part->reconcile, RECONCILE_EVERY);
 }
 
@@ -95,8 +89,8 @@ static void refused(struct scheduler_part *part, const char *why)
 		world_fail(part->world, "%s is refused: %s", part->name, why);
 }
 
-static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
-		   const struct letter *letter)
+void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
+		    const struct letter *letter)
 {
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
@@ -123,51 +117,6 @@ static void handle(struct scheduler_part *part, const Mesos__Scheduler__Event *e
 	}
 }
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
-{
-	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
-	Mesos__Scheduler__Event *event;
-
-	if (letter->kind == LETTER_REPLY) {
-		if (conn != part->stream || letter->number != part->subscribe_call)
-			return;
-		if (letter->status == 200) {
-			free(part->stream_id);
-			part->stream_id = xstrdup(letter->name);
-		} else {
-			conn_close(conn, p);
-			scheduler_lose_stream(part);
-		}
-		return;
-	}
-	event = letter_open(letter, &mesos__scheduler__event__descriptor);
-	if (event)
-		handle(part, event, letter);
-}
-
-static void closed(struct process *p, struct conn *conn)
-{
-	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
-
-	if (conn == part->calls) {
-		part->calls = NULL;
-		/* Nobody knows which calls arrived: all begins anew. */
-		if (!part->stream)
-			return;
-		conn_close(part->stream, p);
-		scheduler_lose_stream(part);
-	} else if (conn == part->stream) {
-		scheduler_lose_stream(part);
-	}
-}
-
-static void kill_it(struct process *p)
-{
-	scheduler_part_kill(container_of(p, struct scheduler_part, process));
-}
-
-static const struct process_ops ops = {receive, closed, kill_it};
-
 /* ---- lives ------------------------------------------------------------------------------------
  */
 
@@ -175,7 +124,7 @@ static void on_start(struct happening *h)
 {
 	struct scheduler_part *part = container_of(h, struct scheduler_part, start);
 
-	process_start(&part->process, part->world, &ops, part->name, NULL);
+	part->wire->begin(part);
 	part->alive = true;
 	world_log(part->world, "%s starts", part->name);
 	world_after(part->world, &part->connect, 0);
@@ -192,6 +141,9 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 
 	part->world = w;
 	part->options = *options;
+	/* They cannot hear of operations. */
+	part->options.names = options->names && !options->driver;
+	part->wire = options->driver ? &driver_wire : &scheduler_stream_wire;
 	part->name = xprintf("scheduler%d", options->number);
 	part->start.run = on_start;
 	part->connect.run = on_connect;
@@ -208,7 +160,7 @@ static void stop(struct scheduler_part *part)
 	if (!part->alive)
 		return;
 	part->alive = part->subscribed = false;
-	part->stream = part->calls = NULL;
+	part->wire->end(part);
 	world_cancel(part->world, &part->connect);
 	world_cancel(part->world, &part->reconcile);
 	world_cancel(part->world, &part->work);
@@ -233,6 +185,11 @@ void scheduler_part_kill(struct scheduler_part *part)
 		world_after(part->world, &part->start,
 			    world_between(part->world, RESTART_LOW, RESTART_HIGH));
 	}
+}
+
+void scheduler_kill_process(struct process *p)
+{
+	scheduler_part_kill(container_of(p, struct scheduler_part, process));
 }
 
 void scheduler_part_desert(struct scheduler_part *part)
@@ -272,6 +229,7 @@ void scheduler_part_destroy(struct scheduler_part *part)
 	free(part->name);
 	free(part->framework_id);
 	free(part->stream_id);
+	driver_destroy(part->driver);
 	free(part);
 }
 

@@ -152,8 +152,11 @@ static bool measure(const struct command *c, const char *name, struct lab_option
 
 int soak_bench(struct command *c)
 {
-	struct lab_options o = {
-		.seed = c->lab.seed, .agents = BENCH_AGENTS, .schedulers = 3, .tasks = 200};
+	struct lab_options o = {.seed = c->lab.seed,
+				.agents = BENCH_AGENTS,
+				.schedulers = 3,
+				.tasks = 200,
+				.drivers = c->lab.drivers};
 	bool good;
 
 	printf("A cluster of %d agents and %d schedulers, on one core:\n", o.agents, o.schedulers);

@@ -145,16 +145,19 @@ bool world_chance(struct world *w, double probability);
 
 /* What crosses a connection. `bytes` are a packed message. */
 enum letter_kind {
-	LETTER_MESSAGE, /* libprocess: `type` the message's, `from` the sender's pid */
-	LETTER_CALL,	/* of an API: answered by a REPLY with its number; `name` the stream id */
-	LETTER_REPLY,	/* `status`; `name` the stream id of a subscription, or the text */
-	LETTER_EVENT,	/* on the stream that a subscription opened */
+	/* libprocess: `type` the message's, `from` the sender's pid; `name` the receiver's if it is
+	 * a driver, of which there may be several at an address */
+	LETTER_MESSAGE,
+	LETTER_CALL,  /* of an API: answered by a REPLY with its number; `name` the stream id */
+	LETTER_REPLY, /* `status`; `name` the stream id of a subscription, or the text */
+	LETTER_EVENT, /* on the stream that a subscription opened */
 };
 
 struct letter {
 	enum letter_kind kind;
 	uint64_t number; /* of a call */
 	int status;
+	bool force;				/* of a SUBSCRIBE of v0: a failover */
 	const ProtobufCMessageDescriptor *type; /* of a MESSAGE */
 	char *name;
 	char *from;
@@ -257,8 +260,11 @@ void stream_end(struct process *p, uint64_t number);
 
 /* ---- libprocess on top ----------------------------------------------------------- */
 
-/* From "actor@address" of `from` to the pid; lost if it cannot be reached. */
+#define PID_DRIVER "scheduler" /* their actors' names begin so */
+/* From "actor@address" of `from`, or a whole pid, to the pid; lost if it cannot be reached. */
 void pid_send(struct process *from, const char *actor, const char *pid, const void *message);
+/* Likewise; the letter has a message, and `force`. */
+void pid_post(struct process *from, const char *actor, const char *pid, struct letter *letter);
 /* `closed` will be called with a conn whose `peer` is the pid's address. */
 void pid_link(struct process *from, const char *pid);
 void pid_unlink(struct process *from, const char *pid);

@@ -38,7 +38,8 @@ Test(lab_command, nothing_is_the_usual)
 {
 	cr_assert_eq(parse((const char *const[]){NULL}), 0);
 	cr_expect_eq(c.seeds, 1);
-	expect_printed("mesita-sim --seed=1 --agents=3 --schedulers=3 --tasks=20 --time=10mins "
+	expect_printed("mesita-sim --seed=1 --agents=3 --schedulers=3 --tasks=20 --drivers=25 "
+		       "--time=10mins "
 		       "--every=10secs --trace");
 	command_free(&c);
 }
@@ -46,14 +47,15 @@ Test(lab_command, nothing_is_the_usual)
 Test(lab_command, numbers_and_durations)
 {
 	cr_assert_eq(PARSE("--seed=18446744073709551615", "--seeds=7", "--agents=1000",
-			   "--schedulers=0", "--tasks=0", "--time=90secs", "--steps=12",
-			   "--every=0secs", "--faults=3,17,40-42", "--events=none"),
+			   "--schedulers=0", "--tasks=0", "--drivers=100", "--time=90secs",
+			   "--steps=12", "--every=0secs", "--faults=3,17,40-42", "--events=none"),
 		     0);
 	cr_expect_eq(c.seeds, 7);
 	cr_expect_eq(c.lab.fault_every, 0);
-	expect_printed("mesita-sim --seed=18446744073709551615 --agents=1000 --schedulers=0 "
-		       "--tasks=0 --time=90secs --steps=12 --every=0ns --faults=3,17,40-42 "
-		       "--events=none --trace");
+	expect_printed(
+		"mesita-sim --seed=18446744073709551615 --agents=1000 --schedulers=0 "
+		"--tasks=0 --drivers=100 --time=90secs --steps=12 --every=0ns --faults=3,17,40-42 "
+		"--events=none --trace");
 	command_free(&c);
 	cr_assert_eq(PARSE("--minutes=3", "--calm=4"), 0);
 	cr_expect_eq(c.lab.span, 3 * MINUTE);
@@ -107,6 +109,7 @@ static const char *const bad[] = {
 	"--agents=0",
 	"--agents=1001",
 	"--tasks=1000001",
+	"--drivers=101",
 	"--time=3",
 	"--time=-3secs",
 	"--time=9999999days",
