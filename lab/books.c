@@ -166,6 +166,8 @@ static void master_message(struct books *b, const char *to, const struct letter 
 		return;
 	if (is(letter, "RunTaskMessage")) {
 		books_run_task(b, letter);
+	} else if (is(letter, "KillTaskMessage")) {
+		books_kill_ordered(b, to, letter);
 	} else if (is(letter, "StatusUpdateAcknowledgementMessage")) {
 		books_forwarded_acknowledgement(b, letter);
 	} else if (is(letter, "ApplyOperationMessage")) {
@@ -411,6 +413,8 @@ static void on_stepped(struct observer *o)
 
 	if (b->must_hear_count)
 		books_check_heard(b);
+	if (b->must_kill_count)
+		books_check_killed(b);
 	if (b->resumed)
 		books_check_resumed(b);
 	if (!list_empty(&b->changed))

@@ -285,10 +285,12 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 		    p->first->n_checkpointed_resources);
 }
 
-/* A bad scheduler launched it twice, and the master remembers it on another agent. */
+/* A bad scheduler launched it twice, and the master remembers it on another agent; the first of
+ * them, too, if it crashed and the record of the second launch was lost. */
 static bool is_elsewhere(const struct books *b, const struct view *v, const struct task *t)
 {
-	return t->launches > 1 && t->agent_id && strcmp(t->agent_id, v->id) &&
+	return t->launches > 1 && t->agent_id &&
+	       (strcmp(t->agent_id, v->id) || t->crashes != b->crashes) &&
 	       books_stored(b, "master", AFTER_KILL, "task/%s", t->key);
 }
 
@@ -322,6 +324,8 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 				    task->n_resources);
 		if (books_terminal(task->state))
 			books_release(c);
+		else if (!known)
+			books_kill_inherited(b, c);
 	}
 }
 
@@ -402,6 +406,7 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	take_executors(b, v, message);
 	take_tasks(b, v, known, message);
 	ask_for_tasks(b, v);
+	books_kills_repeated(b, v, message);
 	if (p->asked > 1)
 		v->unsure_until = b->world->now + MINUTE;
 	p->asked = 0;

@@ -219,4 +219,5 @@ void books_free_debts(struct books *b)
 	while (!list_empty(&b->debts))
 		debt_free(list_first(&b->debts, struct debt, link));
 	free(b->must_hear);
+	free(b->must_kill);
 }

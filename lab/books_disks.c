@@ -1,6 +1,7 @@
 /* What the disks hold: what was written outlives a kill, what was synced a crash of the
  * machine. Of records that stand for something else than their key says, that is noted:
- * "uuid/<hex>" of an update, "completed/<framework>/<task>". */
+ * "uuid/<hex>" of an update, "completed/<framework>/<task>", "kill/<framework>/<task>" of one that
+ * is to be killed. */
 #include "lab/books_internal.h"
 
 #include <stdio.h>
@@ -133,6 +134,27 @@ static void note_completed(struct books *b, struct disk_book *d, struct slice va
 	buf_free(&key);
 }
 
+/* "task/<framework>/<task>"; most were never to be killed. */
+static void note_task(struct books *b, struct disk_book *d, struct slice key, struct slice value)
+{
+	const Mesita__StoredTask *stored = NULL;
+	struct buf kill = BUF_INIT;
+	struct record *r;
+	struct err err;
+
+	note(d, key.data, key.len, value.data != NULL);
+	buf_printf(&kill, "kill/%.*s", (int)key.len - 5, key.data + 5);
+	HASH_FIND(hh, d->records, kill.data, kill.len, r);
+	if (value.data && (r || books_is_to_be_killed(b, kill.data + 5))) {
+		arena_reset(&b->arena);
+		stored = proto_unpack(&mesita__stored_task__descriptor, &b->arena, value.data,
+				      value.len, &err);
+	}
+	/* The agent that is lost takes the order with it, as in Mesos. */
+	note(d, kill.data, kill.len, stored && stored->kill_wanted && !stored->unreachable);
+	buf_free(&kill);
+}
+
 static void note_order(struct books *b, struct disk_book *d, struct slice key, struct slice value)
 {
 	char role[256];
@@ -196,6 +218,8 @@ static void take_write(struct books *b, struct disk_book *d, struct slice key, s
 		note_registry(b, d, key, value);
 	else if (key.len == 15 && has_prefix(key, "agent/resources"))
 		books_resources_written(b, d->owner, value);
+	else if (!strcmp(d->owner, "master") && has_prefix(key, "task/"))
+		note_task(b, d, key, value);
 	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
 		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
 		note(d, key.data, key.len, value.data != NULL);

@@ -130,8 +130,9 @@ struct claim {
 	struct seat *seat;
 	struct list by_view, by_fw;
 	struct tally amounts;
-	bool holds; /* them; a task that is over does not */
-	bool seen;  /* in the message at hand */
+	bool holds;	/* them; a task that is over does not */
+	int64_t killed; /* since when the master has a call to kill it; 0 = none */
+	bool seen;	/* in the message at hand */
 };
 
 struct offered {
@@ -164,8 +165,10 @@ struct task {
 	uint64_t crashes;	   /* of machines, when launched */
 	int64_t launched;	   /* when, and in which life of the master */
 	uint64_t launched_in;
-	uint64_t heard;	 /* the step in which its framework was last told of it */
-	uint64_t parked; /* the life of the master that took its agent for unreachable */
+	uint64_t heard;	    /* the step in which its framework was last told of it */
+	bool kill_called;   /* by a scheduler */
+	uint64_t killed_in; /* the step in which its agent was last told to kill it */
+	uint64_t parked;    /* the life of the master that took its agent for unreachable */
 	/* At its agent (books_streams.c): */
 	const struct update *head; /* sent, and not acknowledged there; or NULL */
 	struct list waiting;	   /* in host.waiting, if there is a head */
@@ -277,6 +280,8 @@ struct books {
 	uint64_t steps;
 	struct task **must_hear; /* in this step */
 	size_t must_hear_count, must_hear_cap;
+	struct task **must_kill; /* in this step */
+	size_t must_kill_count, must_kill_cap;
 	struct list debts; /* struct debt.link, by age */
 
 	uint64_t letters; /* in the minute that ends then: */
@@ -397,6 +402,10 @@ void books_audit_agents(struct books *b);
 void books_operated(struct books *b, const Mesos__Master__Call *call);
 void books_free_registry(struct books *b);
 
+/* A write takes no longer, on a disk that was not slow for some time. */
+#define STORE_HIGH (600 * MILLISECOND) /* masters in a rush let records wait for 500 */
+#define SLOW_HIGH (5 * SECOND)
+
 /* ---- books_tasks.c ------------------------------------------------------------------------ */
 
 struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make);
@@ -449,6 +458,21 @@ void books_owe_exit(struct books *b, struct host *host, struct fw *fw, const cha
 void books_exit_told(struct books *b, const struct process *from, const struct letter *letter);
 void books_collect_debts(struct books *b);
 void books_free_debts(struct books *b);
+
+/* ---- books_kills.c ------------------------------------------------------------------------ */
+
+/* The master took the call. */
+void books_kill_called(struct books *b, const struct fw *fw, const char *task_id);
+void books_kill_ordered(struct books *b, const char *to, const struct letter *letter);
+/* Somebody asked for that; by its key. */
+bool books_is_to_be_killed(const struct books *b, const char *key);
+/* A master that is new finds the task, and what the one before stored of it. */
+void books_kill_inherited(struct books *b, struct claim *c);
+/* An agent is back. */
+void books_kills_repeated(struct books *b, const struct view *v,
+			  const Mesos__Internal__ReregisterSlaveMessage *message);
+void books_check_killed(struct books *b);
+void books_audit_kills(struct books *b);
 
 /* ---- books_hosts.c ------------------------------------------------------------------------ */
 

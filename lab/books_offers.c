@@ -249,7 +249,7 @@ void books_call_taken(struct books *b)
 		name_reconciled(b, call->fw, c->reconcile);
 		break;
 	case CALL(KILL):
-		books_task(b, call->fw->id, c->kill->task_id->value, true);
+		books_kill_called(b, call->fw, c->kill->task_id->value);
 		break;
 	case CALL(ACKNOWLEDGE):
 		books_acknowledged(b, call->fw, c->acknowledge);

@@ -192,6 +192,8 @@ void books_audit_agents(struct books *b)
 
 	b->audit_at = b->world->now + AUDIT_EVERY;
 	books_note_slowness(b);
+	if (master)
+		books_audit_kills(b);
 	if (master && !process_paused(master) && master->paused_until + SETTLED < b->world->now)
 		audit_offers(b);
 	HASH_ITER (hh, b->known, k, next) {

@@ -7,9 +7,6 @@
 
 #include "lab/parts.h"
 
-/* A write takes no longer, on a disk that was not slow for some time. */
-#define STORE_HIGH (600 * MILLISECOND) /* masters in a rush let records wait for 500 */
-#define SLOW_HIGH (5 * SECOND)
 #define STATE(name) MESOS__TASK_STATE__TASK_##name
 
 bool books_terminal(Mesos__TaskState state)
