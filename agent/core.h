@@ -32,7 +32,10 @@
 #define UPDATE_RETRY_MAX (10 * MINUTE)
 #define UPDATE_REMEMBERED 128	  /* acknowledged uuids kept per task, to know duplicates */
 #define OPERATIONS_REMEMBERED 256 /* acknowledged ones, likewise */
-#define AGENT_ORDERS_MAX 10000	  /* of the master, while directories are being made */
+/* Of executors, in a task's stream and in all of a framework's streams without a task: */
+#define UPDATES_PENDING_MAX 10000	    /* updates that are not acknowledged */
+#define UPDATES_PENDING_BYTES (64ull << 20) /* they are refused from here on */
+#define AGENT_ORDERS_MAX 10000		    /* of the master, while directories are being made */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
 #define COMMAND_EXECUTOR_EXTRA_GRACE                                                               \
@@ -147,7 +150,14 @@ struct update {
 	struct list link;
 	uint64_t seq;				/* in the stream; part of its key */
 	uint64_t ticket;			/* 0 = not stored */
+	size_t size;				/* of the message, packed */
 	Mesos__Internal__StatusUpdate *message; /* heap */
+};
+
+/* What an executor sent and no framework acknowledged yet. */
+struct backlog {
+	uint32_t count;
+	uint64_t bytes;
 };
 
 struct stream {
@@ -155,12 +165,13 @@ struct stream {
 	struct framework *framework;
 	char *task_id;
 	bool checkpoint;
+	bool stray;		/* made without a task */
 	struct list pending;	/* head = in flight */
 	struct update *by_uuid; /* the same */
 	uint64_t next_seq;
 	uint8_t (*acked)[UUID_BYTES]; /* ring: slot seq % UPDATE_REMEMBERED */
 	uint32_t acked_count;
-	uint32_t pending_count;
+	struct backlog backlog; /* of `pending` */
 	int64_t interval;
 	struct timer retry;
 };
@@ -176,6 +187,7 @@ struct framework {
 	struct executor *executors;
 	struct task *tasks; /* all of its executors, not the completed ones */
 	struct stream *streams;
+	struct backlog strays; /* of all stray ones */
 	struct list completed; /* executors */
 	unsigned completed_count;
 };
@@ -586,9 +598,9 @@ void agent_handle_kill_task(struct agent *agent, const char *from,
 
 /* ---- updates.c ------------------------------------------------------------- */
 /* An update by an executor (`sender`) or by the agent (NULL). `update` is in an arena
- * and is completed in place. */
-void agent_update(struct agent *agent, struct executor *sender,
-		  Mesos__Internal__StatusUpdate *update);
+ * and is completed in place. NULL, or why the executor may not send it now. */
+const char *agent_update(struct agent *agent, struct executor *sender,
+			 Mesos__Internal__StatusUpdate *update);
 /* One made here. `executor_id` may be NULL. */
 void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
 		       const char *executor_id, Mesos__TaskState state,
@@ -598,6 +610,8 @@ void agent_make_update(struct agent *agent, struct framework *framework, const c
 struct stream *agent_stream_find(struct framework *framework, const char *task_id);
 struct stream *agent_stream_create(struct framework *framework, const char *task_id);
 bool agent_stream_knows(const struct stream *stream, const uint8_t *uuid);
+/* Whether an executor may send no more, of a task or (NULL) of one that is unknown. */
+bool agent_stream_full(struct framework *framework, const struct task *task);
 /* Appends without storing or sending; takes `message` (heap, with a uuid). */
 struct update *agent_stream_append(struct stream *stream, Mesos__Internal__StatusUpdate *message);
 void agent_stream_push(struct agent *agent, struct framework *framework,

@@ -71,7 +71,8 @@ static const char *call_error(struct agent *agent, const Mesos__Executor__Call *
 
 /* ---- calls --------------------------------------------------------------- */
 
-static void take_update(struct agent *agent, struct executor *executor, Mesos__TaskStatus *status)
+static const char *take_update(struct agent *agent, struct executor *executor,
+			       Mesos__TaskStatus *status)
 {
 	Mesos__Internal__StatusUpdate *update = agent_new(
 		agent, Mesos__Internal__StatusUpdate, mesos__internal__status_update__descriptor);
@@ -89,7 +90,7 @@ static void take_update(struct agent *agent, struct executor *executor, Mesos__T
 	update->timestamp = update->status->timestamp;
 	update->has_uuid = 1;
 	update->uuid = update->status->uuid;
-	agent_update(agent, executor, update);
+	return agent_update(agent, executor, update);
 }
 
 static void send_shutdown(struct agent *agent, uint64_t stream)
@@ -207,6 +208,8 @@ static void dispatch(struct agent *agent, struct executor *executor,
 {
 	Mesos__Executor__Call *call = event->executor_call.call;
 
+	const char *refusal;
+
 	if (call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE) {
 		subscribe(agent, executor, call->subscribe, event->executor_call.stream);
 		return;
@@ -217,8 +220,8 @@ static void dispatch(struct agent *agent, struct executor *executor,
 	}
 	switch (call->type) {
 	case MESOS__EXECUTOR__CALL__TYPE__UPDATE:
-		agent_reply(agent, 202, "");
-		take_update(agent, executor, call->update->status);
+		refusal = take_update(agent, executor, call->update->status);
+		agent_reply(agent, refusal ? 429 : 202, refusal ? refusal : "");
 		break;
 	case MESOS__EXECUTOR__CALL__TYPE__MESSAGE:
 		agent_reply(agent, 202, "");

@@ -4,7 +4,10 @@
  *
  * Nothing is sent while the agent is not registered; on registration and when a scheduler
  * comes back every head goes out at once. A stream ends with the acknowledgement of a
- * terminal update, even if later ones wait. */
+ * terminal update, even if later ones wait.
+ *
+ * Executors may fill a stream only so far (UPDATES_PENDING_MAX); those of tasks that are not
+ * known here, whose ids they may make up, share one such limit. */
 #include "agent/core.h"
 
 #include <string.h>
@@ -26,6 +29,7 @@ struct stream *agent_stream_create(struct framework *framework, const char *task
 	stream->framework = framework;
 	stream->task_id = xstrdup(task_id);
 	stream->checkpoint = framework->checkpoint;
+	stream->stray = !agent_task_find(framework, task_id);
 	stream->retry.kind = TIMER_STREAM;
 	stream->interval = UPDATE_RETRY_MIN;
 	list_init(&stream->pending);
@@ -33,11 +37,35 @@ struct stream *agent_stream_create(struct framework *framework, const char *task
 	return stream;
 }
 
+static void count_backlog(struct stream *stream, const struct update *update, int sign)
+{
+	struct backlog *both[] = {&stream->backlog, &stream->framework->strays};
+
+	for (int i = 0; i < 1 + stream->stray; i++) {
+		both[i]->count += sign;
+		both[i]->bytes += sign * (int64_t)update->size;
+	}
+}
+
+bool agent_stream_full(struct framework *framework, const struct task *task)
+{
+	const struct backlog *backlog = &framework->strays;
+	struct stream *stream;
+
+	if (task) {
+		stream = agent_stream_find(framework, task->record->task_id->value);
+		if (!stream)
+			return false;
+		backlog = &stream->backlog;
+	}
+	return backlog->count >= UPDATES_PENDING_MAX || backlog->bytes >= UPDATES_PENDING_BYTES;
+}
+
 static void update_free(struct stream *stream, struct update *update)
 {
 	HASH_DELETE(hh, stream->by_uuid, update);
 	list_remove(&update->link);
-	stream->pending_count--;
+	count_backlog(stream, update, -1);
 	proto_free(update->message);
 	free(update);
 }
@@ -57,7 +85,7 @@ void agent_stream_free(struct agent *agent, struct stream *stream)
 
 void agent_stream_close(struct agent *agent, struct stream *stream)
 {
-	uint64_t live = (uint64_t)stream->acked_count + stream->pending_count;
+	uint64_t live = (uint64_t)stream->acked_count + stream->backlog.count;
 
 	for (uint64_t seq = stream->next_seq - live; stream->checkpoint && seq < stream->next_seq;
 	     seq++)
@@ -75,7 +103,7 @@ bool agent_stream_knows(const struct stream *stream, const uint8_t *uuid)
 	if (update)
 		return true;
 	for (uint32_t i = 0; i < stream->acked_count; i++) {
-		uint64_t seq = stream->next_seq - stream->pending_count - 1 - i;
+		uint64_t seq = stream->next_seq - stream->backlog.count - 1 - i;
 
 		if (memcmp(stream->acked[seq % UPDATE_REMEMBERED], uuid, UUID_BYTES) == 0)
 			return true;
@@ -161,8 +189,9 @@ struct update *agent_stream_append(struct stream *stream, Mesos__Internal__Statu
 
 	update->seq = stream->next_seq++;
 	update->message = message;
+	update->size = protobuf_c_message_get_packed_size(&message->base);
 	list_append(&stream->pending, &update->link);
-	stream->pending_count++;
+	count_backlog(stream, update, 1);
 	HASH_ADD_KEYPTR(hh, stream->by_uuid, message->uuid.data, UUID_BYTES, update);
 	return update;
 }

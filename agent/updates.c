@@ -4,7 +4,9 @@
  * Happy path: checked, completed (uuid, source, executor, container), applied to its task,
  * put into the task's stream; the executor hears ACKNOWLEDGED once that is stored.
  * Failures: what is not for us or has no uuid is dropped; what the task may not take is
- * acknowledged, so that the executor does not repeat it, and goes no further. */
+ * acknowledged, so that the executor does not repeat it, and goes no further. What is too
+ * much while nobody acknowledges (UPDATES_PENDING_MAX) is refused, but never the end of a
+ * task: a framework that is away for long must not miss that. */
 #include "agent/core.h"
 
 #include <string.h>
@@ -124,14 +126,24 @@ static bool apply(struct agent *agent, struct executor *sender, struct task *tas
 	return true;
 }
 
-void agent_update(struct agent *agent, struct executor *sender,
-		  Mesos__Internal__StatusUpdate *update)
+/* That a live task ends is always taken, and only once. */
+static bool is_too_much(struct framework *framework, const struct task *task,
+			const Mesos__TaskStatus *status)
+{
+	if (task && (task->place == TASK_TERMINATED || task_state_terminal(status->state)))
+		return false;
+	return agent_stream_full(framework, task);
+}
+
+const char *agent_update(struct agent *agent, struct executor *sender,
+			 Mesos__Internal__StatusUpdate *update)
 {
 	struct framework *framework = agent_framework_find(agent, update->framework_id->value);
 	const char *task_id = update->status->task_id->value;
 	const char *why = invalid(agent, update, framework);
 	struct stream *stream;
 	struct task *task;
+	bool known;
 
 	if (why) {
 		agent->counters.invalid_status_updates++;
@@ -141,7 +153,7 @@ void agent_update(struct agent *agent, struct executor *sender,
 		if (sender && framework && framework->terminating && update->has_uuid &&
 		    update->uuid.len == UUID_BYTES)
 			agent_tell_acknowledged(agent, sender, task_id, update->uuid.data);
-		return;
+		return NULL;
 	}
 	agent_drain_adjust(agent, framework, update->status);
 	complete(sender, update);
@@ -149,15 +161,25 @@ void agent_update(struct agent *agent, struct executor *sender,
 	if (sender && task && update->status->state == MESOS__TASK_STATE__TASK_STAGING) {
 		log_warning("Executor '%s' sent TASK_STAGING, which is not allowed", sender->id);
 		agent_executor_shutdown(agent, task->executor);
-		return;
+		return NULL;
+	}
+	stream = agent_stream_find(framework, task_id);
+	known = stream && agent_stream_knows(stream, update->uuid.data);
+	if (sender && !known && is_too_much(framework, task, update->status)) {
+		agent->counters.invalid_status_updates++;
+		why = agent_key(agent,
+				"Too many updates of task '%s' wait for their acknowledgement by "
+				"framework %s",
+				task_id, framework->id);
+		log_warning("Refused an update by executor '%s': %s", sender->id, why);
+		return why;
 	}
 	agent->counters.valid_status_updates++;
-	stream = agent_stream_find(framework, task_id);
-	/* Repeated by an executor that did not hear of the acknowledgement. */
-	if (!(stream && agent_stream_knows(stream, update->uuid.data)) &&
-	    (!task || apply(agent, sender, task, update)))
+	/* Known: repeated by an executor that did not hear of the acknowledgement. */
+	if (!known && (!task || apply(agent, sender, task, update)))
 		agent_stream_push(agent, framework, update);
 	acknowledge(agent, sender, update);
+	return NULL;
 }
 
 static ProtobufCBinaryData new_uuid(struct agent *agent)

@@ -115,6 +115,91 @@ Test(agent_updates, a_uuid_counts_once)
 	rig_expect(&rig, "event 1 ACKNOWLEDGED t u1\nreply 202\n");
 }
 
+/* ---- too many --------------------------------------------------------------- */
+
+#define TOO_MANY(task)                                                                             \
+	"reply 429 Too many updates of task '" task                                                \
+	"' wait for their acknowledgement by framework F\n"
+
+static void send_many(const char *task, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		rig_update(&rig, "e", task, STATE(RUNNING), i);
+	rig_take(&rig);
+}
+
+Test(agent_updates, that_nobody_acknowledges_are_refused_in_the_end)
+{
+	running();
+	rig_run(&rig, "u", "e", 0);
+	send_many("t", 2, 10000);
+	rig_update(&rig, "e", "t", STATE(RUNNING), 10000);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u10000\nreply 202\n");
+	rig_update(&rig, "e", "t", STATE(RUNNING), 10001);
+	rig_expect(&rig, TOO_MANY("t"));
+	/* One that it has; another task; the end. */
+	rig_update(&rig, "e", "t", STATE(RUNNING), 77);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u77\nreply 202\n");
+	rig_update(&rig, "e", "u", STATE(RUNNING), 20000);
+	rig_expect(&rig, "send master StatusUpdateMessage u RUNNING u20000\n"
+			 "event 1 ACKNOWLEDGED u u20000\nreply 202\n");
+	rig_update(&rig, "e", "t", STATE(FINISHED), 10001);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u10001\nreply 202\n");
+}
+
+Test(agent_updates, are_taken_again_when_some_were_acknowledged)
+{
+	running();
+	send_many("t", 2, 10001);
+	rig_update(&rig, "e", "t", STATE(RUNNING), 10001);
+	rig_expect(&rig, TOO_MANY("t"));
+	rig_ack(&rig, "t", 1);
+	rig_take(&rig);
+	rig_update(&rig, "e", "t", STATE(RUNNING), 10001);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u10001\nreply 202\n");
+}
+
+Test(agent_updates, big_ones_are_fewer)
+{
+	Mesos__Executor__Call *call;
+	char *data = xcalloc(32, 1 << 20);
+
+	running();
+	for (int i = 2; i <= 4; i++) {
+		call = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__UPDATE);
+		call->update = rig_new(&rig, Mesos__Executor__Call__Update,
+				       mesos__executor__call__update__descriptor);
+		call->update->status = rig_status(&rig, "t", STATE(RUNNING), i);
+		call->update->status->has_data = 1;
+		call->update->status->data = (ProtobufCBinaryData){32 << 20, (uint8_t *)data};
+		rig_executor_call(&rig, call, 0);
+	}
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u2\nreply 202\n"
+			 "event 1 ACKNOWLEDGED t u3\nreply 202\n" TOO_MANY("t"));
+	free(data);
+}
+
+/* An executor may make up as many ids as it likes. */
+Test(agent_updates, of_unknown_tasks_share_one_limit)
+{
+	running();
+	for (int i = 0; i < 10000; i++) {
+		rig_update(&rig, "e", arena_printf(&rig.arena, "made-up-%d", i), STATE(FINISHED),
+			   i + 2);
+		rig_take(&rig);
+	}
+	rig_update(&rig, "e", "another", STATE(FINISHED), 20000);
+	rig_expect(&rig, TOO_MANY("another"));
+	rig_update(&rig, "e", "t", STATE(RUNNING), 20001);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u20001\nreply 202\n");
+	rig_ack(&rig, "made-up-5", 7);
+	rig_update(&rig, "e", "another", STATE(FINISHED), 20000);
+	rig_expect(&rig, "send master StatusUpdateMessage another FINISHED u20000\n"
+			 "event 1 ACKNOWLEDGED another u20000\nreply 202\n");
+}
+
+/* ---- once --------------------------------------------------------------------- */
+
 Test(agent_updates, a_second_terminal_update_goes_no_further)
 {
 	running();
