@@ -41,25 +41,6 @@ void buf_reserve(struct buf *buf, size_t more)
 	buf->data[buf->len] = '\0';
 }
 
-void buf_append(struct buf *buf, const void *data, size_t len)
-{
-	buf_reserve(buf, len);
-	if (len)
-		memcpy(buf->data + buf->len, data, len);
-	buf->len += len;
-	buf->data[buf->len] = '\0';
-}
-
-void buf_puts(struct buf *buf, const char *text)
-{
-	buf_append(buf, text, strlen(text));
-}
-
-void buf_putc(struct buf *buf, char c)
-{
-	buf_append(buf, &c, 1);
-}
-
 void buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list args, again;
@@ -87,10 +68,14 @@ size_t str_number(char *to, uint64_t value, unsigned base)
 	char reversed[NUMBER_TEXT];
 	size_t len = 0;
 
-	do {
-		reversed[len++] = "0123456789abcdef"[value % base];
-		value /= base;
-	} while (value);
+	/* Apart: what divides by a constant need not divide. */
+	if (base == 16)
+		for (; value >= 16; value /= 16)
+			reversed[len++] = "0123456789abcdef"[value % 16];
+	else
+		for (; value >= 10; value /= 10)
+			reversed[len++] = (char)('0' + value % 10);
+	reversed[len++] = "0123456789abcdef"[value];
 	for (size_t i = 0; i < len; i++)
 		to[i] = reversed[len - 1 - i];
 	to[len] = '\0';
@@ -134,6 +119,26 @@ bool slice_eq(struct slice slice, const char *text)
 	size_t len = strlen(text);
 
 	return slice.len == len && (!len || memcmp(slice.data, text, len) == 0);
+}
+
+/* By eights: a byte below ' ', or one that is DEL, sets its highest bit. (Bytes behind the first
+ * may be set in error, which ends the eight earlier.) */
+size_t str_printable(const char *text, size_t len)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	size_t at = 0;
+
+	for (; at + 8 <= len; at += 8) {
+		uint64_t bytes, delete;
+
+		memcpy(&bytes, text + at, 8);
+		delete = bytes ^ ones * 0x7f;
+		if (((bytes - ones * ' ') & ~bytes & tops) | ((delete - ones) & ~delete &tops))
+			break;
+	}
+	while (at < len && (unsigned char)text[at] >= ' ' && text[at] != 0x7f)
+		at++;
+	return at;
 }
 
 bool str_has_prefix(const char *text, const char *prefix)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct slice {
 	const char *data;
@@ -24,9 +25,27 @@ struct buf {
 void buf_free(struct buf *buf);	 /* ready for use again */
 void buf_clear(struct buf *buf); /* keeps the memory */
 void buf_reserve(struct buf *buf, size_t more);
-void buf_append(struct buf *buf, const void *data, size_t len);
-void buf_puts(struct buf *buf, const char *text);
-void buf_putc(struct buf *buf, char c);
+
+static inline void buf_append(struct buf *buf, const void *data, size_t len)
+{
+	if (buf->cap - buf->len <= len) /* also when there is no memory yet */
+		buf_reserve(buf, len);
+	if (len)
+		memcpy(buf->data + buf->len, data, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+static inline void buf_puts(struct buf *buf, const char *text)
+{
+	buf_append(buf, text, strlen(text));
+}
+
+static inline void buf_putc(struct buf *buf, char c)
+{
+	buf_append(buf, &c, 1);
+}
+
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* As printf's %u (base 10) and %x (16) would, in a fraction of their time. */
 void buf_number(struct buf *buf, uint64_t value, unsigned base);
@@ -35,6 +54,8 @@ char *buf_take(struct buf *buf);	       /* the caller owns the heap string; neve
 
 struct slice slice_of(const char *text); /* NULL gives an empty slice */
 bool slice_eq(struct slice slice, const char *text);
+/* How many of the bytes, from the first on, are no control characters. */
+size_t str_printable(const char *text, size_t len);
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
 #define NUMBER_TEXT 21 /* with the NUL; decimal or hexadecimal */

@@ -168,18 +168,16 @@ static void append_special(struct buf *line, unsigned char c)
 
 static void append_escaped(struct buf *line, const char *text, size_t len)
 {
-	size_t from = 0;
+	for (;;) {
+		size_t plain = str_printable(text, len);
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (c >= ' ' && c != 0x7f)
-			continue;
-		buf_append(line, text + from, i - from);
-		append_special(line, c);
-		from = i + 1;
+		buf_append(line, text, plain);
+		if (plain == len)
+			return;
+		append_special(line, (unsigned char)text[plain]);
+		text += plain + 1;
+		len -= plain + 1;
 	}
-	buf_append(line, text + from, len - from);
 }
 
 static bool admitted(const char *file, int number, uint64_t *left_out)

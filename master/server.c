@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "master/core.h"
 #include "master/shell.h"
+#include "net/output.h"
 #include "proto/names.h"
 
 static void stream_closed_cb(void *context, uint64_t number)
@@ -39,18 +40,17 @@ static void stream_closed_cb(void *context, uint64_t number)
 static void send_message(struct shell *shell, const char *actor, const char *to,
 			 const ProtobufCMessage *message)
 {
-	char from[PID_MAX];
-	struct buf body = BUF_INIT;
+	struct buf *body = &shell->packed;
+	const char *from = actor;
 
 	if (!strcmp(actor, "master"))
-		snprintf(from, sizeof(from), "%s", shell->pid);
-	else if (strchr(actor, '@'))
-		snprintf(from, sizeof(from), "%s", actor);
-	else
-		snprintf(from, sizeof(from), "%s@%s", actor, shell->address);
-	proto_pack(message, &body);
-	messenger_send(shell->messenger, from, to, message->descriptor->name, body.data, body.len);
-	buf_free(&body);
+		from = shell->pid;
+	else if (!strchr(actor, '@'))
+		from = arena_join(&shell->actions.arena, actor, "@", shell->address, NULL);
+	proto_pack(message, body);
+	messenger_send(shell->messenger, from, to, message->descriptor->name, body->data,
+		       body->len);
+	buf_recycle(body);
 }
 
 static void answer_waiting(struct shell *shell, uint64_t number, int status, const char *text)
@@ -538,6 +538,7 @@ static void stop(struct shell *shell)
 	if (shell->core)
 		master_destroy(shell->core);
 	master_actions_free(&shell->actions);
+	buf_free(&shell->packed);
 	arena_free(&shell->arena);
 	free((char *)shell->address);
 	free((char *)shell->pid);

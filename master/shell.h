@@ -44,6 +44,7 @@ struct shell {
 	const char *hostname;
 	struct master *core;
 	struct master_actions actions; /* of the step under way */
+	struct buf packed;	       /* a message on its way out */
 	struct store *store;	       /* NULL until opened */
 	uint64_t stores;	       /* number of the last batch handed to the store */
 	uint64_t synced_store;	       /* of the last one that must be synced */

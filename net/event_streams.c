@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/table.h"
+#include "net/output.h"
 #include "proto/proto.h"
 
 struct event_stream {
@@ -60,16 +61,16 @@ void event_streams_open(struct event_streams *streams, struct http_request *requ
 void event_streams_send(struct event_streams *streams, uint64_t number, const void *message)
 {
 	struct event_stream *stream = find(streams, number);
-	struct buf body = BUF_INIT;
+	struct buf *body = &streams->packed;
 
 	if (!stream)
 		return;
 	if (stream->media == HTTP_MEDIA_JSON)
-		proto_to_json(message, SPELL_V1, &body);
+		proto_to_json(message, SPELL_V1, body);
 	else
-		proto_pack(message, &body);
-	http_stream_record(stream->http, body.data, body.len);
-	buf_free(&body);
+		proto_pack(message, body);
+	http_stream_record(stream->http, body->data, body->len);
+	buf_recycle(body);
 }
 
 void event_streams_end(struct event_streams *streams, uint64_t number)
@@ -88,4 +89,5 @@ void event_streams_free(struct event_streams *streams)
 
 	HASH_ITER (hh, streams->table, stream, next)
 		forget(stream);
+	buf_free(&streams->packed);
 }

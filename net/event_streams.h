@@ -13,6 +13,7 @@ struct event_streams {
 	struct event_stream *table;
 	uint64_t last;	    /* number given out last */
 	size_t backlog_max; /* bytes that may wait for a client that does not read */
+	struct buf packed;  /* an event on its way out */
 	/* The client went away, or is too slow. The stream is forgotten already. */
 	void (*closed)(void *context, uint64_t number);
 	void *context;

@@ -115,17 +115,12 @@ static void refuse(struct http_connection *connection, int status)
 	http_connection_answered(connection);
 }
 
-static void dispatch(struct http_connection *connection)
+/* `status`, if it is none of success, is the server's own answer, with the text. */
+static void dispatch(struct http_connection *connection, struct exchange *exchange, int status,
+		     const char *text)
 {
 	struct http_server *server = connection->server;
-	struct exchange *exchange;
-	const char *text = NULL;
-	int status = http_request_make(connection, &exchange, &text);
 
-	if (status < 0) {
-		connection->in_done = true;
-		return;
-	}
 	connection->current = exchange;
 	if (!exchange->request.keep_alive)
 		connection->in_done = true;
@@ -135,24 +130,51 @@ static void dispatch(struct http_connection *connection)
 		server->options.handler(server->options.context, &exchange->request);
 }
 
+static size_t parse_slowly(struct http_connection *connection, const char *data, size_t len)
+{
+	struct exchange *exchange;
+	const char *text = NULL;
+	size_t used;
+	int status;
+
+	switch (http_parse(connection, data, len, &used)) {
+	case HTTP_PARSE_MORE:
+		break;
+	case HTTP_PARSE_REQUEST:
+		status = http_request_make(connection, &exchange, &text);
+		if (status < 0)
+			connection->in_done = true;
+		else
+			dispatch(connection, exchange, status, text);
+		break;
+	case HTTP_PARSE_REFUSED:
+		connection->in_done = true;
+		refuse(connection, connection->refuse);
+		break;
+	case HTTP_PARSE_FAILED:
+		connection->in_done = true;
+		break;
+	}
+	return used;
+}
+
 /* Parses and dispatches as far as it goes. Returns the number of bytes taken. */
 static size_t parse(struct http_connection *connection, const char *data, size_t len)
 {
-	size_t done = 0;
+	struct exchange *exchange;
+	size_t done = 0, used;
 
 	connection->parsing = true;
 	while (done < len && !connection->closing && !connection->in_done &&
 	       !is_paused(connection)) {
-		size_t used;
-		enum http_parse result = http_parse(connection, data + done, len - done, &used);
+		used = 0;
+		if (!connection->receiving)
+			used = http_quick(connection, data + done, len - done, &exchange);
+		if (used)
+			dispatch(connection, exchange, 0, NULL);
+		else
+			used = parse_slowly(connection, data + done, len - done);
 		done += used;
-		if (result == HTTP_PARSE_REQUEST) {
-			dispatch(connection);
-		} else if (result != HTTP_PARSE_MORE) {
-			connection->in_done = true;
-			if (result == HTTP_PARSE_REFUSED)
-				refuse(connection, connection->refuse);
-		}
 	}
 	connection->parsing = false;
 	if (connection->in_done)

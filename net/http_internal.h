@@ -1,7 +1,8 @@
 /* What the files of the HTTP server share; private to net/ and its tests.
  *
  * Life of a request: bytes -> http-parser -> `head` and `body` of the connection ->
- * a `struct exchange` with the request -> handler -> answer -> `output`. At most one
+ * a `struct exchange` with the request (of plain ones made from the bytes at once) ->
+ * handler -> answer -> `output`. At most one
  * exchange of a connection waits for its answer (`current`); input behind it is kept
  * unparsed. Open streams stand in `streams`; answers that are due behind them are
  * kept in the last stream's `after`. */
@@ -39,6 +40,7 @@ struct http_server {
 	char date[HTTP_DATE_MAX];
 	bool date_kept; /* in a child: as it is */
 	char *read_buffer;
+	struct exchange *spare; /* to be used again, or NULL */
 };
 
 /* A request handed out. Outlives its connection until it is answered. */
@@ -150,9 +152,18 @@ enum http_parse http_parse(struct http_connection *connection, const char *data,
 /* Makes the exchange of the request just received. 0, or the status with which the
  * server itself answers it, with *text; -1: it cannot be read at all. */
 int http_request_make(struct http_connection *connection, struct exchange **out, const char **text);
+struct exchange *http_exchange_make(struct http_connection *connection);
 void http_exchange_free(struct exchange *exchange);
+/* Nothing in it to be split or decoded, and no step up: most are so. A byte follows it. */
+bool http_plain_path(const char *path, size_t len);
 /* Percent-decodes into `out` (len + 1 bytes). False: malformed, or holds a NUL. */
 bool http_decode(const char *text, size_t len, bool plus_is_space, char *out);
+
+/* -- http_quick.c -- */
+/* Makes the exchange of a request at the beginning of the bytes if it is of the usual form and
+ * whole. How many bytes it takes, or 0: it is http_parse()'s. */
+size_t http_quick(struct http_connection *connection, const char *data, size_t len,
+		  struct exchange **out);
 
 /* -- http_accept.c -- */
 /* Whether a list like "text/html, gzip;q=0.5" takes `name`: by itself, by `class` (may be

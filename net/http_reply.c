@@ -55,9 +55,12 @@ static bool has_header(const char *const *extra, const char *name)
 
 static bool wants_gzip(const struct http_request *request, size_t len, const char *const *extra)
 {
-	const char *accept = http_header(request, "Accept-Encoding");
+	const char *accept;
 
-	return len >= HTTP_GZIP_MIN && accept && http_accepts(accept, "gzip", NULL, "*") &&
+	if (len < HTTP_GZIP_MIN)
+		return false;
+	accept = http_header(request, "Accept-Encoding");
+	return accept && http_accepts(accept, "gzip", NULL, "*") &&
 	       !has_header(extra, "Content-Encoding");
 }
 

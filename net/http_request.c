@@ -69,12 +69,11 @@ static void split_head(struct http_connection *connection, struct http_request *
 	}
 }
 
-/* Nothing in it to be split or decoded, and no step up: most are so. */
-static bool is_plain_path(const char *target)
+bool http_plain_path(const char *path, size_t len)
 {
-	if (*target != '/')
+	if (len == 0 || *path != '/')
 		return false;
-	for (const char *c = target; *c; c++) {
+	for (const char *c = path; c < path + len; c++) {
 		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 			     (*c >= '0' && *c <= '9') || *c == '_' || *c == '-' || *c == '(' ||
 			     *c == ')' || (*c == '.' && c[-1] != '/') || (*c == '/' && c[1] != '/');
@@ -88,17 +87,18 @@ static int split_target(struct http_request *request, const char **text)
 {
 	struct http_parser_url url;
 	const char *target = request->target;
+	size_t len = strlen(target);
 
 	request->path = request->query = "";
 	/* http-parser's offsets have 16 bits. */
-	if (strlen(target) > UINT16_MAX)
+	if (len > UINT16_MAX)
 		return 414;
-	if (is_plain_path(target)) {
+	if (http_plain_path(target, len)) {
 		request->path = target;
 		return 0;
 	}
 	http_parser_url_init(&url);
-	if (http_parser_parse_url(target, strlen(target), 0, &url) != 0)
+	if (http_parser_parse_url(target, len, 0, &url) != 0)
 		return -1;
 
 	const char *path = "";
@@ -154,16 +154,11 @@ static int inflate_body(struct http_request *request, struct exchange *exchange,
 
 int http_request_make(struct http_connection *connection, struct exchange **out, const char **text)
 {
-	struct exchange *exchange = xcalloc(1, sizeof(*exchange));
+	struct exchange *exchange = http_exchange_make(connection);
 	struct http_request *request = &exchange->request;
 
-	arena_init(&request->arena);
-	exchange->connection = connection;
 	exchange->body = connection->body;
 	connection->body = BUF_INIT;
-	request->connection = connection;
-	request->server = connection->server;
-	request->answer = exchange;
 	request->method = http_method_str((enum http_method)connection->parser.method);
 	request->keep_alive = http_should_keep_alive(&connection->parser);
 	split_head(connection, request);
@@ -183,12 +178,42 @@ int http_request_make(struct http_connection *connection, struct exchange **out,
 	return status;
 }
 
+struct exchange *http_exchange_make(struct http_connection *connection)
+{
+	struct exchange *exchange = connection->server->spare;
+
+	connection->server->spare = NULL;
+	if (!exchange)
+		exchange = xcalloc(1, sizeof(*exchange));
+	exchange->connection = connection;
+	exchange->request.connection = connection;
+	exchange->request.server = connection->server;
+	exchange->request.answer = exchange;
+	return exchange;
+}
+
+/* The next request is made of it, with the memory that it has. */
+static void spare(struct http_server *server, struct exchange *exchange)
+{
+	struct arena arena = exchange->request.arena;
+
+	arena_reset(&arena);
+	*exchange = (struct exchange){.request.arena = arena};
+	server->spare = exchange;
+}
+
 void http_exchange_free(struct exchange *exchange)
 {
-	arena_free(&exchange->request.arena);
+	struct http_server *server = exchange->request.server;
+
 	buf_free(&exchange->body);
 	free(exchange->peer);
 	free(exchange->local);
+	if (server && !server->spare) {
+		spare(server, exchange);
+		return;
+	}
+	arena_free(&exchange->request.arena);
 	free(exchange);
 }
 
@@ -196,9 +221,12 @@ void http_exchange_free(struct exchange *exchange)
 
 const char *http_header(const struct http_request *request, const char *name)
 {
-	for (size_t i = 0; i < request->header_count; i++)
-		if (strcasecmp(request->headers[i].name, name) == 0)
+	for (size_t i = 0; i < request->header_count; i++) {
+		const char *at = request->headers[i].name;
+
+		if ((*at | 0x20) == (*name | 0x20) && strcasecmp(at, name) == 0)
 			return request->headers[i].value;
+	}
 	return NULL;
 }
 

@@ -259,6 +259,10 @@ static void finish_close(struct http_server *server)
 		return;
 	void (*closed)(void *) = server->closed;
 	void *context = server->closed_context;
+	if (server->spare) {
+		arena_free(&server->spare->request.arena);
+		free(server->spare);
+	}
 	free(server->read_buffer);
 	free(server);
 	if (closed)

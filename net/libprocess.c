@@ -11,14 +11,6 @@
 
 #define AGENT_PREFIX "libprocess/"
 
-static bool is_plain(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f)
-			return false;
-	return true;
-}
-
 static bool parse_port(const char *text, int *port)
 {
 	int value = 0;
@@ -38,11 +30,12 @@ static bool parse_port(const char *text, int *port)
 
 bool pid_parse(const char *pid, char *id, char *host, int *port)
 {
+	size_t len = pid ? strnlen(pid, PID_MAX) : 0;
 	int number;
 
-	if (!pid || strnlen(pid, PID_MAX) == PID_MAX || !is_plain(pid, strlen(pid)))
+	if (len == 0 || len == PID_MAX || memchr(pid, ' ', len) || str_printable(pid, len) != len)
 		return false;
-	const char *at = strchr(pid, '@');
+	const char *at = memchr(pid, '@', len);
 	const char *colon = at ? strchr(at, ':') : NULL;
 	if (!colon || colon == at + 1 || !parse_port(colon + 1, &number))
 		return false;
