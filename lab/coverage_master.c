@@ -26,7 +26,7 @@ static void see_task(struct coverage *c, const struct framework *f, const struct
 	snprintf(id, sizeof(id), "%s/%s", f->id, t->id);
 	coverage_see(
 		c, LIFE_TASK, id,
-		proto_enum_name(&mesos__task_state__descriptor, (int)t->info->state, SPELL_V1));
+		proto_enum_name(&mesos__task_state__descriptor, (int)t->record.state, SPELL_V1));
 }
 
 /* What became of offers is told by the counters: they are gone in any case. */

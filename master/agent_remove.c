@@ -45,7 +45,7 @@ static void lose_fragile_tasks(struct master *m, struct agent *a)
 		struct master_status say = {
 			.task_id = t->id,
 			.agent_id = a->id,
-			.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
+			.executor_id = t->executor_id,
 			.state = STATE(LOST),
 			.reason = REASON(AGENT_DISCONNECTED),
 			.message = message,
@@ -120,7 +120,7 @@ static void lose_task(struct master *m, struct task *t, const struct leaving *ho
 	struct master_status say = {
 		.task_id = t->id,
 		.agent_id = t->agent_id,
-		.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
+		.executor_id = t->executor_id,
 		.state = f->partition_aware ? how->aware : how->plain,
 		.reason = f->partition_aware ? how->aware_reason : REASON(AGENT_REMOVED),
 		.message = how->cause,
@@ -276,7 +276,7 @@ static void lose_parked_tasks(struct master *m, struct departed *away)
 		struct master_status say = {
 			.task_id = t->id,
 			.agent_id = t->agent_id,
-			.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
+			.executor_id = t->executor_id,
 			.state = f->partition_aware ? STATE(GONE_BY_OPERATOR) : STATE(LOST),
 			.reason = f->partition_aware ? REASON(AGENT_REMOVED_BY_OPERATOR)
 						     : REASON(AGENT_REMOVED),

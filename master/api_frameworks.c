@@ -112,27 +112,27 @@ Mesos__Master__Response__GetExecutors *api_collect_executors(const struct master
 
 /* ---- tasks -------------------------------------------------------------------- */
 
-static void collect_tasks(Mesos__Master__Response__GetTasks *get, struct arena *arena,
-			  const struct framework *f)
+static void each_of(const struct framework *f, enum api_tasks which,
+		    void (*each)(void *context, const struct task_record *record), void *context)
 {
 	struct completed_task *done, *next;
 
-	for (struct task *t = f->tasks; t; t = t->hh.next)
-		proto_push(arena, get->n_tasks, get->tasks, t->info);
-	for (struct task *t = f->unreachable; t; t = t->hh.next)
-		proto_push(arena, get->n_unreachable_tasks, get->unreachable_tasks, t->info);
-	list_for_each (done, next, &f->completed_tasks, link)
-		proto_push(arena, get->n_completed_tasks, get->completed_tasks, done->info);
+	if (which == API_TASKS)
+		for (struct task *t = f->tasks; t; t = t->hh.next)
+			each(context, &t->record);
+	else if (which == API_UNREACHABLE_TASKS)
+		for (struct task *t = f->unreachable; t; t = t->hh.next)
+			each(context, &t->record);
+	else
+		list_for_each (done, next, &f->completed_tasks, link)
+			each(context, &done->record);
 }
 
-Mesos__Master__Response__GetTasks *api_collect_tasks(const struct master *m, struct arena *arena)
+void api_each_task(const struct master *m, enum api_tasks which,
+		   void (*each)(void *context, const struct task_record *record), void *context)
 {
-	Mesos__Master__Response__GetTasks *get =
-		NEW(arena, Master__Response__GetTasks, master__response__get_tasks);
-
 	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		collect_tasks(get, arena, f);
+		each_of(f, which, each, context);
 	for (struct framework *f = m->completed; f; f = f->hh.next)
-		collect_tasks(get, arena, f);
-	return get;
+		each_of(f, which, each, context);
 }

@@ -152,16 +152,16 @@ static bool check_tasks(const struct master *m, struct err *why)
 
 	HASH_ITER (hh, m->frameworks, f, next_framework) {
 		HASH_ITER (hh, f->tasks, t, next) {
-			states[t->info->state]++;
+			states[t->record.state]++;
 			if (!t->agent || t->agent != master_find_agent(m, t->agent_id))
 				return !err_set(why, ERR_STATE, "task %s: its agent is not known",
 						t->id);
-			if (t->holds == task_state_terminal(t->info->state))
+			if (t->holds == task_state_terminal(t->record.state))
 				return !err_set(why, ERR_STATE, "task %s: holds resources wrongly",
 						t->id);
 		}
 		HASH_ITER (hh, f->unreachable, t, next) {
-			states[t->info->state]++;
+			states[t->record.state]++;
 			if (t->holds || t->agent || !t->unreachable)
 				return !err_set(why, ERR_STATE,
 						"task %s: is not really unreachable", t->id);

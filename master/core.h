@@ -3,8 +3,9 @@
  * Who owns what: `struct master` owns every framework, agent and completed
  * framework by its tables; a framework owns its tasks, offers and executors
  * (tables by id); an agent holds the same objects in intrusive lists. Messages
- * kept in these structs are heap copies (proto_copy), read them at will between
- * steps. Nothing here may be kept by the shell across a step.
+ * kept in these structs are heap copies (proto_copy), those of tasks packed
+ * (task_record.h); read them at will between steps. Nothing here may be kept by the
+ * shell across a step.
  *
  * Invariants (master_check, which the unit tests call after each step):
  *   - agent.used = sum of its tasks that hold resources + its executors;
@@ -23,6 +24,7 @@
 #include "base/table.h"
 #include "base/timer.h"
 #include "master/master.h"
+#include "master/task_record.h"
 #include "proto/resources.h"
 #include "proto/states.h"
 
@@ -143,11 +145,12 @@ struct offer {
 };
 
 struct task {
-	char *id;
+	const char *id; /* with the other ids behind this struct */
 	struct framework *framework;
-	char *agent_id;
+	const char *agent_id;
+	const char *executor_id;    /* NULL: none of its own */
 	struct agent *agent;	    /* NULL when unreachable */
-	Mesos__Task *info;	    /* the whole record: state, statuses, status_update_* ... */
+	struct task_record record;
 	struct resources resources; /* carry the allocation role */
 	bool holds;		    /* resources are accounted (not terminal, not unreachable) */
 	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
@@ -159,12 +162,13 @@ struct task {
 	struct list dirty;	    /* master.dirty_tasks: to be written behind */
 	uint64_t seen;		    /* mark of a reregistration that reported it */
 	UT_hash_handle hh;	    /* framework.tasks or framework.unreachable, by id */
+	char texts[];
 };
 
 /* A task that is over: kept for display alone. */
 struct completed_task {
 	struct framework *framework;
-	Mesos__Task *info;
+	struct task_record record;
 	uint64_t number; /* of its stored record */
 	bool fresh;	 /* which there is not yet */
 	struct list link;

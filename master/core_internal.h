@@ -303,10 +303,10 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
  * Resources are accounted unless it is terminal; the allocator is not told. `a`
  * NULL: an unreachable task. */
 struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
-			     const Mesos__Task *record);
-/* The same with the record itself, which is on the heap. */
+			     const Mesos__Task *task);
+/* The same with a record, which is then the task's. */
 struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
-			       Mesos__Task *info);
+			       const struct task_record *record);
 struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
 				     const Mesos__ExecutorInfo *info);
 /* The allocator gets the resources back if `give_back`. */
@@ -324,8 +324,9 @@ void master_complete_task(struct master *m, struct task *t, bool give_back);
 void master_park_task(struct master *m, struct task *t);
 void master_forget_task(struct master *m, struct task *t); /* no trace is kept */
 void master_forget_completed(struct master *m, struct framework *f, const char *task_id);
-void master_add_completed_task(struct master *m, struct framework *f, Mesos__Task *record,
-			       uint64_t number);
+/* Takes the record. */
+void master_add_completed_task(struct master *m, struct framework *f,
+			       const struct task_record *record, uint64_t number);
 void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c);
 
 /* What a master-made status says. */
@@ -360,8 +361,9 @@ void master_reconcile(struct master *m, struct framework *f,
 		      const Mesos__Scheduler__Call__Reconcile *reconcile);
 void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,
 			   const char *agent_id);
-/* Health and addresses as last heard of the task. */
-void master_copy_last_known(struct master *m, const Mesos__Task *task, Mesos__TaskStatus *status);
+/* Health and addresses as last heard of the task: its last status, which lives as long as the
+ * step; or NULL. */
+void master_copy_last_known(const Mesos__TaskStatus *last, Mesos__TaskStatus *status);
 void master_reconcile_operations(struct master *m, struct framework *f,
 				 const Mesos__Scheduler__Call__ReconcileOperations *reconcile);
 
@@ -578,6 +580,9 @@ struct registry_batch {
 };
 void registry_put(struct master *m, struct registry_batch *batch, const char *key,
 		  const void *message);
+/* The same with a packed message. */
+void registry_put_bytes(struct master *m, struct registry_batch *batch, const char *key,
+			struct slice value);
 void registry_delete(struct master *m, struct registry_batch *batch, const char *key);
 void registry_put_agent(struct master *m, struct registry_batch *batch,
 			const Mesos__AgentInfo *info, const struct agent *a);

@@ -212,7 +212,7 @@ void master_free_framework(struct framework *f)
 	struct completed_task *c, *next;
 
 	list_for_each (c, next, &f->completed_tasks, link) {
-		proto_free(c->info);
+		task_record_free(&c->record);
 		free(c);
 	}
 	free_texts(f->roles, f->role_count);
@@ -357,13 +357,13 @@ static void end_task(struct master *m, struct task *t)
 	struct master_status say = {
 		.task_id = t->id,
 		.agent_id = t->agent_id,
-		.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
+		.executor_id = t->executor_id,
 		.state = MESOS__TASK_STATE__TASK_KILLED,
 		.reason = MESOS__TASK_STATUS__REASON__REASON_FRAMEWORK_REMOVED,
 		.message = arena_printf(&m->out->arena, "Framework %s removed", t->framework->id),
 	};
 
-	if (!task_state_terminal(t->info->state) || t->unreachable)
+	if (!task_state_terminal(t->record.state) || t->unreachable)
 		master_apply_status(m, t, master_make_status(m, &say), say.state, true);
 	master_complete_task(m, t, true);
 }

@@ -181,7 +181,7 @@ static void free_tasks(struct task *table)
 	HASH_ITER (hh, table, t, next) {
 		HASH_DEL(table, t);
 		resources_free(&t->resources);
-		proto_free(t->info);
+		task_record_free(&t->record);
 		free(t);
 	}
 }

@@ -185,7 +185,7 @@ static void put_framework_tasks(struct prefixed *p, const struct framework *f)
 	size_t active[MASTER_TASK_STATES] = {0};
 
 	for (struct task *t = f->tasks; t; t = t->hh.next)
-		active[t->info->state]++;
+		active[t->record.state]++;
 	for (unsigned i = 0; i < type->n_values; i++) {
 		Mesos__TaskState state = (Mesos__TaskState)type->values[i].value;
 

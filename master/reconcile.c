@@ -12,17 +12,14 @@
 
 /* ---- tasks -------------------------------------------------------------------------- */
 
-void master_copy_last_known(struct master *m, const Mesos__Task *task, Mesos__TaskStatus *status)
+void master_copy_last_known(const Mesos__TaskStatus *last, Mesos__TaskStatus *status)
 {
-	const Mesos__TaskStatus *last;
-
-	if (!task->n_statuses)
+	if (!last)
 		return;
-	last = task->statuses[task->n_statuses - 1];
 	status->has_healthy = last->has_healthy;
 	status->healthy = last->healthy;
-	status->check_status = STEP_COPY(m, last->check_status);
-	status->container_status = STEP_COPY(m, last->container_status);
+	status->check_status = last->check_status;
+	status->container_status = last->container_status;
 }
 
 static void tell_known(struct master *m, struct task *t)
@@ -30,15 +27,14 @@ static void tell_known(struct master *m, struct task *t)
 	struct master_status say = {
 		.task_id = t->id,
 		.agent_id = t->agent_id,
-		.executor_id = t->info->executor_id ? t->info->executor_id->value : NULL,
-		.state = t->info->has_status_update_state ? t->info->status_update_state
-							  : t->info->state,
+		.executor_id = t->executor_id,
+		.state = task_record_told_state(&t->record),
 		.reason = MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
 		.message = "Reconciliation: Latest task state",
 	};
 	Mesos__TaskStatus *status = master_make_status(m, &say);
 
-	master_copy_last_known(m, t->info, status);
+	master_copy_last_known(task_record_last_status(&t->record, &m->out->arena), status);
 	master_tell_update(m, t->framework, status);
 }
 

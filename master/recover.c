@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "proto/wire.h"
 
 enum record_kind {
 	RECORD_MASTER,
@@ -54,16 +55,24 @@ static const struct kind {
 	{"weight", RECORD_WEIGHT, -1, &mesos__weight_info__descriptor},
 };
 
+/* Of hundreds of thousands of tasks no messages are made to be kept. */
+struct loaded_task {
+	struct task_record record;
+	bool unreachable, kill_wanted;
+};
+
 struct record {
 	enum record_kind kind;
 	char *key; /* heap; cut into its parts */
 	char *parts[3];
-	void *message; /* heap */
+	void *message;		  /* heap; NULL of tasks */
+	struct loaded_task *task; /* NULL of all others, and of a record without a task */
 };
 
 struct loaded {
 	struct record *items;
 	size_t count, cap;
+	struct arena scratch;
 };
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -71,6 +80,9 @@ struct loaded {
 static void record_free(struct record *r)
 {
 	proto_free(r->message);
+	if (r->task)
+		task_record_free(&r->task->record);
+	free(r->task);
 	free(r->key);
 	*r = (struct record){0};
 }
@@ -81,17 +93,14 @@ void recover_free(struct master *m)
 		return;
 	for (size_t i = 0; i < m->loaded->count; i++)
 		record_free(&m->loaded->items[i]);
+	arena_free(&m->loaded->scratch);
 	free(m->loaded->items);
 	free(m->loaded);
 	m->loaded = NULL;
 }
 
-static void keep(struct master *m, const struct record *r)
+static void keep(struct loaded *l, const struct record *r)
 {
-	struct loaded *l = m->loaded;
-
-	if (!l)
-		l = m->loaded = xcalloc(1, sizeof(*l));
 	if (l->count == l->cap) {
 		l->cap = l->cap ? l->cap * 2 : 64;
 		l->items = xrealloc(l->items, l->cap * sizeof(*l->items));
@@ -127,6 +136,71 @@ static const struct kind *kind_of(struct slice key)
 	return NULL;
 }
 
+/* The bytes of the field 1 that a StoredTask has; no data if it has several, which are one. */
+static struct slice task_in(struct slice value)
+{
+	const uint8_t *start = (const uint8_t *)value.data;
+	struct wire in = {start, start + value.len}, bytes, found = {0};
+	enum wire_type type;
+	uint32_t number;
+
+	while (in.at < in.end && !wire_tag(&in, &number, &type)) {
+		if (number != 1 || type != WIRE_BYTES) {
+			if (wire_skip(&in, number, type, 1))
+				break;
+			continue;
+		}
+		if (found.at || wire_bytes(&in, &bytes))
+			return (struct slice){0};
+		found = bytes;
+	}
+	return (struct slice){(const char *)found.at, (size_t)(found.end - found.at)};
+}
+
+static struct loaded_task *make_task(struct loaded *l, struct slice bytes, const Mesos__Task *task)
+{
+	struct loaded_task *made = xcalloc(1, sizeof(*made));
+
+	if (bytes.data)
+		task_record_adopt(&made->record, &l->scratch, bytes, task);
+	else
+		task_record_pack(&made->record, &l->scratch, task);
+	return made;
+}
+
+/* Unpacked to see whether it can be, and kept packed. False if it cannot. */
+static bool read_task(struct loaded *l, struct record *r, const ProtobufCMessageDescriptor *type,
+		      struct slice value)
+{
+	void *message;
+
+	arena_reset(&l->scratch);
+	message = proto_unpack(type, &l->scratch, value.data, value.len, NULL);
+	if (!message)
+		return false;
+	if (r->kind == RECORD_COMPLETED) {
+		r->task = make_task(l, value, message);
+	} else {
+		const Mesita__StoredTask *s = message;
+
+		if (!s->task)
+			return true;
+		r->task = make_task(l, task_in(value), s->task);
+		r->task->unreachable = s->unreachable;
+		r->task->kill_wanted = s->kill_wanted;
+	}
+	return true;
+}
+
+static bool read_record(struct loaded *l, struct record *r, const ProtobufCMessageDescriptor *type,
+			struct slice value)
+{
+	if (r->kind == RECORD_TASK || r->kind == RECORD_COMPLETED)
+		return read_task(l, r, type, value);
+	r->message = proto_unpack_heap(type, value.data, value.len);
+	return r->message != NULL;
+}
+
 int master_load(struct master *m, struct slice key, struct slice value, struct err *err)
 {
 	const struct kind *kind = kind_of(key);
@@ -136,6 +210,8 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 		/* The identity of the master before, and what later versions may keep. */
 		return 0;
 	}
+	if (!m->loaded)
+		m->loaded = xcalloc(1, sizeof(*m->loaded));
 	r.kind = kind->kind;
 	r.key = xstrndup(key.data, key.len);
 	if (!cut(&r, kind->parts)) {
@@ -143,13 +219,12 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 		return err_set(err, ERR_INVALID, "the key '%.*s' is not one of a %s record",
 			       (int)key.len, key.data, kind->prefix);
 	}
-	r.message = proto_unpack_heap(kind->type, value.data, value.len);
-	if (!r.message) {
+	if (!read_record(m->loaded, &r, kind->type, value)) {
 		free(r.key);
 		return err_set(err, ERR_INVALID, "the record '%.*s' cannot be read", (int)key.len,
 			       key.data);
 	}
-	keep(m, &r);
+	keep(m->loaded, &r);
 	return 0;
 }
 
@@ -231,81 +306,94 @@ static void restore_executor(struct master *m, struct record *r)
 	list_remove(&master_add_executor(m, f, a, info)->dirty);
 }
 
-/* Its agent became unreachable by the last words of the master before. */
-static Mesos__Task *unreachable_record(struct master *m, const struct framework *f,
-				       const Mesos__Task *info, const struct departed *away)
+/* What the master before could not say any more of the task; nothing if that was over. */
+static void end_record(struct master *m, struct task_record *record, struct master_status *say)
 {
-	Mesos__Task *record = STEP_COPY(m, (Mesos__Task *)info);
+	struct slice executor = task_record_executor_id(record);
+	struct arena *arena = &m->out->arena;
+
+	if (task_state_terminal(record->state))
+		return;
+	if (executor.data)
+		say->executor_id = arena_strndup(arena, executor.data, executor.len);
+	say->reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED;
+	task_record_set_state(record, say->state);
+	task_record_add_status(record, arena, master_make_status(m, say));
+}
+
+/* Its agent became unreachable by the last words of the master before. */
+static void cut_off_task(struct master *m, const struct framework *f, struct record *r,
+			 const char *agent_id, const struct departed *away)
+{
 	struct master_status say = {
-		.task_id = info->task_id->value,
-		.agent_id = info->agent_id->value,
-		.executor_id = info->executor_id ? info->executor_id->value : NULL,
+		.task_id = r->parts[1],
+		.agent_id = agent_id,
 		.state = f->partition_aware ? MESOS__TASK_STATE__TASK_UNREACHABLE
 					    : MESOS__TASK_STATE__TASK_LOST,
-		.reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED,
 		.message = "Agent unreachable",
 		.unreachable_time = away->time,
 	};
 
-	if (task_state_terminal(info->state))
-		return record;
-	record->state = say.state;
-	proto_push(&m->out->arena, record->n_statuses, record->statuses,
-		   master_make_status(m, &say));
+	end_record(m, &r->task->record, &say);
+}
+
+/* The task's or completed task's from now on. */
+static struct task_record take_record(struct record *r)
+{
+	struct task_record record = r->task->record;
+
+	r->task->record = (struct task_record){0};
 	return record;
 }
 
 /* Its agent was removed by the last words of the master before. */
-static void lose_task(struct master *m, struct framework *f, const Mesos__Task *info)
+static void lose_task(struct master *m, struct framework *f, struct record *r, const char *agent_id)
 {
-	Mesos__Task *record = STEP_COPY(m, (Mesos__Task *)info);
-	bool gone = master_find_departed(m->gone, info->agent_id->value) && f->partition_aware;
+	bool gone = master_find_departed(m->gone, agent_id) && f->partition_aware;
 	struct master_status say = {
-		.task_id = info->task_id->value,
-		.agent_id = info->agent_id->value,
-		.executor_id = info->executor_id ? info->executor_id->value : NULL,
+		.task_id = r->parts[1],
+		.agent_id = agent_id,
 		.state = gone ? MESOS__TASK_STATE__TASK_GONE_BY_OPERATOR
 			      : MESOS__TASK_STATE__TASK_LOST,
-		.reason = MESOS__TASK_STATUS__REASON__REASON_AGENT_REMOVED,
 		.message = "Agent removed",
 	};
+	struct task_record record;
 
-	if (!task_state_terminal(info->state)) {
-		record->state = say.state;
-		proto_push(&m->out->arena, record->n_statuses, record->statuses,
-			   master_make_status(m, &say));
-	}
-	warm_delete(m, "task", f->id, info->task_id->value, NULL);
-	master_add_completed_task(m, f, proto_copy(record), ++f->next_completed);
+	end_record(m, &r->task->record, &say);
+	record = take_record(r);
+	warm_delete(m, "task", f->id, r->parts[1], NULL);
+	master_add_completed_task(m, f, &record, ++f->next_completed);
 }
 
-/* Of hundreds of thousands of tasks none is copied without need. */
 static void restore_task(struct master *m, struct record *r)
 {
-	Mesita__StoredTask *s = r->message;
 	struct framework *f = master_find_framework(m, r->parts[0]);
+	struct loaded_task *s = r->task;
+	struct task_record record;
+	struct slice agent_id;
 	struct departed *away;
 	bool lost_touch;
 	struct agent *a;
 	struct task *t;
+	char *id;
 
-	if (!f || !s->task || strcmp(s->task->task_id->value, r->parts[1])) {
+	if (!f || !s || !slice_eq(task_record_id(&s->record), r->parts[1])) {
 		warm_delete(m, "task", r->parts[0], r->parts[1], NULL);
 		return;
 	}
-	a = s->unreachable ? NULL : master_find_agent(m, s->task->agent_id->value);
-	away = master_find_departed(m->unreachable, s->task->agent_id->value);
+	agent_id = task_record_agent_id(&s->record);
+	id = arena_strndup(&m->out->arena, agent_id.data, agent_id.len);
+	a = s->unreachable ? NULL : master_find_agent(m, id);
+	away = master_find_departed(m->unreachable, id);
 	if (!a && !s->unreachable && !away) {
-		lose_task(m, f, s->task);
+		lose_task(m, f, r, id);
 		return;
 	}
 	lost_touch = !a && !s->unreachable;
-	if (lost_touch) {
-		t = master_add_task(m, f, a, unreachable_record(m, f, s->task, away));
-	} else {
-		t = master_adopt_task(m, f, a, s->task);
-		s->task = NULL;
-	}
+	if (lost_touch)
+		cut_off_task(m, f, r, id, away);
+	record = take_record(r);
+	t = master_adopt_task(m, f, a, &record);
 	if (framework_find_task(f, r->parts[1]) != t &&
 	    framework_find_unreachable(f, r->parts[1]) != t)
 		return; /* the ring is full */
@@ -318,6 +406,7 @@ static void restore_completed(struct master *m, struct record *r)
 {
 	struct framework *f = master_find_framework(m, r->parts[0]);
 	uint64_t number = strtoull(r->parts[1], NULL, 16);
+	struct task_record record;
 	struct completed_task *c;
 
 	if (!f)
@@ -328,8 +417,8 @@ static void restore_completed(struct master *m, struct record *r)
 	}
 	if (number > f->next_completed)
 		f->next_completed = number;
-	master_add_completed_task(m, f, r->message, number);
-	r->message = NULL;
+	record = take_record(r);
+	master_add_completed_task(m, f, &record, number);
 	c = f->completed_task_count
 		    ? list_entry(f->completed_tasks.prev, struct completed_task, link)
 		    : NULL;

@@ -59,6 +59,12 @@ void registry_put(struct master *m, struct registry_batch *batch, const char *ke
 	batch_op(m, batch, key)->value = proto_pack_to(&m->out->arena, message);
 }
 
+void registry_put_bytes(struct master *m, struct registry_batch *batch, const char *key,
+			struct slice value)
+{
+	batch_op(m, batch, key)->value = value;
+}
+
 void registry_delete(struct master *m, struct registry_batch *batch, const char *key)
 {
 	batch_op(m, batch, key);

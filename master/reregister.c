@@ -125,40 +125,28 @@ static void tell_returned(struct rejoin *r, struct framework *f, const Mesos__Ta
 	};
 	Mesos__TaskStatus *status = master_make_status(r->m, &say);
 
-	master_copy_last_known(r->m, task, status);
+	if (task->n_statuses)
+		master_copy_last_known(STEP_COPY(r->m, task->statuses[task->n_statuses - 1]),
+				       status);
 	master_tell_update(r->m, f, status);
 }
 
-/* Whether a remembered task is as its agent has it. Records are written behind, so what was
- * last sent may be newer on the agent even where the state is the same. */
-static bool same_task_state(const Mesos__Task *mine, const Mesos__Task *theirs)
-{
-	const ProtobufCBinaryData *sent = &mine->status_update_uuid;
-
-	return mine->state == theirs->state && mine->n_statuses == theirs->n_statuses &&
-	       mine->has_status_update_state == theirs->has_status_update_state &&
-	       mine->status_update_state == theirs->status_update_state &&
-	       mine->has_status_update_uuid == theirs->has_status_update_uuid &&
-	       (!mine->has_status_update_uuid ||
-		(sent->len == theirs->status_update_uuid.len &&
-		 !memcmp(sent->data, theirs->status_update_uuid.data, sent->len)));
-}
-
-/* The record of a task the master remembers follows the agent's. */
+/* The record of a task the master remembers follows the agent's. Records are written behind, so
+ * what was last sent may be newer on the agent even where the state is the same. */
 static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *task)
 {
 	bool kill_wanted = t->kill_wanted;
 	struct framework *f = t->framework;
 
-	if (r->registered || same_task_state(t->info, task)) {
+	if (r->registered || task_record_agrees(&t->record, task)) {
 		t->seen = r->mark;
 		return;
 	}
-	if (t->info->state != task->state)
+	if (t->record.state != task->state)
 		log_info("task %s of framework %s is %s on its agent, was remembered as %s", t->id,
 			 f->id,
 			 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
-			 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
+			 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
 	master_forget_task(r->m, t);
 	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->kill_wanted = kill_wanted;
@@ -166,15 +154,17 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 }
 
 /* Whether the agent itself said that the task is over. */
-static bool ended_by_agent(const struct framework *f, const char *task_id)
+static bool ended_by_agent(struct master *m, const struct framework *f, const char *task_id)
 {
 	const Mesos__TaskStatus *last;
 	struct completed_task *c, *next;
 
 	list_for_each (c, next, &f->completed_tasks, link) {
-		if (strcmp(c->info->task_id->value, task_id) || !c->info->n_statuses)
+		if (!slice_eq(task_record_id(&c->record), task_id))
 			continue;
-		last = c->info->statuses[c->info->n_statuses - 1];
+		last = task_record_last_status(&c->record, &m->out->arena);
+		if (!last)
+			continue;
 		return !last->has_source ||
 		       last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER;
 	}
@@ -189,7 +179,7 @@ static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Tas
 	if (r->registered && task_state_terminal(task->state))
 		return;
 	/* An old report, that something newer overtook. */
-	if (r->registered && ended_by_agent(f, task->task_id->value))
+	if (r->registered && ended_by_agent(r->m, f, task->task_id->value))
 		return;
 	if (old)
 		master_forget_task(r->m, old);
@@ -277,9 +267,12 @@ static void take_in_completed(struct rejoin *r)
 		f = master_find_framework(r->m, archive->framework_info->id->value);
 		if (!f || f->completed_task_count)
 			continue;
-		for (size_t k = 0; k < archive->n_tasks; k++)
-			master_add_completed_task(r->m, f, proto_copy(archive->tasks[k]),
-						  ++f->next_completed);
+		for (size_t k = 0; k < archive->n_tasks; k++) {
+			struct task_record record;
+
+			task_record_pack(&record, &r->m->out->arena, archive->tasks[k]);
+			master_add_completed_task(r->m, f, &record, ++f->next_completed);
+		}
 	}
 }
 
@@ -290,8 +283,7 @@ static Mesos__TaskStatus *asked_status(struct rejoin *r, const struct task *t)
 	struct master_status say = {
 		.task_id = t->id,
 		.agent_id = r->a->id,
-		.state = t->info->has_status_update_state ? t->info->status_update_state
-							  : t->info->state,
+		.state = task_record_told_state(&t->record),
 		.reason = MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION,
 		.message = "Reconciliation request",
 	};
@@ -348,7 +340,7 @@ static void repeat_kills(struct rejoin *r)
 	list_for_each (t, next, &r->a->tasks, by_agent) {
 		Mesos__Internal__KillTaskMessage *message;
 
-		if (t->seen != r->mark || !t->kill_wanted || task_state_terminal(t->info->state))
+		if (t->seen != r->mark || !t->kill_wanted || task_state_terminal(t->record.state))
 			continue;
 		message = STEP_NEW(r->m, Mesos__Internal__KillTaskMessage,
 				   mesos__internal__kill_task_message__descriptor);

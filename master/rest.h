@@ -10,6 +10,9 @@
 /* The keys of a Slave, inside an open object; `full` adds the four *_full keys. */
 void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full);
 void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent);
+/* `scratch` is for the unpacked record alone, and used again for the next one. */
+void rest_write_task(struct json_writer *w, const struct master *m,
+		     const struct task_record *record, struct arena *scratch);
 void rest_write_framework(struct json_writer *w, const struct master *m, const struct framework *f);
 /* The keys of a framework that /state-summary has too. */
 void rest_write_framework_head(struct json_writer *w, const struct framework *f);

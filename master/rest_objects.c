@@ -121,25 +121,38 @@ static void write_roles(struct json_writer *w, const struct framework *f)
 	jw_end_array(w);
 }
 
+void rest_write_task(struct json_writer *w, const struct master *m,
+		     const struct task_record *record, struct arena *scratch)
+{
+	Mesos__Task *task;
+
+	arena_reset(scratch);
+	task = task_record_unpack(record, scratch);
+	if (task)
+		endpoint_write_task(w, m->shapes, task);
+}
+
 static void write_tasks(struct json_writer *w, const struct master *m, const struct framework *f)
 {
 	struct completed_task *done, *next;
+	struct arena scratch = {0};
 
 	jw_key(w, "tasks");
 	jw_begin_array(w);
 	for (struct task *t = f->tasks; t; t = t->hh.next)
-		endpoint_write_task(w, m->shapes, t->info);
+		rest_write_task(w, m, &t->record, &scratch);
 	jw_end_array(w);
 	jw_key(w, "unreachable_tasks");
 	jw_begin_array(w);
 	for (struct task *t = f->unreachable; t; t = t->hh.next)
-		endpoint_write_task(w, m->shapes, t->info);
+		rest_write_task(w, m, &t->record, &scratch);
 	jw_end_array(w);
 	jw_key(w, "completed_tasks");
 	jw_begin_array(w);
 	list_for_each (done, next, &f->completed_tasks, link)
-		endpoint_write_task(w, m->shapes, done->info);
+		rest_write_task(w, m, &done->record, &scratch);
 	jw_end_array(w);
+	arena_free(&scratch);
 }
 
 static void write_offers(struct json_writer *w, const struct framework *f)

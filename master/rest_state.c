@@ -202,7 +202,8 @@ void rest_frameworks(void *context, struct http_request *request)
 
 struct listed_task {
 	double since; /* of its first status; here so that sorting need not look for it */
-	const Mesos__Task *task;
+	struct slice id;
+	const struct task_record *record;
 };
 
 struct task_list {
@@ -212,16 +213,18 @@ struct task_list {
 	const char *task_id; /* only this one, or NULL */
 };
 
-static void task_list_add(struct task_list *list, const Mesos__Task *task)
+static void task_list_add(struct task_list *list, const struct task_record *record)
 {
-	if (list->task_id && strcmp(list->task_id, task->task_id->value))
+	struct slice id = task_record_id(record);
+
+	if (list->task_id && !slice_eq(id, list->task_id))
 		return;
 	if (list->count == list->cap) {
 		list->cap = list->cap ? 2 * list->cap : 64;
 		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
 	}
 	list->items[list->count++] = (struct listed_task){
-		.since = task->n_statuses ? task->statuses[0]->timestamp : 0, .task = task};
+		.since = task_record_first_time(record), .id = id, .record = record};
 }
 
 /* The one that is asked for is found by its id. */
@@ -232,16 +235,16 @@ static void collect_live(struct task_list *list, const struct framework *f)
 	if (list->task_id) {
 		task = framework_find_task(f, list->task_id);
 		if (task)
-			task_list_add(list, task->info);
+			task_list_add(list, &task->record);
 		task = framework_find_unreachable(f, list->task_id);
 		if (task)
-			task_list_add(list, task->info);
+			task_list_add(list, &task->record);
 		return;
 	}
 	for (task = f->tasks; task; task = task->hh.next)
-		task_list_add(list, task->info);
+		task_list_add(list, &task->record);
 	for (task = f->unreachable; task; task = task->hh.next)
-		task_list_add(list, task->info);
+		task_list_add(list, &task->record);
 }
 
 static void collect_tasks(struct task_list *list, const struct framework *frameworks,
@@ -254,8 +257,16 @@ static void collect_tasks(struct task_list *list, const struct framework *framew
 			continue;
 		collect_live(list, f);
 		list_for_each (done, next, &f->completed_tasks, link)
-			task_list_add(list, done->info);
+			task_list_add(list, &done->record);
 	}
+}
+
+/* As strcmp() does with texts. */
+static int slice_compare(struct slice a, struct slice b)
+{
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
 /* By first status time; without statuses first. Ties by id, so that ascending is
@@ -266,7 +277,7 @@ static int compare_tasks(const void *a, const void *b)
 
 	if (x->since != y->since)
 		return x->since < y->since ? -1 : 1;
-	return strcmp(x->task->task_id->value, y->task->task_id->value);
+	return slice_compare(x->id, y->id);
 }
 
 /* A bad number falls back to the default silently, as in Mesos. */
@@ -291,6 +302,7 @@ static void write_task_list(const struct shell *shell, struct http_request *requ
 	struct task_list list = {.task_id = http_query(request, "task_id")};
 	size_t limit = query_number(request, "limit", 100);
 	size_t offset = query_number(request, "offset", 0);
+	struct arena scratch = {0};
 
 	collect_tasks(&list, shell->core->frameworks, framework_id);
 	collect_tasks(&list, shell->core->completed, framework_id);
@@ -299,9 +311,10 @@ static void write_task_list(const struct shell *shell, struct http_request *requ
 	jw_key(w, "tasks");
 	jw_begin_array(w);
 	for (size_t i = offset; i < list.count && i - offset < limit; i++)
-		endpoint_write_task(w, shell->core->shapes,
-				    list.items[ascending ? i : list.count - 1 - i].task);
+		rest_write_task(w, shell->core,
+				list.items[ascending ? i : list.count - 1 - i].record, &scratch);
 	jw_end_array(w);
+	arena_free(&scratch);
 	free(list.items);
 }
 

@@ -26,15 +26,15 @@ struct seen_id {
 	UT_hash_handle hh;
 };
 
-static struct summary *summary_of(struct arena *arena, struct summary **table, const char *id)
+static struct summary *summary_of(struct arena *arena, struct summary **table, struct slice id)
 {
 	struct summary *s;
 
-	HASH_FIND_STR(*table, id, s);
+	HASH_FIND(hh, *table, id.data, id.len, s);
 	if (!s) {
 		s = arena_alloc(arena, sizeof(*s));
-		s->id = id;
-		HASH_ADD_KEYPTR(hh, *table, s->id, strlen(s->id), s);
+		s->id = arena_strndup(arena, id.data, id.len);
+		HASH_ADD_KEYPTR(hh, *table, s->id, id.len, s);
 	}
 	return s;
 }
@@ -57,10 +57,10 @@ struct tables {
 	struct summary *frameworks;
 };
 
-static void count_task(struct tables *t, const struct framework *f, const Mesos__Task *task)
+static void count_task(struct tables *t, const struct framework *f, const struct task_record *task)
 {
-	struct summary *framework = summary_of(t->arena, &t->frameworks, f->id);
-	struct summary *agent = summary_of(t->arena, &t->agents, task->agent_id->value);
+	struct summary *framework = summary_of(t->arena, &t->frameworks, slice_of(f->id));
+	struct summary *agent = summary_of(t->arena, &t->agents, task_record_agent_id(task));
 
 	framework->states[task->state]++;
 	agent->states[task->state]++;
@@ -73,11 +73,11 @@ static void count_framework(struct tables *t, const struct framework *f)
 	struct completed_task *done, *next;
 
 	for (struct task *task = f->tasks; task; task = task->hh.next)
-		count_task(t, f, task->info);
+		count_task(t, f, &task->record);
 	for (struct task *task = f->unreachable; task; task = task->hh.next)
-		count_task(t, f, task->info);
+		count_task(t, f, &task->record);
 	list_for_each (done, next, &f->completed_tasks, link)
-		count_task(t, f, done->info);
+		count_task(t, f, &done->record);
 }
 
 static void write_summary(struct json_writer *w, struct summary *table, const char *id,

@@ -538,11 +538,10 @@ static bool shares_otherwise(const struct subject *s, const char *executor_id, b
 	const struct task *t, *next;
 
 	list_for_each (t, next, &s->a->tasks, by_agent) {
-		const Mesos__Task *info = t->info;
-
-		if (t->framework == s->f && info->executor_id &&
-		    !strcmp(info->executor_id->value, executor_id) &&
-		    unshared_cgroups(info->container) != unshared)
+		if (t->framework == s->f && t->executor_id &&
+		    !strcmp(t->executor_id, executor_id) &&
+		    unshared_cgroups(task_record_container(&t->record, &s->m->out->arena)) !=
+			    unshared)
 			return true;
 	}
 	return false;

@@ -211,27 +211,46 @@ static void park_in_ring(struct master *m, struct task *t)
 		master_forget_task(m, list_first(&f->unreachable_order, struct task, order));
 }
 
-struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
-			     const Mesos__Task *record)
+/* The id behind those that are there already. */
+static const char *put_text(char **at, struct slice text)
 {
-	return master_adopt_task(m, f, a, proto_copy(record));
+	char *to = *at;
+
+	memcpy(to, text.data, text.len);
+	to[text.len] = '\0';
+	*at += text.len + 1;
+	return to;
 }
 
-struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
-			       Mesos__Task *info)
+static struct task *make_task(const struct task_record *record)
 {
-	struct task *t = xcalloc(1, sizeof(*t));
+	struct slice id = task_record_id(record), agent = task_record_agent_id(record);
+	struct slice executor = task_record_executor_id(record);
+	struct task *t = xmalloc(sizeof(*t) + id.len + agent.len + executor.len + 3);
+	char *at = t->texts;
 
-	t->info = info;
-	t->id = t->info->task_id->value;
-	t->agent_id = t->info->agent_id->value;
-	t->framework = f;
-	t->agent = a;
+	memset(t, 0, sizeof(*t));
+	t->record = *record;
+	t->id = put_text(&at, id);
+	t->agent_id = put_text(&at, agent);
+	if (executor.data)
+		t->executor_id = put_text(&at, executor);
 	list_init(&t->by_agent);
 	list_init(&t->order);
 	list_init(&t->dirty);
-	master_resources(m, t->info->resources, t->info->n_resources, &t->resources);
-	m->task_states[t->info->state]++;
+	return t;
+}
+
+static struct task *add_task(struct master *m, struct framework *f, struct agent *a,
+			     const struct task_record *record, Mesos__Resource *const *list,
+			     size_t count)
+{
+	struct task *t = make_task(record);
+
+	t->framework = f;
+	t->agent = a;
+	master_resources(m, list, count, &t->resources);
+	m->task_states[t->record.state]++;
 	warm_task(m, t);
 	if (!a) {
 		park_in_ring(m, t);
@@ -239,9 +258,28 @@ struct task *master_adopt_task(struct master *m, struct framework *f, struct age
 	}
 	list_append(&a->tasks, &t->by_agent);
 	HASH_ADD_KEYPTR(hh, f->tasks, t->id, strlen(t->id), t);
-	if (!task_state_terminal(t->info->state))
+	if (!task_state_terminal(t->record.state))
 		hold_resources(t);
 	return t;
+}
+
+struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
+			     const Mesos__Task *task)
+{
+	struct task_record record;
+
+	task_record_pack(&record, &m->out->arena, task);
+	return add_task(m, f, a, &record, task->resources, task->n_resources);
+}
+
+struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
+			       const struct task_record *record)
+{
+	Mesos__Resource **list;
+	size_t count;
+
+	task_record_resources(record, &m->out->arena, &count, &list);
+	return add_task(m, f, a, record, list, count);
 }
 
 void master_release_task(struct master *m, struct task *t, bool give_back)
@@ -258,8 +296,8 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 
 void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state)
 {
-	m->task_states[t->info->state]--;
-	t->info->state = state;
+	m->task_states[t->record.state]--;
+	task_record_set_state(&t->record, state);
 	m->task_states[state]++;
 	warm_task(m, t);
 }
@@ -267,16 +305,16 @@ void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState st
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
 			 Mesos__TaskState state, bool give_back)
 {
-	bool ends = !task_state_terminal(t->info->state) &&
-		    t->info->state != MESOS__TASK_STATE__TASK_UNREACHABLE &&
+	bool ends = !task_state_terminal(t->record.state) &&
+		    t->record.state != MESOS__TASK_STATE__TASK_UNREACHABLE &&
 		    (task_state_terminal(state) || state == MESOS__TASK_STATE__TASK_UNREACHABLE);
 
-	if (!task_state_terminal(t->info->state))
+	if (!task_state_terminal(t->record.state))
 		master_set_task_state(m, t, state);
-	task_record_status(t->info, status);
+	task_record_add_status(&t->record, &m->out->arena, status);
 	warm_task(m, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,
-		 proto_enum_name(&mesos__task_state__descriptor, t->info->state, SPELL_V1));
+		 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
 	if (!ends)
 		return;
 	master_release_task(m, t, give_back);
@@ -291,7 +329,7 @@ static void unlink_task(struct master *m, struct task *t, bool give_back)
 	struct framework *f = t->framework;
 
 	master_release_task(m, t, give_back);
-	m->task_states[t->info->state]--;
+	m->task_states[t->record.state]--;
 	list_remove(&t->by_agent);
 	if (t->agent)
 		master_touch_drain(m, t->agent);
@@ -307,21 +345,21 @@ static void unlink_task(struct master *m, struct task *t, bool give_back)
 static void free_task(struct task *t)
 {
 	resources_free(&t->resources);
-	if (t->info)
-		proto_free(t->info);
+	task_record_free(&t->record);
 	free(t);
 }
 
 void master_complete_task(struct master *m, struct task *t, bool give_back)
 {
 	struct framework *f = t->framework;
-	Mesos__Task *info = t->info;
+	struct task_record record;
 
 	warm_drop_task(m, t);
 	unlink_task(m, t, give_back);
-	t->info = NULL;
+	record = t->record;
+	t->record = (struct task_record){0};
 	free_task(t);
-	master_add_completed_task(m, f, info, ++f->next_completed);
+	master_add_completed_task(m, f, &record, ++f->next_completed);
 	if (!list_empty(&f->completed_tasks))
 		list_entry(f->completed_tasks.prev, struct completed_task, link)->fresh = true;
 }
@@ -348,17 +386,17 @@ void master_drop_completed_task(struct master *m, struct framework *f, struct co
 	warm_drop_completed(m, c);
 	list_remove(&c->link);
 	f->completed_task_count--;
-	proto_free(c->info);
+	task_record_free(&c->record);
 	free(c);
 }
 
-void master_add_completed_task(struct master *m, struct framework *f, Mesos__Task *record,
-			       uint64_t number)
+void master_add_completed_task(struct master *m, struct framework *f,
+			       const struct task_record *record, uint64_t number)
 {
 	struct completed_task *c = xcalloc(1, sizeof(*c));
 
 	c->framework = f;
-	c->info = record;
+	c->record = *record;
 	c->number = number;
 	list_init(&c->dirty);
 	list_append(&f->completed_tasks, &c->link);
@@ -374,7 +412,7 @@ void master_forget_completed(struct master *m, struct framework *f, const char *
 	struct completed_task *c, *next;
 
 	list_for_each (c, next, &f->completed_tasks, link) {
-		if (!strcmp(c->info->task_id->value, task_id))
+		if (slice_eq(task_record_id(&c->record), task_id))
 			master_drop_completed_task(m, f, c);
 	}
 }

@@ -44,15 +44,9 @@ static Mesos__TaskStatus *forwarded_status(struct master *m,
 
 static void remember_forwarded(struct task *t, const Mesos__Internal__StatusUpdate *update)
 {
-	Mesos__Task *info = t->info;
+	struct slice uuid = {(const char *)update->uuid.data, update->uuid.len};
 
-	info->has_status_update_state = true;
-	info->status_update_state = update->status->state;
-	if (info->has_status_update_uuid)
-		free(info->status_update_uuid.data);
-	info->has_status_update_uuid = true;
-	info->status_update_uuid.data = xmemdup(update->uuid.data, update->uuid.len);
-	info->status_update_uuid.len = update->uuid.len;
+	task_record_set_sent(&t->record, update->status->state, uuid);
 }
 
 /* The agent that may speak so, or NULL. */
@@ -243,12 +237,10 @@ void master_free_acknowledgements(struct master *m)
 }
 
 /* Whether this acknowledges the update that was sent last. */
-static bool is_of_last(const struct task *t, const ProtobufCBinaryData *uuid)
+static bool is_of_last(const struct task_sent *sent, const ProtobufCBinaryData *uuid)
 {
-	const ProtobufCBinaryData *last = &t->info->status_update_uuid;
-
-	return t->info->has_status_update_uuid && last->len == uuid->len &&
-	       !memcmp(last->data, uuid->data, uuid->len);
+	return sent->uuid.data && sent->uuid.len == uuid->len &&
+	       !memcmp(sent->uuid.data, uuid->data, uuid->len);
 }
 
 void master_acknowledge(struct master *m, struct framework *f,
@@ -256,6 +248,7 @@ void master_acknowledge(struct master *m, struct framework *f,
 {
 	struct agent *a = master_find_agent(m, call->agent_id->value);
 	struct task *t = framework_find_task(f, call->task_id->value);
+	struct task_sent sent = {0};
 
 	m->counters.messages_status_update_acknowledgement++;
 	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
@@ -268,7 +261,9 @@ void master_acknowledge(struct master *m, struct framework *f,
 	}
 	if (t && t->agent != a)
 		t = NULL;
-	if (t && !t->info->has_status_update_state) {
+	if (t)
+		sent = task_record_sent(&t->record);
+	if (t && !sent.known) {
 		log_warning("dropped an acknowledgement for task %s of framework %s: no update was "
 			    "sent",
 			    t->id, f->id);
@@ -280,9 +275,9 @@ void master_acknowledge(struct master *m, struct framework *f,
 		return;
 	/* One from before a failover might end the task on the agent, and not here. The update
 	 * comes again, and with it another one. */
-	if (t && !is_of_last(t, &call->uuid))
+	if (t && !is_of_last(&sent, &call->uuid))
 		return;
-	if (t && task_state_terminal(t->info->status_update_state)) {
+	if (t && task_state_terminal(sent.state)) {
 		hold_ack(m, f, call);
 		master_complete_task(m, t, true);
 		return;

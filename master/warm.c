@@ -175,17 +175,31 @@ static void *stored_framework(struct arena *arena, const struct framework *f)
 	return s;
 }
 
-static void *stored_task(struct arena *arena, const struct task *t)
+/* A StoredTask around what is packed already. */
+static struct slice stored_task(struct arena *arena, const struct task *t)
 {
-	Mesita__StoredTask *s =
-		PROTO_NEW(arena, Mesita__StoredTask, mesita__stored_task__descriptor);
+	Mesita__StoredTask marks = MESITA__STORED_TASK__INIT;
+	struct slice task = task_record_bytes(&t->record), rest;
+	uint8_t head[TASK_HEAD_MAX];
+	size_t size = task_record_put_head(head, 1, task.len);
+	char *to;
 
-	s->task = t->info;
-	s->has_unreachable = t->unreachable;
-	s->unreachable = t->unreachable;
-	s->has_kill_wanted = t->kill_wanted;
-	s->kill_wanted = t->kill_wanted;
-	return s;
+	marks.has_unreachable = marks.unreachable = t->unreachable;
+	marks.has_kill_wanted = marks.kill_wanted = t->kill_wanted;
+	rest = proto_pack_to(arena, &marks);
+	to = arena_take(arena, size + task.len + rest.len);
+	memcpy(to, head, size);
+	memcpy(to + size, task.data, task.len);
+	memcpy(to + size + task.len, rest.data, rest.len);
+	return (struct slice){to, size + task.len + rest.len};
+}
+
+static struct slice stored_completed(struct arena *arena, const struct completed_task *c)
+{
+	struct slice task = task_record_bytes(&c->record);
+
+	/* It may be gone when this is written. */
+	return (struct slice){arena_memdup(arena, task.data, task.len), task.len};
 }
 
 /* ---- batches ------------------------------------------------------------------ */
@@ -239,9 +253,9 @@ static void flush_tasks(struct master *m, struct registry_batch *batch, bool all
 			break;
 		list_remove(&t->dirty);
 		t->fresh = false;
-		registry_put(m, batch,
-			     arena_join(arena, "task/", t->framework->id, "/", t->id, NULL),
-			     stored_task(arena, t));
+		registry_put_bytes(m, batch,
+				   arena_join(arena, "task/", t->framework->id, "/", t->id, NULL),
+				   stored_task(arena, t));
 	}
 }
 
@@ -255,9 +269,10 @@ static void flush_completed(struct master *m, struct registry_batch *batch)
 		list_remove(&c->dirty);
 		c->fresh = false;
 		completed_name(c, name);
-		registry_put(m, batch,
-			     arena_join(arena, "completed/", c->framework->id, "/", name, NULL),
-			     c->info);
+		registry_put_bytes(
+			m, batch,
+			arena_join(arena, "completed/", c->framework->id, "/", name, NULL),
+			stored_completed(arena, c));
 	}
 }
 

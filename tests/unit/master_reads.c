@@ -47,7 +47,16 @@ static const char *frameworks(void)
 
 static const char *tasks(void)
 {
-	return as_json(api_collect_tasks(d->m, &arena));
+	struct buf packed = BUF_INIT;
+	Mesos__Master__Response__GetTasks *get;
+
+	api_pack_tasks(d->m, &packed);
+	cr_expect_eq(packed.len, api_packed_tasks_size(d->m));
+	get = proto_unpack(&mesos__master__response__get_tasks__descriptor, &arena, packed.data,
+			   packed.len, NULL);
+	buf_free(&packed);
+	cr_assert(get);
+	return as_json(get);
 }
 
 Test(master_reads, a_framework_that_waits_for_offers)

@@ -191,7 +191,7 @@ Test(master_subscribe, teardown_ends_stream_and_tasks)
 	cr_assert(f);
 	cr_expect_eq(f->completed_task_count, 1);
 	cr_expect_eq(f->unregistered_time, d->now);
-	cr_expect_eq(list_first(&f->completed_tasks, struct completed_task, link)->info->state,
+	cr_expect_eq(list_first(&f->completed_tasks, struct completed_task, link)->record.state,
 		     MESOS__TASK_STATE__TASK_KILLED);
 }
 

@@ -40,17 +40,22 @@ static struct task *task(void)
 	return framework_find_task(f, "t");
 }
 
+static Mesos__Task *whole(void)
+{
+	return task_record_unpack(&task()->record, &d->out.arena);
+}
+
 Test(master_updates, forwarded_with_uuid_and_recorded_without_data)
 {
 	update("TASK_RUNNING", 1);
 	expect(d, "event 1 UPDATE", "TASK_RUNNING", "\"uuid\":\"AQEBAQEBQAGAAQEBAQEBAQ",
 	       "\"data\":");
-	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_RUNNING);
-	cr_assert_eq(task()->info->n_statuses, 1);
-	cr_expect_not(task()->info->statuses[0]->has_data);
-	cr_expect_eq(task()->info->status_update_state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_assert_eq(task()->record.status_count, 1);
+	cr_expect_not(whole()->statuses[0]->has_data);
+	cr_expect_eq(task_record_sent(&task()->record).state, MESOS__TASK_STATE__TASK_RUNNING);
 	update("TASK_RUNNING", 2);
-	cr_expect_eq(task()->info->n_statuses, 1);
+	cr_expect_eq(task()->record.status_count, 1);
 }
 
 Test(master_updates, not_forwarded_to_the_disconnected)
@@ -58,8 +63,8 @@ Test(master_updates, not_forwarded_to_the_disconnected)
 	driver_close(d, 1);
 	update("TASK_RUNNING", 1);
 	refute(d, " UPDATE {");
-	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_RUNNING);
-	cr_expect_not(task()->info->has_status_update_state);
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_not(task_record_sent(&task()->record).known);
 }
 
 Test(master_updates, strangers_change_nothing)
@@ -67,7 +72,7 @@ Test(master_updates, strangers_change_nothing)
 	driver_update(d, "x@127.0.0.1:1", "M-S0", "M-0000", "t", "TASK_FAILED", 1);
 	driver_update(d, AGENT1, "M-S9", "M-0000", "t", "TASK_FAILED", 1);
 	refute(d, " UPDATE {");
-	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_STAGING);
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_STAGING);
 	cr_expect_eq(d->m->counters.invalid_status_updates, 2);
 }
 
@@ -86,7 +91,7 @@ Test(master_updates, terminal_states_stick_and_free_resources_at_once)
 	cr_expect_eq(resources_quantity(&a->used, "cpus"), 0);
 	cr_expect_eq(d->m->counters.tasks_finished, 1);
 	update("TASK_RUNNING", 2);
-	cr_expect_eq(task()->info->state, MESOS__TASK_STATE__TASK_FINISHED);
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_FINISHED);
 	cr_expect_eq(d->m->counters.tasks_finished, 1);
 }
 
@@ -125,9 +130,9 @@ Test(master_updates, statuses_kept_are_bounded)
 {
 	for (int i = 0; i < 300; i++)
 		update(i % 2 ? "TASK_RUNNING" : "TASK_STARTING", i % 256);
-	cr_assert_eq(task()->info->n_statuses, 100);
-	cr_expect_eq(task()->info->statuses[99]->state, MESOS__TASK_STATE__TASK_RUNNING);
-	cr_expect_eq(task()->info->statuses[0]->state, MESOS__TASK_STATE__TASK_STARTING);
+	cr_assert_eq(task()->record.status_count, 100);
+	cr_expect_eq(whole()->statuses[99]->state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_eq(whole()->statuses[0]->state, MESOS__TASK_STATE__TASK_STARTING);
 }
 
 Test(master_updates, held_acknowledgements_are_found_by_their_task)
@@ -173,9 +178,10 @@ Test(master_updates, completed_tasks_are_a_ring)
 	}
 	f = master_find_framework(d->m, "M-0000");
 	cr_expect_eq(f->completed_task_count, 2);
-	cr_expect_str_eq(
-		list_first(&f->completed_tasks, struct completed_task, link)->info->task_id->value,
-		"c");
+	cr_expect(slice_eq(
+		task_record_id(
+			&list_first(&f->completed_tasks, struct completed_task, link)->record),
+		"c"));
 }
 
 /* ---- reconciliation ------------------------------------------------------------------- */

@@ -84,7 +84,7 @@ Test(master_warm, many_changes_are_one_batch)
 	cr_expect_eq(d->ticket, ticket + 1);
 	cr_expect_eq(stored("task/M-0000/a"), 1);
 	driver_restart(d, "M2");
-	cr_expect_eq(framework_find_task(master_find_framework(d->m, "M-0000"), "a")->info->state,
+	cr_expect_eq(framework_find_task(master_find_framework(d->m, "M-0000"), "a")->record.state,
 		     MESOS__TASK_STATE__TASK_RUNNING);
 }
 
