@@ -177,15 +177,16 @@ static const struct route {
 	message_handler *handle;
 	bool order; /* of the master, carried out in its turn */
 } routes[] = {
-	{&mesos__internal__status_update_acknowledgement_message__descriptor, on_acknowledgement},
+	{&mesos__internal__status_update_acknowledgement_message__descriptor, on_acknowledgement,
+	 false},
 	{&mesos__internal__run_task_message__descriptor, on_run_task, true},
-	{&mesos__internal__status_update_message__descriptor, on_executor_update},
-	{&mesos__internal__ping_slave_message__descriptor, on_ping},
+	{&mesos__internal__status_update_message__descriptor, on_executor_update, false},
+	{&mesos__internal__ping_slave_message__descriptor, on_ping, false},
 	{&mesos__internal__kill_task_message__descriptor, on_kill_task, true},
 	{&mesos__internal__framework_to_executor_message__descriptor, on_to_executor, true},
-	{&mesos__internal__executor_to_framework_message__descriptor, on_to_framework},
-	{&mesos__internal__register_executor_message__descriptor, on_register_executor},
-	{&mesos__internal__reregister_executor_message__descriptor, on_reregister_executor},
+	{&mesos__internal__executor_to_framework_message__descriptor, on_to_framework, false},
+	{&mesos__internal__register_executor_message__descriptor, on_register_executor, false},
+	{&mesos__internal__reregister_executor_message__descriptor, on_reregister_executor, false},
 	{&mesos__internal__update_framework_message__descriptor, on_update_framework, true},
 	{&mesos__internal__shutdown_framework_message__descriptor, on_shutdown_framework, true},
 	{&mesos__internal__shutdown_executor_message__descriptor, on_shutdown_executor, true},
@@ -195,10 +196,10 @@ static const struct route {
 	{&mesos__internal__checkpoint_resources_message__descriptor, on_checkpoint_resources, true},
 	{&mesos__internal__apply_operation_message__descriptor, on_apply_operation, true},
 	{&mesos__internal__acknowledge_operation_status_message__descriptor,
-	 on_acknowledge_operation},
+	 on_acknowledge_operation, false},
 	{&mesos__internal__reconcile_operations_message__descriptor, on_reconcile_operations, true},
 	{&mesos__internal__drain_slave_message__descriptor, on_drain, true},
-	{&mesos__internal__shutdown_message__descriptor, on_shutdown},
+	{&mesos__internal__shutdown_message__descriptor, on_shutdown, false},
 };
 
 void agent_handle_message(struct agent *agent, const char *from, ProtobufCMessage *message)
