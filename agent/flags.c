@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
+#include "base/daemon_flags.h"
 #include "base/log.h"
 
 #define FLAG_OWNER agent_flags
@@ -304,10 +304,7 @@ static int check_containers(const struct agent_flags *f, struct err *err)
 /* Flags whose absence of effect would let somebody in. */
 static int refuse_unsupported(const struct agent_flags *f, struct err *err)
 {
-	const struct {
-		bool set;
-		const char *name;
-	} refused[] = {
+	const struct flag_refusal refused[] = {
 		{f->authenticate_http_readonly, "authenticate_http_readonly"},
 		{f->authenticate_http_readwrite, "authenticate_http_readwrite"},
 		{f->authenticate_http_executors, "authenticate_http_executors"},
@@ -315,13 +312,7 @@ static int refuse_unsupported(const struct agent_flags *f, struct err *err)
 		{f->firewall_rules != NULL, "firewall_rules"},
 	};
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-		if (refused[i].set)
-			return err_set(err, ERR_INVALID,
-				       "--%s is not supported by this version of mesita and is too "
-				       "important to be ignored: leave it out",
-				       refused[i].name);
-	return 0;
+	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
 }
 
 /* A file of two words, or {"principal": .., "secret": ..}. */
@@ -464,44 +455,17 @@ static void settle_paths(struct agent_flags *f)
 	f->runtime_dir = f->runtime_dir_made;
 }
 
-static void log_lines(const struct buf *lines)
-{
-	for (const char *line = lines->data; line && *line;) {
-		const char *end = strchr(line, '\n');
-
-		log_warning("%.*s", end ? (int)(end - line) : (int)strlen(line), line);
-		line = end ? end + 1 : NULL;
-	}
-}
-
 int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **env, struct err *err)
 {
-	struct buf text = BUF_INIT;
 	int rv;
 
 	memset(flags, 0, sizeof(*flags));
 	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
 	flags->parsed.target = flags;
 	flags->parsed.usage = "Usage: mesita agent --master=HOST:PORT --work_dir=DIR [flags]";
-	rv = flags_parse(&flags->parsed, argc, argv, env, &text, err);
-	log_lines(&text);
-	buf_free(&text);
-	if (rv < 0)
-		return rv;
-	if (flags->parsed.help_wanted) {
-		flags_help(&flags->parsed, &text);
-		fputs(text.data, stdout);
-		buf_free(&text);
-		return 1;
-	}
-	if (flags->version) {
-		puts("mesita " MESITA_VERSION);
-		return 1;
-	}
-	if (flags->parsed.positional_count > 0)
-		return err_set(err, ERR_INVALID, "unexpected argument '%s': flags start with --",
-			       flags->parsed.positional[0]);
-	rv = flags_check(flags, err);
+	rv = daemon_flags_parse(&flags->parsed, argc, argv, env, &flags->version, err);
+	if (rv == 0)
+		rv = flags_check(flags, err);
 	if (rv == 0)
 		settle_paths(flags);
 	return rv;

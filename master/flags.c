@@ -1,12 +1,10 @@
 /* The master's flags as a table; flags_check.c has the checks that go beyond a type. */
 #include "master/flags.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/daemon_flags.h"
 
 extern char **environ;
 
@@ -123,10 +121,7 @@ static const struct flag flag_table[] = {
 /* Flags whose absence of effect would let somebody in or leave something out. */
 static int refuse_unsupported(const struct master_flags *f, struct err *err)
 {
-	const struct {
-		bool set;
-		const char *name;
-	} refused[] = {
+	const struct flag_refusal refused[] = {
 		{f->zk != NULL, "zk"},
 		{f->authenticate_frameworks, "authenticate_frameworks"},
 		{f->authenticate_agents, "authenticate_agents"},
@@ -138,13 +133,7 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 		{f->rate_limits != NULL, "rate_limits"},
 	};
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-		if (refused[i].set)
-			return err_set(err, ERR_INVALID,
-				       "--%s is not supported by this version of mesita and is too "
-				       "important to be ignored: leave it out",
-				       refused[i].name);
-	return 0;
+	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
 }
 
 static int flags_check(struct master_flags *f, struct err *err)
@@ -156,7 +145,6 @@ static int flags_check(struct master_flags *f, struct err *err)
 
 int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err)
 {
-	struct buf warnings = BUF_INIT;
 	int rv;
 
 	memset(flags, 0, sizeof(*flags));
@@ -164,32 +152,8 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 	flags->parsed.target = flags;
 	flags->parsed.usage =
 		"Usage: mesita master [--work_dir=DIR] [--ip=IP] [--port=PORT] [flags]";
-	rv = flags_parse(&flags->parsed, argc, argv, environ, &warnings, err);
-	for (char *line = warnings.data; line && *line;) {
-		char *end = strchr(line, '\n');
-
-		log_warning("%.*s", end ? (int)(end - line) : (int)strlen(line), line);
-		line = end ? end + 1 : NULL;
-	}
-	buf_free(&warnings);
-	if (rv < 0)
-		return rv;
-	if (flags->parsed.help_wanted) {
-		struct buf help = BUF_INIT;
-
-		flags_help(&flags->parsed, &help);
-		fputs(help.data, stdout);
-		buf_free(&help);
-		return 1;
-	}
-	if (flags->version) {
-		puts("mesita " MESITA_VERSION);
-		return 1;
-	}
-	if (flags->parsed.positional_count > 0)
-		return err_set(err, ERR_INVALID, "unexpected argument '%s': flags start with --",
-			       flags->parsed.positional[0]);
-	return flags_check(flags, err);
+	rv = daemon_flags_parse(&flags->parsed, argc, argv, environ, &flags->version, err);
+	return rv == 0 ? flags_check(flags, err) : rv;
 }
 
 void master_flags_free(struct master_flags *flags)

@@ -1,0 +1,22 @@
+/* What master and agent do alike with their flags. */
+#ifndef BASE_DAEMON_FLAGS_H
+#define BASE_DAEMON_FLAGS_H
+
+#include "base/flags.h"
+
+/* Parses, with `table`, `target` and `usage` set: warnings are logged, arguments that are no
+ * flags are errors, --help and --version (whose target is `version`) are answered on standard
+ * output; then 1 is returned, and the daemon is to end. */
+int daemon_flags_parse(struct flags *flags, int argc, char **argv, char **env, const bool *version,
+		       struct err *err);
+
+/* A flag that is given, and that it would be dangerous to ignore. */
+struct flag_refusal {
+	bool set;
+	const char *name;
+};
+
+/* The first of them that is set is an error. */
+int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err);
+
+#endif
