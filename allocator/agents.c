@@ -64,10 +64,14 @@ static bool has_revocable(const struct resources *resources)
 
 static void total_changed(struct allocator *a, struct agent *agent)
 {
-	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
-	agent->revocable = has_revocable(&agent->total);
 	alloc_headroom_touch(a, agent);
 	alloc_agent_change(a, agent);
+}
+
+static void look_for_kinds(struct agent *agent)
+{
+	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
+	agent->revocable = has_revocable(&agent->total);
 }
 
 /* Takes over `total`. */
@@ -78,7 +82,13 @@ void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct reso
 	resources_free(&agent->total);
 	agent->total = *total;
 	*total = RESOURCES_INIT;
+	look_for_kinds(agent);
 	total_changed(a, agent);
+}
+
+static bool has_kinds(const struct resources *r)
+{
+	return has_revocable(r) || resources_quantity(r, "gpus") > 0;
 }
 
 void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
@@ -88,6 +98,8 @@ void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
 	alloc_account_reserve(a, less, more);
 	resources_subtract(&agent->total, less);
 	resources_add(&agent->total, more);
+	if (has_kinds(less) || has_kinds(more))
+		look_for_kinds(agent);
 	total_changed(a, agent);
 }
 

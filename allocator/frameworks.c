@@ -11,6 +11,7 @@
 
 #include "allocator/internal.h"
 #include "base/arena.h"
+#include "base/texts.h"
 
 struct framework *alloc_framework_find(struct allocator *a, const char *id)
 {
@@ -155,15 +156,6 @@ static void leaf_clear_filters(struct allocator *a, struct leaf *leaf)
 	}
 }
 
-static bool names_role(const char *const *roles, size_t count, const char *role)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(roles[i], role) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void set_capabilities(struct framework *framework, const struct allocator_framework *from)
 {
 	framework->gpu_resources = from->gpu_resources;
@@ -179,9 +171,11 @@ static void drop_roles(struct allocator *a, struct framework *framework,
 		       const struct allocator_framework *from)
 {
 	struct leaf *leaf, *next;
+	struct texts roles;
 
+	texts_index(&roles, from->roles, from->role_count);
 	HASH_ITER (hh, framework->leaves, leaf, next) {
-		if (!leaf->subscribed || names_role(from->roles, from->role_count, leaf->role_name))
+		if (!leaf->subscribed || texts_have(&roles, leaf->role_name))
 			continue;
 		leaf->subscribed = leaf->suppressed = false;
 		leaf_set_minima(a, leaf, NULL);
@@ -189,19 +183,14 @@ static void drop_roles(struct allocator *a, struct framework *framework,
 		leaf_update(a, leaf);
 		alloc_leaf_put(a, leaf);
 	}
+	texts_free(&roles);
 }
 
 static void set_role(struct allocator *a, struct framework *framework, const char *role,
-		     const struct allocator_framework *from)
+		     bool suppressed, const struct allocator_minimum *minimum)
 {
 	struct leaf *leaf = alloc_leaf_get(a, framework, role);
-	bool suppressed = names_role(from->suppressed_roles, from->suppressed_count, role);
-	const struct allocator_minimum *minimum = NULL;
 
-	for (size_t i = 0; i < from->minimum_count; i++) {
-		if (strcmp(from->minima[i].role, role) == 0)
-			minimum = &from->minima[i];
-	}
 	leaf_set_minima(a, leaf, minimum);
 	if (leaf->suppressed && !suppressed)
 		leaf_clear_filters(a, leaf);
@@ -211,12 +200,33 @@ static void set_role(struct allocator *a, struct framework *framework, const cha
 	alloc_leaf_make_willing(a, leaf);
 }
 
+static void set_roles(struct allocator *a, struct framework *framework,
+		      const struct allocator_framework *from)
+{
+	const char **names = xcalloc(from->minimum_count + 1, sizeof(*names));
+	struct texts suppressed, minima;
+
+	for (size_t i = 0; i < from->minimum_count; i++)
+		names[i] = from->minima[i].role;
+	texts_index(&minima, names, from->minimum_count);
+	texts_index(&suppressed, from->suppressed_roles, from->suppressed_count);
+	for (size_t i = 0; i < from->role_count; i++) {
+		const char *role = from->roles[i];
+		size_t at = texts_find(&minima, role);
+
+		set_role(a, framework, role, texts_have(&suppressed, role),
+			 at == TEXTS_NONE ? NULL : &from->minima[at]);
+	}
+	texts_free(&suppressed);
+	texts_free(&minima);
+	free(names);
+}
+
 static void set_framework(struct allocator *a, struct framework *framework,
 			  const struct allocator_framework *from)
 {
 	set_capabilities(framework, from);
-	for (size_t i = 0; i < from->role_count; i++)
-		set_role(a, framework, from->roles[i], from);
+	set_roles(a, framework, from);
 	drop_roles(a, framework, from);
 	alloc_inverse_clear_filters(a, framework);
 }
@@ -325,11 +335,14 @@ static void set_suppressed_roles(struct allocator *a, struct framework *framewor
 				 const char *const *roles, size_t count, bool suppressed)
 {
 	struct leaf *leaf, *next;
+	struct texts named;
 
+	texts_index(&named, roles, count);
 	HASH_ITER (hh, framework->leaves, leaf, next) {
-		if (leaf->subscribed && (count == 0 || names_role(roles, count, leaf->role_name)))
+		if (leaf->subscribed && (count == 0 || texts_have(&named, leaf->role_name)))
 			set_suppressed(a, leaf, suppressed);
 	}
+	texts_free(&named);
 }
 
 void allocator_suppress(struct allocator *a, const char *id, const char *const *roles, size_t count)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/texts.h"
 
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
 
@@ -103,16 +104,18 @@ static void call_message(struct master *m, struct framework *f,
 static bool roles_known(const struct framework *f, char *const *roles, size_t count,
 			const char *call)
 {
+	struct texts known;
 	struct err err;
+	size_t i = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (role_valid(roles[i], &err) && framework_has_role(f, roles[i]))
-			continue;
+	texts_index(&known, (const char *const *)f->roles, f->role_count);
+	while (i < count && role_valid(roles[i], &err) && texts_have(&known, roles[i]))
+		i++;
+	texts_free(&known);
+	if (i < count)
 		log_warning("dropped the %s of framework %s: it has no role '%s'", call, f->id,
 			    roles[i]);
-		return false;
-	}
-	return true;
+	return i == count;
 }
 
 static void call_revive(struct master *m, struct framework *f,
@@ -120,21 +123,20 @@ static void call_revive(struct master *m, struct framework *f,
 {
 	char *const *roles = call ? call->roles : NULL;
 	size_t count = call ? call->n_roles : 0, kept = 0;
+	struct texts revived;
 
 	m->counters.messages_revive_offers++;
 	if (!roles_known(f, roles, count, "REVIVE"))
 		return;
 	allocator_revive(m->allocator, f->id, (const char *const *)roles, count);
+	texts_index(&revived, (const char *const *)roles, count);
 	for (size_t i = 0; i < f->suppressed_count; i++) {
-		bool revived = !count;
-
-		for (size_t k = 0; k < count && !revived; k++)
-			revived = !strcmp(f->suppressed[i], roles[k]);
-		if (revived)
+		if (!count || texts_have(&revived, f->suppressed[i]))
 			free(f->suppressed[i]);
 		else
 			f->suppressed[kept++] = f->suppressed[i];
 	}
+	texts_free(&revived);
 	f->suppressed_count = kept;
 	warm_framework(m, f);
 }
@@ -144,16 +146,17 @@ static void remember_suppressed(struct framework *f, char *const *roles, size_t 
 {
 	char **all = xcalloc(f->suppressed_count + count + 1, sizeof(*all));
 	size_t total = f->suppressed_count;
+	struct texts known, named;
 
 	memcpy(all, f->suppressed, f->suppressed_count * sizeof(*all));
+	texts_index(&known, (const char *const *)f->suppressed, f->suppressed_count);
+	texts_index(&named, (const char *const *)roles, count);
 	for (size_t i = 0; i < count; i++) {
-		bool known = false;
-
-		for (size_t k = 0; k < total && !known; k++)
-			known = !strcmp(all[k], roles[i]);
-		if (!known)
+		if (!texts_have(&known, roles[i]) && texts_find(&named, roles[i]) == i)
 			all[total++] = roles[i];
 	}
+	texts_free(&known);
+	texts_free(&named);
 	framework_set_suppressed(f, all, total);
 	free(all);
 }

@@ -94,11 +94,16 @@ static const char *json_text(struct master *m, Mesos__Resource *const *list, siz
 
 static const char *roles_text(struct master *m, const struct framework *f)
 {
-	const char *text = "";
+	struct buf text = BUF_INIT;
+	const char *copy;
 
-	for (size_t i = 0; i < f->role_count; i++)
-		text = arena_printf(&m->out->arena, "%s%s %s", text, i ? "," : "", f->roles[i]);
-	return arena_printf(&m->out->arena, "{%s }", text);
+	buf_putc(&text, '{');
+	for (size_t i = 0; i < f->role_count && text.len < ERR_TEXT_MAX; i++)
+		buf_printf(&text, "%s %s", i ? "," : "", f->roles[i]);
+	buf_puts(&text, " }");
+	copy = master_text(m, text.data);
+	buf_free(&text);
+	return copy;
 }
 
 /* ---- rules that several operations share ---------------------------------------------- */
@@ -110,30 +115,38 @@ static const char *provider(const Mesos__Resource *r)
 
 /* All of one resource provider, or of none. No resources at all is Mesos' odd case of
  * several providers. */
-static int validate_provider(const struct request *q, Mesos__Resource *const *list, size_t count,
-			     struct err *err)
+static int validate_provider(Mesos__Resource *const *list, size_t count, struct err *err)
 {
-	const char *names = count && provider(list[0]) ? provider(list[0]) : "";
+	struct buf names = BUF_INIT;
 	bool mixed = !count;
+	int rv = 0;
 
-	for (size_t i = 1; i < count; i++) {
+	buf_puts(&names, count && provider(list[0]) ? provider(list[0]) : "");
+
+	for (size_t i = 1; i < count && !rv; i++) {
 		if (!provider(list[i]) != !provider(list[0]))
-			FAIL("Some resources have a resource provider and some do not");
-		if (!provider(list[i]) || !strcmp(provider(list[i]), provider(list[0])))
+			rv = err_set(err, ERR_INVALID,
+				     "Some resources have a resource provider and some do not");
+		if (!provider(list[i]) || !provider(list[0]) ||
+		    !strcmp(provider(list[i]), provider(list[0])))
 			continue;
 		mixed = true;
-		names = arena_printf(&q->m->out->arena, "%s, %s", names, provider(list[i]));
+		/* The error has no room for more. */
+		if (names.len < ERR_TEXT_MAX)
+			buf_printf(&names, ", %s", provider(list[i]));
 	}
-	if (mixed)
-		FAIL("The resources have multiple resource providers: %s", names);
-	return 0;
+	if (!rv && mixed)
+		rv = err_set(err, ERR_INVALID, "The resources have multiple resource providers: %s",
+			     names.data ? names.data : "");
+	buf_free(&names);
+	return rv;
 }
 
 /* What RESERVE, UNRESERVE, CREATE and DESTROY begin with. */
 static int validate_list(const struct request *q, Mesos__Resource *const *list, size_t count,
 			 struct err *err)
 {
-	if (master_validate_resources(list, count, err) || validate_provider(q, list, count, err))
+	if (master_validate_resources(list, count, err) || validate_provider(list, count, err))
 		FAIL_AS("Invalid resources");
 	return 0;
 }
@@ -305,7 +318,7 @@ static int validate_reserve(const struct request *q,
 		FAIL_AS("Invalid source");
 	if (reserve->n_source && validate_source(q, reserve, err))
 		return ERR_INVALID;
-	if (validate_provider(q, reserve->resources, reserve->n_resources, err))
+	if (validate_provider(reserve->resources, reserve->n_resources, err))
 		FAIL_AS("Invalid resources");
 	for (size_t i = 0; i < reserve->n_resources; i++) {
 		const Mesos__Resource *r = reserve->resources[i];

@@ -182,11 +182,12 @@ void resources_subtract_piece(struct resources *from, const struct resource_piec
 		remove_piece(from, (uint32_t)(left - from->pieces));
 }
 
-static void remove_empty(struct resources *r)
+/* From `first` on. */
+static void remove_empty(struct resources *r, uint32_t first)
 {
-	uint32_t kept = 0;
+	uint32_t kept = first;
 
-	for (uint32_t i = 0; i < r->count; i++) {
+	for (uint32_t i = first; i < r->count; i++) {
 		if (!value_empty(&r->pieces[i])) {
 			r->pieces[kept++] = r->pieces[i];
 			continue;
@@ -199,8 +200,7 @@ static void remove_empty(struct resources *r)
 
 void resources_subtract(struct resources *from, const struct resources *less)
 {
-	bool emptied = false;
-	uint32_t at = 0;
+	uint32_t emptied = 0, first = 0, at = 0;
 
 	if (from == less) {
 		resources_clear(from);
@@ -208,11 +208,17 @@ void resources_subtract(struct resources *from, const struct resources *less)
 	}
 	for (uint32_t i = 0; i < less->count; i++) {
 		const struct resource_piece *left = reduce(from, &at, &less->pieces[i]);
+		uint32_t place = left ? (uint32_t)(left - from->pieces) : 0;
 
-		emptied = emptied || (left && value_empty(left));
+		if (!left || !value_empty(left))
+			continue;
+		first = !emptied || place < first ? place : first;
+		emptied++;
 	}
-	if (emptied)
-		remove_empty(from);
+	if (emptied == 1)
+		remove_piece(from, first);
+	else if (emptied)
+		remove_empty(from, first);
 }
 
 static bool volume_alone(const struct resource_piece *piece)
