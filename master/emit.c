@@ -113,6 +113,8 @@ static char *format_text(struct master *m, const char *format, va_list args)
 	char *text;
 	int len;
 
+	if (!strcmp(format, "%s"))
+		return master_text(m, va_arg(args, const char *));
 	va_copy(again, args);
 	len = vsnprintf(NULL, 0, format, again);
 	va_end(again);

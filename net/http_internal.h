@@ -38,7 +38,9 @@ struct http_server {
 	uint64_t refused_logged; /* loop time of the last line about a refused client */
 	time_t date_second;
 	char date[HTTP_DATE_MAX];
-	bool date_kept; /* in a child: as it is */
+	bool date_kept;	   /* in a child: as it is */
+	struct buf answer; /* how answers of `answer_status` begin in this second */
+	int answer_status; /* or 0 */
 	char *read_buffer;
 	struct exchange *spare; /* to be used again, or NULL */
 };

@@ -56,10 +56,10 @@ static bool take_request_line(struct quick *quick)
 /* Letters and '-': all names that matter. */
 static bool take_name(struct quick *quick, struct slice *name)
 {
+	static const bool of_names[256] = {['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['-'] = 1};
 	const char *at = quick->at;
 
-	while (at < quick->end &&
-	       (((unsigned char)((*at | 0x20) - 'a') < 26 && (*at & 0x40)) || *at == '-'))
+	while (at < quick->end && of_names[(unsigned char)*at])
 		at++;
 	*name = (struct slice){quick->at, (size_t)(at - quick->at)};
 	quick->at = at;

@@ -22,14 +22,22 @@ const char *http_status_text(int status)
 
 void http_reply_head(struct http_server *server, struct buf *out, int status)
 {
+	const char *date = http_server_date(server);
+	struct buf *answer = &server->answer;
+
+	if (server->answer_status != status) {
+		server->answer_status = status;
+		buf_clear(answer);
+		buf_puts(answer, "HTTP/1.1 ");
+		buf_number(answer, (unsigned)status, 10);
+		buf_putc(answer, ' ');
+		buf_puts(answer, http_status_text(status));
+		buf_puts(answer, "\r\nDate: ");
+		buf_puts(answer, date);
+		buf_puts(answer, "\r\n");
+	}
 	buf_reserve(out, 256);
-	buf_puts(out, "HTTP/1.1 ");
-	buf_number(out, (unsigned)status, 10);
-	buf_putc(out, ' ');
-	buf_puts(out, http_status_text(status));
-	buf_puts(out, "\r\nDate: ");
-	buf_puts(out, http_server_date(server));
-	buf_puts(out, "\r\n");
+	buf_append(out, answer->data, answer->len);
 }
 
 void http_reply_headers(struct buf *out, const char *const *extra)

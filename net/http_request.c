@@ -71,13 +71,16 @@ static void split_head(struct http_connection *connection, struct http_request *
 
 bool http_plain_path(const char *path, size_t len)
 {
+	static const bool plain[256] = {
+		['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = 1, ['_'] = 1,
+		['-'] = 1,	   ['('] = 1,	      [')'] = 1,
+	};
+
 	if (len == 0 || *path != '/')
 		return false;
 	for (const char *c = path; c < path + len; c++) {
-		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			     (*c >= '0' && *c <= '9') || *c == '_' || *c == '-' || *c == '(' ||
-			     *c == ')' || (*c == '.' && c[-1] != '/') || (*c == '/' && c[1] != '/');
-		if (!plain)
+		if (!plain[(unsigned char)*c] && !(*c == '.' && c[-1] != '/') &&
+		    !(*c == '/' && c[1] != '/'))
 			return false;
 	}
 	return true;

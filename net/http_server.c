@@ -131,6 +131,7 @@ const char *http_server_date(struct http_server *server)
 		gmtime_r(&now, &utc);
 		strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &utc);
 		server->date_second = now;
+		server->answer_status = 0;
 	}
 	return server->date;
 }
@@ -263,6 +264,7 @@ static void finish_close(struct http_server *server)
 		arena_free(&server->spare->request.arena);
 		free(server->spare);
 	}
+	buf_free(&server->answer);
 	free(server->read_buffer);
 	free(server);
 	if (closed)

@@ -357,7 +357,7 @@ void messenger_send(struct messenger *messenger, const char *from, const char *t
 		log_debug("Dropped %s to '%s': no address", name, to);
 		return;
 	}
-	const char *address = strchr(to, '@') + 1;
+	const char *address = to + strlen(id) + 1;
 	struct peer *peer = get_peer(messenger, address, host, port);
 	if (peer->broken)
 		return;

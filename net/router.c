@@ -58,7 +58,7 @@ static const struct route *longest_match(const struct router *router, const char
 	return best;
 }
 
-void router_dispatch(const struct router *router, struct http_request *request)
+static const struct route *find_route(const struct router *router, struct http_request *request)
 {
 	const char *path = router_resolve(router, request);
 	const struct route *route = longest_match(router, path);
@@ -72,6 +72,22 @@ void router_dispatch(const struct router *router, struct http_request *request)
 		if (aliased && !strcmp(aliased->path, plain) &&
 		    (!route || strlen(route->path) < strlen(aliased->path)))
 			route = aliased;
+	}
+	return route;
+}
+
+void router_dispatch(struct router *router, struct http_request *request)
+{
+	const struct route *route = router->last_route;
+	size_t len;
+
+	if (!route || strcmp(router->last_path, request->path)) {
+		route = find_route(router, request);
+		len = strlen(request->path);
+		if (route && len < ROUTER_LAST_PATH) {
+			memcpy(router->last_path, request->path, len + 1);
+			router->last_route = route;
+		}
 	}
 	if (route)
 		route->handle(router->context, request);

@@ -15,15 +15,20 @@ struct route {
 	void (*handle)(void *context, struct http_request *request);
 };
 
+#define ROUTER_LAST_PATH 64 /* longer ones are not kept */
+
 struct router {
 	const char *delegate;	      /* "master" or "slave(1)" */
 	const char *const *processes; /* ids of the other processes: "metrics", ...; NULL-ended */
 	const struct route *routes;
 	void *context;
+	/* What was asked for last: clients ask for the same again and again. */
+	char last_path[ROUTER_LAST_PATH];
+	const struct route *last_route; /* or NULL */
 };
 
 /* Calls the route's handler, or answers 404. */
-void router_dispatch(const struct router *router, struct http_request *request);
+void router_dispatch(struct router *router, struct http_request *request);
 /* The path as the routes see it (in the request's arena): delegated, without a
  * trailing '/'. */
 const char *router_resolve(const struct router *router, struct http_request *request);

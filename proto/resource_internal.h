@@ -37,10 +37,13 @@ struct resource_shape {
 	struct resource_shape *allocated; /* those whose `bare` this is, by role */
 };
 
+#define PLAIN_MAX 8 /* cpus, mem, disk, ports, gpus and some */
+
 struct resource_shapes {
-	struct resource_shape *shapes;	      /* that are not allocated */
-	struct resource_identity *identities; /* likewise */
-	size_t unused;			      /* shapes without refs */
+	struct resource_shape *shapes;		 /* that are not allocated */
+	struct resource_identity *identities;	 /* likewise */
+	struct resource_shape *plain[PLAIN_MAX]; /* some of those that have but name and type */
+	size_t unused;				 /* shapes without refs */
 };
 
 static inline bool same_identity(const struct resource_piece *a, const struct resource_piece *b)

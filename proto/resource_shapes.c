@@ -27,8 +27,17 @@ static void identity_unref(struct resource_shapes *shapes, struct resource_ident
 	free(identity);
 }
 
+static void forget_plain(struct resource_shapes *shapes, const struct resource_shape *shape)
+{
+	for (size_t i = 0; i < PLAIN_MAX; i++) {
+		if (shapes->plain[i] == shape)
+			shapes->plain[i] = NULL;
+	}
+}
+
 static void shape_destroy(struct resource_shapes *shapes, struct resource_shape *shape)
 {
+	forget_plain(shapes, shape);
 	if (shape->bare) {
 		HASH_DEL(shape->bare->allocated, shape);
 		free(shape->message->allocation_info->role);
@@ -222,8 +231,39 @@ static struct resource_identity *identity_intern(struct resource_shapes *shapes,
 	return identity;
 }
 
-/* Of exactly this message. */
-static struct resource_shape *shape_of(struct resource_shapes *shapes, const Mesos__Resource *bare)
+/* Nothing but a name and a type: so are nearly all. */
+static bool is_plain(const Mesos__Resource *r)
+{
+	return !r->allocation_info && !r->n_reservations && !r->reservation && !r->disk &&
+	       !r->revocable && !r->shared && !r->provider_id && !r->base.n_unknown_fields &&
+	       r->role == mesos__resource__role__default_value;
+}
+
+static struct resource_shape *find_plain(struct resource_shapes *shapes,
+					 const Mesos__Resource *resource)
+{
+	for (size_t i = 0; i < PLAIN_MAX; i++) {
+		struct resource_shape *shape = shapes->plain[i];
+
+		if (shape && shape->message->type == resource->type &&
+		    !strcmp(shape->message->name, resource->name))
+			return shape;
+	}
+	return NULL;
+}
+
+static void note_plain(struct resource_shapes *shapes, struct resource_shape *shape)
+{
+	for (size_t i = 0; i < PLAIN_MAX; i++) {
+		if (shapes->plain[i])
+			continue;
+		shapes->plain[i] = shape;
+		return;
+	}
+}
+
+static struct resource_shape *shape_packed(struct resource_shapes *shapes,
+					   const Mesos__Resource *bare)
 {
 	struct resource_shape *shape;
 	struct buf key = BUF_INIT;
@@ -242,6 +282,20 @@ static struct resource_shape *shape_of(struct resource_shapes *shapes, const Mes
 	shape->identity = identity_intern(shapes, bare);
 	HASH_ADD_KEYPTR(hh, shapes->shapes, shape->key.data, shape->key.len, shape);
 	shapes->unused++;
+	return shape;
+}
+
+/* Of exactly this message. */
+static struct resource_shape *shape_of(struct resource_shapes *shapes, const Mesos__Resource *bare)
+{
+	bool plain = is_plain(bare);
+	struct resource_shape *shape = plain ? find_plain(shapes, bare) : NULL;
+
+	if (shape)
+		return shape;
+	shape = shape_packed(shapes, bare);
+	if (plain)
+		note_plain(shapes, shape);
 	return shape;
 }
 

@@ -75,6 +75,7 @@ static void group_free(struct group *group)
 static void group_put(struct group *group, const struct store_op *op)
 {
 	struct entry *old, *entry = xmalloc(sizeof(*entry) + op->key.len + op->value.len + 1);
+	unsigned hash;
 
 	memset(entry, 0, sizeof(*entry));
 	entry->key_len = op->key.len;
@@ -84,13 +85,14 @@ static void group_put(struct group *group, const struct store_op *op)
 		memcpy(entry->data, op->key.data, op->key.len);
 	if (entry->value_len > 0)
 		memcpy(entry->data + op->key.len, op->value.data, op->value.len);
-	HASH_FIND(hh, group->entries, entry->data, entry->key_len, old);
+	HASH_VALUE(entry->data, entry->key_len, hash);
+	HASH_FIND_BYHASHVALUE(hh, group->entries, entry->data, entry->key_len, hash, old);
 	if (old) {
 		HASH_DEL(group->entries, old);
 		group->bytes -= old->key_len + old->value_len;
 		free(old);
 	}
-	HASH_ADD_KEYPTR(hh, group->entries, entry->data, entry->key_len, entry);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, group->entries, entry->data, entry->key_len, hash, entry);
 	group->bytes += entry->key_len + entry->value_len;
 }
 

@@ -63,7 +63,7 @@ static const struct route routes[] = {
 	{NULL, NULL},
 };
 static const char *const processes[] = {"metrics", "system", NULL};
-static const struct router router = {"master", processes, routes, "state"};
+static struct router router = {"master", processes, routes, "state"};
 
 static void dispatch(void *context, struct http_request *request)
 {
