@@ -412,7 +412,8 @@ static int start(struct agent_shell *shell, struct err *err)
 		rv = open_store(shell, err);
 	if (rv < 0)
 		return rv;
-	shell->router = (struct router){"slave(1)", processes, routes, shell};
+	shell->router = (struct router){
+		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
 	rv = recover(shell, err);
 	if (rv == 0 && !shell->stopping)

@@ -485,7 +485,10 @@ static int start(struct shell *shell, struct err *err)
 	free(ip);
 	if (rv < 0)
 		return rv;
-	shell->router = (struct router){"master", shell_processes, shell_routes, shell};
+	shell->router = (struct router){.delegate = "master",
+					.processes = shell_processes,
+					.routes = shell_routes,
+					.context = shell};
 	rv = shell_store_open(shell, err);
 	if (rv < 0)
 		return rv;
