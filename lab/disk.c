@@ -11,19 +11,12 @@
 #define SYNC_HIGH (20 * MILLISECOND)
 #define SLOW_HIGH (3 * SECOND)
 
-struct disk_pair {
-	UT_hash_handle hh;
-	char *key;
-	size_t key_len;
-	char *value;
-	size_t len;
-};
-
-struct disk_op {
-	char *key;
-	size_t key_len;
-	char *value; /* NULL = delete */
-	size_t len;
+/* What is written under a key. */
+struct disk_record {
+	UT_hash_handle hh; /* in disk.synced */
+	size_t key_len, len;
+	bool gone;    /* deleted */
+	char bytes[]; /* key, value, NUL */
 };
 
 struct disk_batch {
@@ -32,68 +25,59 @@ struct disk_batch {
 	struct disk *disk;
 	enum store_class class;
 	uint64_t ticket;
-	struct disk_op *ops;
 	size_t count;
+	struct disk_record *records[]; /* NULL: it is in the table */
 };
 
 static void batch_free(struct disk_batch *batch)
 {
 	world_cancel(batch->disk->world, &batch->happening);
 	list_remove(&batch->link);
-	for (size_t i = 0; i < batch->count; i++) {
-		free(batch->ops[i].key);
-		free(batch->ops[i].value);
-	}
-	free(batch->ops);
+	for (size_t i = 0; i < batch->count; i++)
+		free(batch->records[i]);
 	free(batch);
 }
 
-static void pair_drop(struct disk_pair **table, const char *key, size_t len)
+static struct disk_record *record_new(const struct store_op *op)
 {
-	struct disk_pair *pair;
+	struct disk_record *r = xmalloc(sizeof(*r) + op->key.len + op->value.len + 1);
 
-	HASH_FIND(hh, *table, key, len, pair);
-	if (!pair)
-		return;
-	HASH_DEL(*table, pair);
-	free(pair->key);
-	free(pair->value);
-	free(pair);
+	r->key_len = op->key.len;
+	r->len = op->value.len;
+	r->gone = !op->value.data;
+	memcpy(r->bytes, op->key.data, r->key_len);
+	if (r->len)
+		memcpy(r->bytes + r->key_len, op->value.data, r->len);
+	r->bytes[r->key_len + r->len] = '\0';
+	return r;
 }
 
-/* Takes over the value. */
-static void pair_put(struct disk_pair **table, const char *key, size_t key_len, char *value,
-		     size_t len)
+static struct slice record_key(const struct disk_record *r)
 {
-	struct disk_pair *pair;
-
-	HASH_FIND(hh, *table, key, key_len, pair);
-	if (!pair) {
-		pair = xcalloc(1, sizeof(*pair));
-		pair->key = xmemdup(key, key_len);
-		pair->key_len = key_len;
-		HASH_ADD_KEYPTR(hh, *table, pair->key, pair->key_len, pair);
-	}
-	free(pair->value);
-	pair->value = value;
-	pair->len = len;
+	return (struct slice){r->bytes, r->key_len};
 }
 
-/* `last`: the batch is needed no more. */
-static void apply(struct disk_pair **table, struct disk_batch *batch, bool last)
+static struct slice record_value(const struct disk_record *r)
 {
-	for (size_t i = 0; i < batch->count; i++) {
-		struct disk_op *op = &batch->ops[i];
+	return (struct slice){r->gone ? NULL : r->bytes + r->key_len, r->len};
+}
 
-		if (!op->value) {
-			pair_drop(table, op->key, op->key_len);
-			continue;
-		}
-		pair_put(table, op->key, op->key_len,
-			 last ? op->value : xmemdup(op->value, op->len + 1), op->len);
-		if (last)
-			op->value = NULL;
+/* Takes it over. */
+static void put(struct disk_record **table, struct disk_record *r)
+{
+	struct disk_record *old;
+	unsigned hash;
+
+	HASH_VALUE(r->bytes, r->key_len, hash);
+	HASH_FIND_BYHASHVALUE(hh, *table, r->bytes, r->key_len, hash, old);
+	if (old) {
+		HASH_DEL(*table, old);
+		free(old);
 	}
+	if (r->gone)
+		free(r);
+	else
+		HASH_ADD_KEYPTR_BYHASHVALUE(hh, *table, r->bytes, r->key_len, hash, r);
 }
 
 static void sync_written(struct disk *disk)
@@ -101,7 +85,10 @@ static void sync_written(struct disk *disk)
 	struct disk_batch *batch, *next;
 
 	list_for_each (batch, next, &disk->written, link) {
-		apply(&disk->synced, batch, true);
+		for (size_t i = 0; i < batch->count; i++) {
+			put(&disk->synced, batch->records[i]);
+			batch->records[i] = NULL;
+		}
 		batch_free(batch);
 	}
 	if (disk->world->observer)
@@ -112,12 +99,9 @@ static void tell_written(const struct disk_batch *batch)
 {
 	struct observer *o = batch->disk->world->observer;
 
-	for (size_t i = 0; o && i < batch->count; i++) {
-		const struct disk_op *op = &batch->ops[i];
-
-		o->written(o, batch->disk, (struct slice){op->key, op->key_len},
-			   (struct slice){op->value, op->len});
-	}
+	for (size_t i = 0; o && i < batch->count; i++)
+		o->written(o, batch->disk, record_key(batch->records[i]),
+			   record_value(batch->records[i]));
 }
 
 static void written(struct happening *h)
@@ -161,12 +145,6 @@ void disk_init(struct disk *disk, struct world *w, const char *name,
 	list_init(&disk->queued);
 }
 
-static void table_free(struct disk_pair **table)
-{
-	while (*table)
-		pair_drop(table, (*table)->key, (*table)->key_len);
-}
-
 static void list_free(struct list *batches)
 {
 	while (!list_empty(batches))
@@ -175,9 +153,14 @@ static void list_free(struct list *batches)
 
 void disk_free(struct disk *disk)
 {
+	struct disk_record *r, *next;
+
 	list_free(&disk->queued);
 	list_free(&disk->written);
-	table_free(&disk->synced);
+	HASH_ITER (hh, disk->synced, r, next) {
+		HASH_DEL(disk->synced, r);
+		free(r);
+	}
 }
 
 bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket))
@@ -218,7 +201,7 @@ void disk_write(struct disk *disk, enum store_class class, const struct store_op
 		uint64_t ticket)
 {
 	struct world *w = disk->world;
-	struct disk_batch *batch = xcalloc(1, sizeof(*batch));
+	struct disk_batch *batch = xcalloc(1, sizeof(*batch) + count * sizeof(*batch->records));
 	int64_t high = class == STORE_REGISTRY ? SYNC_HIGH : WRITE_HIGH, when;
 
 	if (w->slow_disks_until > w->now)
@@ -228,19 +211,9 @@ void disk_write(struct disk *disk, enum store_class class, const struct store_op
 	batch->class = class;
 	batch->ticket = ticket;
 	batch->count = count;
-	batch->ops = xcalloc(count + 1, sizeof(*batch->ops));
 	for (size_t i = 0; i < count; i++) {
-		struct disk_op *op = &batch->ops[i];
-
-		op->key = xmemdup(ops[i].key.data, ops[i].key.len);
-		op->key_len = ops[i].key.len;
-		if (ops[i].value.data) {
-			op->value = xmalloc(ops[i].value.len + 1);
-			memcpy(op->value, ops[i].value.data, ops[i].value.len);
-			op->value[ops[i].value.len] = '\0';
-			op->len = ops[i].value.len;
-		}
-		disk->bytes += op->key_len + op->len;
+		batch->records[i] = record_new(&ops[i]);
+		disk->bytes += ops[i].key.len + ops[i].value.len;
 	}
 	when = w->now + world_between(w, 20 * MICROSECOND, high);
 	if (when < disk->last)
@@ -251,38 +224,70 @@ void disk_write(struct disk *disk, enum store_class class, const struct store_op
 	world_at(w, &batch->happening, when);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct disk_pair *x = *(const struct disk_pair *const *)a;
-	const struct disk_pair *y = *(const struct disk_pair *const *)b;
-	size_t len = x->key_len < y->key_len ? x->key_len : y->key_len;
-	int order = memcmp(x->key, y->key, len);
+struct found {
+	const struct disk_record *record;
+	size_t order; /* of writing */
+};
 
-	return order ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
+static int compare(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	const struct disk_record *r = x->record, *other = y->record;
+	size_t len = r->key_len < other->key_len ? r->key_len : other->key_len;
+	int order = memcmp(r->bytes, other->bytes, len);
+
+	if (order)
+		return order;
+	if (r->key_len != other->key_len)
+		return r->key_len < other->key_len ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+static bool same_key(const struct disk_record *a, const struct disk_record *b)
+{
+	return a->key_len == b->key_len && !memcmp(a->bytes, b->bytes, a->key_len);
+}
+
+/* What one life wrote the next one reads, synced or not. */
+static struct found *find_all(const struct disk *disk, size_t *count)
+{
+	struct disk_record *r, *next;
+	struct disk_batch *batch, *after;
+	struct found *found;
+	size_t most = HASH_COUNT(disk->synced);
+
+	list_for_each (batch, after, &disk->written, link)
+		most += batch->count;
+	found = xmalloc(most * sizeof(*found));
+	*count = 0;
+	HASH_ITER (hh, disk->synced, r, next) {
+		found[*count] = (struct found){r, *count};
+		++*count;
+	}
+	list_for_each (batch, after, &disk->written, link) {
+		for (size_t i = 0; i < batch->count; i++) {
+			found[*count] = (struct found){batch->records[i], *count};
+			++*count;
+		}
+	}
+	qsort(found, *count, sizeof(*found), compare);
+	return found;
 }
 
 int disk_load(struct disk *disk, int (*each)(void *context, struct slice key, struct slice value),
 	      void *context)
 {
-	struct disk_pair **sorted, *pair, *next, *table = NULL;
-	struct disk_batch *batch, *after;
-	size_t count = 0;
+	size_t count;
+	struct found *found = find_all(disk, &count);
 	int rv = 0;
 
-	/* What one life wrote the next one reads, synced or not. */
-	HASH_ITER (hh, disk->synced, pair, next)
-		pair_put(&table, pair->key, pair->key_len, xmemdup(pair->value, pair->len + 1),
-			 pair->len);
-	list_for_each (batch, after, &disk->written, link)
-		apply(&table, batch, false);
-	sorted = xcalloc(HASH_COUNT(table) + 1, sizeof(*sorted));
-	HASH_ITER (hh, table, pair, next)
-		sorted[count++] = pair;
-	qsort(sorted, count, sizeof(*sorted), by_key);
-	for (size_t i = 0; i < count && !rv; i++)
-		rv = each(context, (struct slice){sorted[i]->key, sorted[i]->key_len},
-			  (struct slice){sorted[i]->value, sorted[i]->len});
-	free(sorted);
-	table_free(&table);
+	for (size_t i = 0; i < count && !rv; i++) {
+		const struct disk_record *r = found[i].record;
+
+		/* What was written last counts. */
+		if (!r->gone && (i + 1 == count || !same_key(r, found[i + 1].record)))
+			rv = each(context, record_key(r), record_value(r));
+	}
+	free(found);
 	return rv;
 }

@@ -23,6 +23,7 @@ struct lab_options {
 	int agents, schedulers;
 	int tasks;	     /* of each scheduler */
 	double pace;	     /* seconds from one of them coming up to the next; 0 = all at once */
+	double refusal;	     /* seconds for which offers are refused while tasks run; 0 = usual */
 	int64_t span;	     /* ns of virtual time with faults */
 	int64_t fault_every; /* ns: mean time between faults; 0 = none */
 	bool trace;	     /* to standard output */

@@ -112,6 +112,7 @@ struct scheduler_options {
 	double mischief;   /* chance that what it says is spoilt; if not 0, it says more */
 	int tasks;	   /* that it wants to run in all */
 	double pace;	   /* seconds from one of them coming up to the next; 0 = all at once */
+	double refusal;	   /* seconds for which it refuses offers until it finishes; 0 = usual */
 	bool names;	   /* its operations: it hears what becomes of them */
 	bool gentle;	   /* its tasks say that they are being killed */
 	double failover;   /* seconds that its framework waits for it; 0 = longer than any run */

@@ -170,6 +170,8 @@ static double refuse_seconds(const struct scheduler_part *part, const struct ans
 		return 3600;
 	if (part->finishing)
 		return answer->accept.n_operations ? 5 : 60;
+	if (part->options.refusal > 0)
+		return part->options.refusal;
 	if (part->options.pace > 0 && !scheduler_has_work(part))
 		return 120;
 	return answer->launches ? 1 : 20;

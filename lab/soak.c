@@ -9,6 +9,7 @@
 
 #define REPORT_EVERY (MINUTE)
 #define BENCH_AGENTS 10
+#define BENCH_SCHEDULERS 3
 #define BENCH_LIMIT 1000.0 /* cluster-hours a minute */
 
 static volatile sig_atomic_t stopped;
@@ -117,17 +118,48 @@ int soak_run(struct command *c)
 
 /* ---- speed ---------------------------------------------------------------------- */
 
-static bool measure(const struct command *c, const char *name, struct lab_options o, int seeds,
-		    double limit)
+struct load {
+	const char *name;
+	int64_t span, fault_every;
+	int tasks; /* of each scheduler */
+	bool at_once;
+	double refusal;
+	int seeds;
+	double limit; /* cluster-hours a minute */
+};
+
+static const struct load loads[] = {
+	/* All the time there is something to do. */
+	{"calm", .span = 12 * HOUR, .tasks = 200, .seeds = 1},
+	{"troubled", .span = 12 * HOUR, .fault_every = 10 * MINUTE, .tasks = 200, .seeds = 1,
+	 .limit = BENCH_LIMIT},
+	/* As many tasks as there is room for from the start, and offers that are refused for the
+	 * five seconds that schedulers refuse them for who do not say: the most there can be. */
+	{"dense", .span = 12 * HOUR, .fault_every = 10 * MINUTE, .tasks = 200, .at_once = true,
+	 .refusal = 5, .seeds = 1},
+	{"disasters", .span = 10 * MINUTE, .fault_every = 10 * SECOND, .tasks = 20, .at_once = true,
+	 .seeds = 20},
+};
+
+static bool measure(const struct command *c, const struct load *load)
 {
+	struct lab_options o = {.seed = c->lab.seed,
+				.agents = BENCH_AGENTS,
+				.schedulers = BENCH_SCHEDULERS,
+				.tasks = load->tasks,
+				.span = load->span,
+				.fault_every = load->fault_every,
+				.refusal = load->refusal,
+				.drivers = c->lab.drivers,
+				.world = c->lab.world};
 	struct totals totals = {0};
 	int64_t begin = wall_clock(CLOCK_PROCESS_CPUTIME_ID), spent;
 	uint64_t faults = 0;
 	double minutes, hours;
 	bool good = true;
 
-	o.world = c->lab.world;
-	for (int i = 0; i < seeds; i++, o.seed++) {
+	o.pace = load->at_once ? 0 : (double)o.span / SECOND / o.tasks;
+	for (int i = 0; i < load->seeds; i++, o.seed++) {
 		struct lab_report report;
 
 		lab_run(&o, &report);
@@ -142,35 +174,21 @@ static bool measure(const struct command *c, const char *name, struct lab_option
 	hours = (double)totals.simulated / HOUR;
 	for (int i = 0; i < WORLD_FAULTS; i++)
 		faults += totals.faults[i];
-	printf("%-10s %8.1f cluster-hours a minute", name, hours / minutes);
-	if (limit > 0)
-		printf(" (limit %.0f)", limit);
+	printf("%-10s %8.1f cluster-hours a minute", load->name, hours / minutes);
+	if (load->limit > 0)
+		printf(" (limit %.0f)", load->limit);
 	printf(", %.0f faults a minute, %.2f seeds a second\n", (double)faults / minutes,
 	       (double)totals.seeds / minutes / 60);
-	return good && hours / minutes >= limit;
+	return good && hours / minutes >= load->limit;
 }
 
 int soak_bench(struct command *c)
 {
-	struct lab_options o = {.seed = c->lab.seed,
-				.agents = BENCH_AGENTS,
-				.schedulers = 3,
-				.tasks = 200,
-				.drivers = c->lab.drivers};
-	bool good;
+	bool good = true;
 
-	printf("A cluster of %d agents and %d schedulers, on one core:\n", o.agents, o.schedulers);
-	o.span = 12 * HOUR;
-	/* All the time there is something to do. */
-	o.pace = (double)o.span / SECOND / o.tasks;
-	o.fault_every = 0;
-	good = measure(c, "calm", o, 1, 0);
-	o.fault_every = 10 * MINUTE;
-	good &= measure(c, "troubled", o, 1, BENCH_LIMIT);
-	o.span = 10 * MINUTE;
-	o.fault_every = 10 * SECOND;
-	o.tasks = 20;
-	o.pace = 0;
-	good &= measure(c, "disasters", o, 20, 0);
+	printf("A cluster of %d agents and %d schedulers, on one core:\n", BENCH_AGENTS,
+	       BENCH_SCHEDULERS);
+	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++)
+		good &= measure(c, &loads[i]);
 	return good ? 0 : 1;
 }

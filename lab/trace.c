@@ -43,16 +43,25 @@ static bool next_spec(const char **format, struct spec *spec, struct buf *out)
 
 /* ---- what is kept --------------------------------------------------------------- */
 
+static void mix_word(struct trace *trace, uint64_t word)
+{
+	trace->hash = (trace->hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	trace->hash ^= trace->hash >> 29;
+}
+
 static void mix(struct trace *trace, const void *data, size_t len)
 {
 	const char *at = data;
+	uint64_t word = 0;
 
-	for (; len; at += len < 8 ? len : 8, len -= len < 8 ? len : 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, at, len < 8 ? len : 8);
-		trace->hash = (trace->hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		trace->hash ^= trace->hash >> 29;
+	for (; len >= sizeof(word); at += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		mix_word(trace, word);
+	}
+	if (len) {
+		word = 0;
+		memcpy(&word, at, len);
+		mix_word(trace, word);
 	}
 }
 

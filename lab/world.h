@@ -277,7 +277,7 @@ void pid_sole_sender(struct process *to, struct conn *conn, const char *pid);
 struct disk {
 	struct world *world;
 	const char *name;	  /* of its owner */
-	struct disk_pair *synced; /* table by key */
+	struct disk_record *synced; /* table by key */
 	struct list written;	  /* struct disk_batch.link: written, not synced */
 	struct list queued;	  /* in the memory of the process */
 	int64_t last;		  /* when the last queued one is written */
