@@ -193,7 +193,8 @@ static void master_message(struct books *b, const char *to, const struct letter 
 		const Mesos__Internal__DrainSlaveMessage *m =
 			books_unpack(b, &mesos__internal__drain_slave_message__descriptor, letter);
 
-		b->drained_gone = b->drained_gone || m->config->mark_gone;
+		if (m->config->mark_gone)
+			books_host(b, to)->drained_gone = true;
 	}
 }
 

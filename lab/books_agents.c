@@ -35,10 +35,14 @@ void books_touch(struct books *b, struct view *v)
 
 void books_set_total(struct books *b, struct view *v, const struct tally *total)
 {
+	struct known_agent *k = books_known(b, v->id);
+
 	tally_take_all(&b->cluster, &v->total);
 	tally_clear(&v->total);
 	tally_put_all(&v->total, total);
 	tally_put_all(&b->cluster, &v->total);
+	tally_clear(&k->total);
+	tally_put_all(&k->total, total);
 	books_touch(b, v);
 }
 
@@ -397,6 +401,8 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 		v = view_create(b, agent_id, address);
 	if (!v->connected)
 		v->since = b->world->now;
+	if (v->unsure_until == INT64_MAX)
+		v->unsure_until = b->world->now + MINUTE;
 	v->connected = true;
 	v->leaving = false;
 	learn_total(b, v, message->agent, message->checkpointed_resources,
@@ -424,6 +430,10 @@ void books_agent_link_closed(struct books *b, const char *address)
 		if (strcmp(v->address, address) || !v->connected)
 			continue;
 		v->connected = false;
+		books_known(b, v->id)->seen = b->world->now;
+		/* Whoever could say is away. */
+		if (b->world->now < v->unsure_until)
+			v->unsure_until = INT64_MAX;
 		books_touch(b, v);
 		list_for_each (c, next_claim, &v->claims, by_view) {
 			if (c->fw->checkpoint)

@@ -264,6 +264,8 @@ void books_crashed(struct books *b, struct disk *disk)
 	struct record *r, *next;
 
 	b->crashes++;
+	b->crashes_of_master += !strcmp(disk->name, "master");
+	books_host_crashed(b, disk->name);
 	HASH_ITER (hh, d->records, r, next)
 		record_free(d, r);
 	if (!strcmp(disk->name, "master"))

@@ -150,6 +150,8 @@ void books_agent_life_began(struct books *b, const struct process *p)
 {
 	struct host *host = books_host(b, p->address);
 
+	if (!host->name)
+		host->name = xstrdup(p->name);
 	host->agent_since = b->world->now;
 	host->life = ++b->lives_of_agents;
 	host->leaving = false;
@@ -269,6 +271,16 @@ void books_executor_said(struct books *b, const struct process *from, struct tas
 	}
 }
 
+void books_host_crashed(struct books *b, const char *name)
+{
+	struct host *host, *next;
+
+	HASH_ITER (hh, b->hosts, host, next) {
+		if (host->name && !strcmp(host->name, name))
+			host->crashes++;
+	}
+}
+
 /* ---- what is not counted any more ---------------------------------------------------- */
 
 /* Executors of frameworks that do not checkpoint end by themselves. */
@@ -307,6 +319,7 @@ void books_free_hosts(struct books *b)
 		tally_free(&host->capacity);
 		tally_free(&host->busy);
 		free(host->address);
+		free(host->name);
 		free(host);
 	}
 }

@@ -59,7 +59,7 @@ void kinds_free(struct books *b);
 /* ---- records -------------------------------------------------------------------------- */
 
 /* A filter goes with the first batch after its end, and its record some time later. */
-#define FILTERS_LINGER (5 * SECOND)
+#define FILTERS_LINGER (2 * SECOND)
 
 /* A framework; what is said of the master is of its present life. */
 struct fw {
@@ -163,7 +163,10 @@ struct task {
 	const struct update *told; /* last, by the present master */
 	uint64_t told_in;	   /* which life of it */
 	uint64_t crashes;	   /* of machines, when launched */
-	int64_t launched;	   /* when, and in which life of the master */
+	struct host *host;	   /* where, and its crashes and the master's then */
+	uint64_t host_crashes;
+	bool gone;	  /* its scheduler was told so by its agent: it may yet end as it likes */
+	int64_t launched; /* when, and in which life of the master */
 	uint64_t launched_in;
 	uint64_t heard;	    /* the step in which its framework was last told of it */
 	bool kill_called;   /* by a scheduler */
@@ -198,6 +201,9 @@ struct host {
 	int64_t agent_since; /* it runs; 0 = not */
 	uint64_t life;	     /* of the agent; no two have the same */
 	bool leaving;	     /* its agent was told to shut down */
+	bool drained_gone;   /* or to drain, to be marked gone */
+	char *name;	     /* of its agent */
+	uint64_t crashes;    /* of the machine */
 	bool asks;	     /* to be registered */
 	uint64_t asked;	     /* how often in this life */
 	int64_t registered;  /* in the eyes of the agent, since; 0 = not */
@@ -211,6 +217,7 @@ struct known_agent {
 	bool admitted;	     /* its record is there */
 	bool closed;	     /* deactivated, or draining */
 	bool told;	     /* that this is its id */
+	struct tally total;  /* what it had when it was last there */
 	int64_t seen;	     /* it was connected, or a life of the master began */
 	struct list changed; /* in books.changed */
 };
@@ -248,9 +255,9 @@ struct books {
 	unsigned guarantees; /* roles that have any */
 	struct task *tasks;
 	struct update *updates;
-	uint64_t crashes;	  /* of machines */
+	uint64_t crashes; /* of machines */
+	uint64_t crashes_of_master;
 	uint64_t lives_of_master; /* that are over */
-	bool drained_gone;	  /* an agent was drained to be marked gone */
 
 	/* The present life of the master: */
 	struct view *views;
@@ -490,6 +497,7 @@ void books_agent_life_began(struct books *b, const struct process *p);
 void books_agent_leaves(struct books *b, const char *address);
 bool books_is_leaving(struct books *b, const struct process *agent);
 void books_agent_life_ended(struct books *b, const struct process *p);
+void books_host_crashed(struct books *b, const char *name);
 void books_fw_torn(struct books *b, const struct fw *fw);
 void books_free_hosts(struct books *b);
 

@@ -13,7 +13,7 @@
 #define AWAY_HIGH (10 * MINUTE + 75 * SECOND + MINUTE)
 #define AUDIT_EVERY (5 * SECOND)
 #define SETTLED (10 * SECOND)
-#define IDLE_AUDITS 3
+#define IDLE_AUDITS 2
 
 #define MASTER "master"
 
@@ -335,6 +335,7 @@ void books_free_registry(struct books *b)
 
 	HASH_ITER (hh, b->known, k, next) {
 		HASH_DEL(b->known, k);
+		tally_free(&k->total);
 		free(k->id);
 		free(k);
 	}

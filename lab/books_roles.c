@@ -6,11 +6,10 @@
 
 #include "lab/parts.h"
 
-/* Of the dominant share: what tasks that the master remembers, and no agent reported yet,
- * cannot explain. */
-#define SHARE_MARGIN 0.2
+/* Of the dominant share: what is rounded. */
+#define SHARE_MARGIN 0.01
 /* Subscribed for so long, a framework takes part in every cycle. */
-#define SETTLED (10 * SECOND)
+#define SETTLED (3 * SECOND)
 
 /* ---- records ---------------------------------------------------------------------- */
 
@@ -370,13 +369,18 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 }
 
 /* Of what nobody is known to have, tasks may hold that the master remembers, and agents that
- * are back do not. */
+ * are back do not; and whatever agents have that are not back yet. */
 static double doubtful_share(const struct books *b)
 {
 	struct tally doubtful = {0};
+	struct known_agent *k, *next_known;
 	struct view *v, *next;
 	double share;
 
+	HASH_ITER (hh, b->known, k, next_known) {
+		if (k->admitted && !books_view(b, k->id))
+			tally_put_all(&doubtful, &k->total);
+	}
 	HASH_ITER (hh, b->views, v, next) {
 		if (b->world->now >= v->unsure_until)
 			continue;
@@ -423,16 +427,70 @@ static bool is_worth_an_offer(struct books *b, const struct view *v)
 	return true;
 }
 
+/* With all that the agent has left given away, enough is left for what roles lack. */
+static bool is_beyond_guarantees(const struct books *b, const struct view *v, uint32_t name)
+{
+	int64_t rest =
+		plain(b, &v->total, name) - plain(b, &v->used, name) - plain(b, &v->offered, name);
+	int64_t left = plain(b, &b->cluster, name), lack = 0;
+	struct role *role, *next;
+
+	HASH_ITER (hh, b->roles, role, next) {
+		int64_t most = tally_of(&role->guarantees, name), has = consumed(b, role, name);
+
+		if (role->top != role)
+			continue;
+		left -= plain(b, &role->taken, name);
+		lack += most > has ? most - has : 0;
+	}
+	return left - lack >= rest;
+}
+
+/* For less than that of a limited role nobody waits. */
+#define LIMIT_LEFT_CPUS 500
+#define LIMIT_LEFT_MEM 64000
+
+static bool may_have_more(struct books *b, const struct role *role)
+{
+	uint32_t cpus = books_kind(b, "cpus"), mem = books_kind(b, "mem");
+
+	for (uint32_t i = 0; i < role->limits.count; i++) {
+		uint32_t name = role->limits.items[i].kind;
+		int64_t left = role->limits.items[i].milli - consumed(b, role, name);
+
+		if (left < (name == cpus ? LIMIT_LEFT_CPUS : name == mem ? LIMIT_LEFT_MEM : 0))
+			return false;
+	}
+	return true;
+}
+
+/* Guarantees of others do not forbid to give it to anybody. */
+static bool is_free_for_all(const struct books *b, const struct view *v)
+{
+	struct role *role, *next;
+
+	HASH_ITER (hh, b->roles, role, next) {
+		for (uint32_t i = 0; i < role->guarantees.count; i++) {
+			if (!is_beyond_guarantees(b, v, role->guarantees.items[i].kind))
+				return false;
+		}
+	}
+	return true;
+}
+
 bool books_is_wanted(struct books *b, const struct view *v)
 {
 	struct role *role, *next_role;
 	struct seat *seat, *next;
+	bool doubtful = doubtful_share(b) > 0;
 
-	if (b->guarantees || !is_worth_an_offer(b, v))
+	if (!is_worth_an_offer(b, v) || (b->guarantees && (doubtful || !is_free_for_all(b, v))))
 		return false;
 	HASH_ITER (hh, b->roles, role, next_role) {
+		if (!tally_empty(&role->limits) && (doubtful || !may_have_more(b, role)))
+			continue;
 		list_for_each (seat, next, &role->seats, by_role) {
-			if (was_in_line(b, seat) && tally_empty(&role->limits))
+			if (was_in_line(b, seat))
 				return true;
 		}
 	}

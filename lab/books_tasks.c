@@ -57,6 +57,12 @@ void books_note_slowness(struct books *b)
 		b->slow_until = b->world->slow_disks_until;
 }
 
+/* A master that forgets what was acknowledged asks an agent that knows nothing any more. */
+static uint64_t crashes_that_matter(const struct books *b, const struct task *t)
+{
+	return t->host->crashes + b->crashes_of_master;
+}
+
 void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info)
 {
 	struct task *t = books_task(b, fw->id, info->task_id->value, true);
@@ -69,6 +75,9 @@ void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *
 	t->ended = false;
 	t->acknowledged = 0;
 	t->crashes = b->crashes;
+	t->host = books_host(b, books_view(b, t->agent_id)->address);
+	t->host_crashes = crashes_that_matter(b, t);
+	t->gone = false;
 	t->parked = 0;
 	t->mentioned = 0;
 	t->launched = b->world->now;
@@ -155,9 +164,10 @@ void books_executor_call_delivered(struct books *b, const struct letter *letter)
 }
 
 /* An agent that is drained to be gone says so of what is killed for that. */
-static bool is_gone_instead(const struct update *u, Mesos__TaskState said)
+static bool is_gone_instead(struct books *b, const struct process *from, const struct update *u,
+			    Mesos__TaskState said)
 {
-	return said == STATE(GONE_BY_OPERATOR) &&
+	return books_host(b, from->address)->drained_gone && said == STATE(GONE_BY_OPERATOR) &&
 	       (u->state == STATE(KILLING) || u->state == STATE(KILLED));
 }
 
@@ -169,7 +179,7 @@ static void check_forwarded(struct books *b, const struct process *from,
 	struct task *named =
 		books_task(b, update->framework_id->value, status->task_id->value, false);
 
-	if (is_gone_instead(u, status->state))
+	if (is_gone_instead(b, from, u, status->state))
 		u->state = status->state;
 	if (t != named || u->state != status->state)
 		world_fail(b->world,
@@ -255,6 +265,12 @@ void books_agent_update_delivered(struct books *b, const char *from, const struc
 
 /* ---- what schedulers hear ------------------------------------------------------------------ */
 
+/* An agent that is asked twice about what it does not know says so twice. */
+static bool is_ignorance(const struct task *t, const struct update *u)
+{
+	return t->end == u->state && (u->state == STATE(LOST) || u->state == STATE(DROPPED));
+}
+
 static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus *status)
 {
 	struct update *u = books_find_update(b, &status->uuid);
@@ -272,12 +288,13 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 	if (!books_terminal(u->state))
 		return;
 	/* An agent that refused it takes the same order when it comes again. */
-	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) && t->crashes == b->crashes &&
-	    t->fw->checkpoint && t->launches == 1 && t->orders == 1 && t->end != u->state &&
-	    t->end != STATE(GONE_BY_OPERATOR) && !t->fw->over)
+	if (t->ended && memcmp(t->end_uuid, u->uuid, sizeof(u->uuid)) &&
+	    t->host_crashes == crashes_that_matter(b, t) && t->fw->checkpoint && t->launches == 1 &&
+	    t->orders == 1 && !t->gone && !is_ignorance(t, u) && !t->fw->over)
 		world_fail(b->world, "tasks: %s ended as %s, and now as %s", t->key,
 			   books_state_name(t->end), books_state_name(u->state));
 	t->ended = true;
+	t->gone = t->gone || u->state == STATE(GONE_BY_OPERATOR);
 	t->end = u->state;
 	memcpy(t->end_uuid, u->uuid, sizeof(u->uuid));
 }
@@ -434,7 +451,7 @@ void books_executor_acknowledged(struct books *b, const struct process *from,
 		return;
 	}
 	/* What is gone ends no second time. */
-	if (b->drained_gone && u->task->killing)
+	if (books_host(b, from->address)->drained_gone && u->task->killing)
 		return;
 	if (u->task->fw->checkpoint && !u->task->fw->over && !books_is_leaving(b, from) &&
 	    !books_update_stored(b, from->name, u->uuid))

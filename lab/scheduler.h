@@ -33,6 +33,7 @@ struct book {
 	bool by_agent;		/* or from its agent at least */
 	bool may_return;	/* what was said is not for good */
 	Mesos__TaskState final; /* by_executor: which */
+	bool gone;		/* or that it is gone; also when that is said once more */
 	Mesos__TaskState last;	/* heard of */
 	int64_t launched;
 	int64_t kill_sent; /* when first; 0 = not */

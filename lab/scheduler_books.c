@@ -103,11 +103,13 @@ static void note_end(struct scheduler_part *part, struct book *book,
 
 	/* What is said to be gone may yet end as it likes. */
 	if (book->by_executor && executor && book->final != status->state && !book->muddled &&
-	    book->final != STATE(GONE_BY_OPERATOR))
+	    !book->gone)
 		world_fail(part->world, "task %s ended as %d and then as %d", book->task_id,
 			   book->final, status->state);
 	if (executor)
 		book->final = status->state;
+	if (executor && status->state == STATE(GONE_BY_OPERATOR))
+		book->gone = true;
 	if (!book->over) {
 		part->counts.finished += status->state == STATE(FINISHED);
 		part->counts.failed += status->state == STATE(FAILED);
