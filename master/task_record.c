@@ -31,7 +31,9 @@ enum {
 	STATUS_TIMESTAMP = 6,
 };
 
-#define GRAIN 64 /* bytes by which records grow */
+#define GRAIN 32 /* bytes by which records grow */
+/* For a status and what was sent, which a task that has none will have soon. */
+#define ROOM 192
 
 /* A field in the bytes. */
 struct field {
@@ -156,14 +158,19 @@ static bool in_order(struct slice bytes)
 /* ---- making -----------------------------------------------------------------------------------
  */
 
+/* Memory comes in 16 bytes, of which the heap itself takes the half of one. */
+static uint32_t in_grains(uint32_t len)
+{
+	return (len + 8 + GRAIN - 1) / GRAIN * GRAIN - 8;
+}
+
 static void take_bytes(struct task_record *r, const void *data, size_t len)
 {
-	*r = (struct task_record){0};
-	r->cap = (uint32_t)((len + GRAIN - 1) / GRAIN * GRAIN);
-	r->len = (uint32_t)len;
+	*r = (struct task_record){.bytes = (uint8_t *)data, .len = (uint32_t)len};
+	find_parts(r);
+	r->cap = in_grains(r->len + (r->status_count ? 0 : ROOM));
 	r->bytes = xmalloc(r->cap);
 	memcpy(r->bytes, data, len);
-	find_parts(r);
 }
 
 void task_record_pack(struct task_record *r, struct arena *scratch, const Mesos__Task *task)
@@ -339,7 +346,7 @@ static uint8_t *make_room(struct task_record *r, uint32_t from, uint32_t to, siz
 	uint32_t whole = r->len - (to - from) + (uint32_t)len;
 
 	if (whole > r->cap) {
-		r->cap = (whole + GRAIN - 1) / GRAIN * GRAIN;
+		r->cap = in_grains(whole);
 		r->bytes = xrealloc(r->bytes, r->cap);
 	}
 	memmove(r->bytes + from + len, r->bytes + to, r->len - to);

@@ -30,12 +30,15 @@
 
 #define OFFLOAD_CHILDREN 4
 #define OFFLOAD_READS 256 /* answered by one child */
-#define OFFLOAD_PAUSE 100
+#define OFFLOAD_PAUSE 250
 #define OFFLOAD_PAUSE_MAX_MS 1000
 #define OFFLOAD_STALL_MS 60000
 #define OFFLOAD_PATIENCE_MS 10000
-/* Below the loop's, which has to answer schedulers. */
+/* Below the loop's, which has to answer schedulers. For so long it even yields to whatever else
+ * wants the processor, if it may come back from that: the loop, which wakes up for each message,
+ * then never waits for it, as it would for a slice of a process that is merely nice. */
 #define OFFLOAD_NICE 5
+#define OFFLOAD_IDLE_MS 500
 
 struct offload;
 

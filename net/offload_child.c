@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -86,11 +88,37 @@ static void offer_to_die_first(void)
 	close(fd);
 }
 
+static void end_idling(int signal)
+{
+	const struct sched_param param = {0};
+
+	(void)signal;
+	sched_setscheduler(0, SCHED_OTHER, &param);
+}
+
+/* Where one may not become less nice, idling would have no end on a busy machine. */
+static void step_back(void)
+{
+	const struct sched_param param = {0};
+	const struct itimerval end = {.it_value.tv_usec = OFFLOAD_IDLE_MS * 1000};
+	int nice;
+
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OFFLOAD_NICE);
+	nice = getpriority(PRIO_PROCESS, 0);
+	if (setpriority(PRIO_PROCESS, 0, nice - 1) != 0)
+		return;
+	setpriority(PRIO_PROCESS, 0, nice);
+	signal(SIGALRM, end_idling);
+	if (setitimer(ITIMER_REAL, &end, NULL) == 0)
+		sched_setscheduler(0, SCHED_IDLE, &param);
+}
+
 static void become_child(struct offload_job **jobs, size_t count, int report, int parent)
 {
 	int kept[OFFLOAD_READS + 1];
 
 	reset_signals();
+	step_back();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -99,7 +127,6 @@ static void become_child(struct offload_job **jobs, size_t count, int report, in
 	kept[count] = report;
 	close_others(kept, count + 1);
 	offer_to_die_first();
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OFFLOAD_NICE);
 }
 
 /* ---- rendering -------------------------------------------------------------------- */
