@@ -6,36 +6,6 @@
 #define NEW(arena, Type, descriptor)                                                               \
 	PROTO_NEW(arena, Mesos__##Type, mesos__##descriptor##__descriptor)
 
-/* ---- offers --------------------------------------------------------------- */
-
-static Mesos__Offer *offer_message(const struct master *m, struct arena *arena,
-				   const struct offer *o)
-{
-	Mesos__Offer *offer = NEW(arena, Offer, offer);
-	const struct machine *machine = master_agent_machine(m, o->agent);
-	const Mesos__AgentInfo *info = o->agent->info;
-
-	offer->id = NEW(arena, OfferID, offer_id);
-	offer->id->value = o->id;
-	offer->framework_id = o->framework->info->id;
-	offer->agent_id = info->id;
-	offer->hostname = info->hostname;
-	offer->url = master_agent_url(arena, o->agent);
-	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
-	offer->n_attributes = info->n_attributes;
-	offer->attributes = info->attributes;
-	offer->domain = info->domain;
-	if (machine)
-		offer->unavailability = machine->info->unavailability;
-	for (struct executor *e = o->agent->executors; e; e = e->hh.next)
-		if (e->framework == o->framework)
-			proto_push(arena, offer->n_executor_ids, offer->executor_ids,
-				   e->info->executor_id);
-	offer->allocation_info = NEW(arena, Resource__AllocationInfo, resource__allocation_info);
-	offer->allocation_info->role = o->role;
-	return offer;
-}
-
 /* ---- frameworks ----------------------------------------------------------- */
 
 static Mesos__Master__Response__GetFrameworks__Framework *
@@ -58,7 +28,7 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 	message->unregistered_time = api_time(arena, f->unregistered_time);
 	list_for_each (offer, next, &f->offers, by_framework)
 		proto_push(arena, message->n_offers, message->offers,
-			   offer_message(m, arena, offer));
+			   master_offer_message(m, arena, offer));
 	list_for_each (inverse, next_inverse, &f->inverse_offers, by_framework)
 		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
 			   master_inverse_message(arena, inverse));

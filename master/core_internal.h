@@ -179,6 +179,9 @@ void master_decline(struct master *m, struct framework *f,
 struct allocator_filter master_filter(const Mesos__Filters *filters);
 /* Where the agent is found: http://hostname:port/slave(1). All of it is the arena's. */
 Mesos__URL *master_agent_url(struct arena *arena, const struct agent *agent);
+/* All that the offer is, copied into the arena. */
+Mesos__Offer *master_offer_message(const struct master *m, struct arena *arena,
+				   const struct offer *o);
 
 /* ---- accept.c ---------------------------------------------------------------- */
 

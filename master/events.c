@@ -203,13 +203,13 @@ void master_tell_operation_error(struct master *m, struct framework *f,
 
 /* ---- offers ----------------------------------------------------------------- */
 
-/* The resources as this framework may see them. */
-static void offer_resources(struct master *m, const struct offer *o, Mesos__Offer *offer)
+/* The offer as its framework may see it. */
+static Mesos__Offer *offer_seen(struct master *m, const struct offer *o)
 {
 	struct arena *arena = &m->out->arena;
+	Mesos__Offer *offer = master_offer_message(m, arena, o);
 	size_t kept = 0;
 
-	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
 	for (size_t i = 0; i < offer->n_resources; i++) {
 		Mesos__Resource *r = offer->resources[i];
 
@@ -222,44 +222,8 @@ static void offer_resources(struct master *m, const struct offer *o, Mesos__Offe
 		offer->resources[kept++] = r;
 	}
 	offer->n_resources = kept;
-}
-
-static void offer_executors(struct master *m, const struct offer *o, Mesos__Offer *offer)
-{
-	struct executor *e, *next;
-
-	HASH_ITER (hh, o->agent->executors, e, next) {
-		if (e->framework == o->framework)
-			proto_push(&m->out->arena, offer->n_executor_ids, offer->executor_ids,
-				   STEP_COPY(m, e->info->executor_id));
-	}
-}
-
-static Mesos__Offer *offer_message(struct master *m, const struct offer *o)
-{
-	Mesos__Offer *offer = STEP_NEW(m, Mesos__Offer, mesos__offer__descriptor);
-	const struct agent *a = o->agent;
-	const struct machine *machine = master_agent_machine(m, a);
-
-	offer->id = master_offer_id(m, o->id);
-	offer->framework_id = master_framework_id(m, o->framework->id);
-	offer->agent_id = master_agent_id(m, a->id);
-	offer->hostname = master_text(m, a->info->hostname);
-	offer->url = master_agent_url(&m->out->arena, a);
-	offer_resources(m, o, offer);
-	/* Agent messages are borrowed: copies make the event self-contained. */
-	for (size_t i = 0; i < a->info->n_attributes; i++)
-		proto_push(&m->out->arena, offer->n_attributes, offer->attributes,
-			   STEP_COPY(m, a->info->attributes[i]));
-	offer->domain = STEP_COPY(m, a->info->domain);
-	if (machine)
-		offer->unavailability = STEP_COPY(m, machine->info->unavailability);
-	offer_executors(m, o, offer);
-	if (o->framework->multi_role) {
-		offer->allocation_info = STEP_NEW(m, Mesos__Resource__AllocationInfo,
-						  mesos__resource__allocation_info__descriptor);
-		offer->allocation_info->role = master_text(m, o->role);
-	}
+	if (!o->framework->multi_role)
+		offer->allocation_info = NULL;
 	return offer;
 }
 
@@ -273,7 +237,7 @@ void master_offers_event_add(struct master *m, struct offer *o)
 						   mesos__scheduler__event__offers__descriptor);
 	}
 	proto_push(&m->out->arena, f->offers_event->offers->n_offers,
-		   f->offers_event->offers->offers, offer_message(m, o));
+		   f->offers_event->offers->offers, offer_seen(m, o));
 	f->counters.offers_sent++;
 }
 

@@ -43,6 +43,39 @@ Mesos__URL *master_agent_url(struct arena *arena, const struct agent *a)
 	return url;
 }
 
+#define COPY(arena, message) proto_copy_to((arena), (message))
+
+Mesos__Offer *master_offer_message(const struct master *m, struct arena *arena,
+				   const struct offer *o)
+{
+	Mesos__Offer *offer = PROTO_NEW(arena, Mesos__Offer, mesos__offer__descriptor);
+	const struct machine *machine = master_agent_machine(m, o->agent);
+	const Mesos__AgentInfo *info = o->agent->info;
+
+	offer->id = PROTO_NEW(arena, Mesos__OfferID, mesos__offer_id__descriptor);
+	offer->id->value = arena_strdup(arena, o->id);
+	offer->framework_id = COPY(arena, o->framework->info->id);
+	offer->agent_id = COPY(arena, info->id);
+	offer->hostname = arena_strdup(arena, info->hostname);
+	offer->url = master_agent_url(arena, o->agent);
+	resources_to_messages(arena, &o->resources, &offer->n_resources, &offer->resources);
+	for (size_t i = 0; i < info->n_attributes; i++)
+		proto_push(arena, offer->n_attributes, offer->attributes,
+			   COPY(arena, info->attributes[i]));
+	offer->domain = COPY(arena, info->domain);
+	if (machine)
+		offer->unavailability = COPY(arena, machine->info->unavailability);
+	for (struct executor *e = o->agent->executors; e; e = e->hh.next) {
+		if (e->framework == o->framework)
+			proto_push(arena, offer->n_executor_ids, offer->executor_ids,
+				   COPY(arena, e->info->executor_id));
+	}
+	offer->allocation_info = PROTO_NEW(arena, Mesos__Resource__AllocationInfo,
+					   mesos__resource__allocation_info__descriptor);
+	offer->allocation_info->role = arena_strdup(arena, o->role);
+	return offer;
+}
+
 /* ---- making -------------------------------------------------------------------- */
 
 static struct offer *make_offer(struct master *m, struct framework *f, struct agent *a,
