@@ -36,7 +36,9 @@ struct parser {
 	size_t key_cap;
 	struct frame frames[JSON_DEPTH_MAX];
 	size_t depth;
-	bool out_of_range; /* the failure was a number beyond double */
+	size_t values_left; /* that it may have */
+	bool too_many;	    /* the failure was that it has more */
+	bool out_of_range;  /* or a number beyond double */
 };
 
 static int peek(struct parser *p)
@@ -87,6 +89,10 @@ static struct json *push_value(struct parser *p, enum json_type type)
 {
 	struct json *value;
 
+	if (p->values_left)
+		p->values_left--;
+	else
+		p->too_many = true;
 	if (p->value_count == p->value_cap) {
 		p->value_cap = p->value_cap ? p->value_cap * 2 : 32;
 		p->values = xrealloc(p->values, p->value_cap * sizeof(*p->values));
@@ -180,9 +186,29 @@ static bool parse_escape(struct parser *p)
 	return true;
 }
 
+/* Those without escapes, which are most, need no scratch. */
+static bool parse_plain_text(struct parser *p, struct slice *out)
+{
+	const unsigned char *at = (const unsigned char *)p->data + p->pos;
+	const unsigned char *start = at, *end = (const unsigned char *)p->data + p->len;
+
+	while (at < end && *at >= ' ' && *at != '"' && *at != '\\')
+		at++;
+	if (at == end || *at != '"')
+		return false;
+	out->len = (size_t)(at - start);
+	out->data = arena_strndup(p->arena, (const char *)start, out->len);
+	p->pos += out->len + 1;
+	if (p->seen < p->pos)
+		p->seen = p->pos;
+	return true;
+}
+
 /* After the opening quote. */
 static bool parse_text(struct parser *p, struct slice *out)
 {
+	if (parse_plain_text(p, out))
+		return true;
 	buf_clear(&p->text);
 	for (;;) {
 		size_t start = p->pos;
@@ -211,24 +237,34 @@ static bool number_byte(int c)
 	return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == 'e' || c == 'E' || c == '.';
 }
 
+#define PLAIN_DIGITS 18 /* of a natural number that surely is no more than it should be */
+
+/* Whether strtod() takes it as a whole. */
+static bool check_number(struct parser *p, const char *text, size_t len)
+{
+	char *end;
+	double number;
+
+	if (len <= PLAIN_DIGITS && strspn(text, "0123456789") == len)
+		return len > 0;
+	number = strtod(text, &end);
+	if (*end || end == text)
+		return false;
+	p->out_of_range = isinf(number);
+	return !p->out_of_range;
+}
+
 static bool parse_number(struct parser *p)
 {
 	size_t start = p->pos;
 	struct json *value;
 	const char *text;
-	char *end;
-	double number;
 
 	while (number_byte(peek(p)))
 		p->pos++;
 	text = arena_strndup(p->arena, p->data + start, p->pos - start);
-	number = strtod(text, &end);
-	if (*end || end == text)
+	if (!check_number(p, text, p->pos - start))
 		return false;
-	if (isinf(number)) {
-		p->out_of_range = true;
-		return false;
-	}
 	value = push_value(p, JSON_NUMBER);
 	value->text = (struct slice){text, p->pos - start};
 	return true;
@@ -335,6 +371,8 @@ static bool parse_document(struct parser *p)
 	for (;;) {
 		enum progress progress = parse_start(p);
 
+		if (p->too_many)
+			return false;
 		if (progress == VALUE_DONE)
 			progress = parse_rest(p);
 		if (progress != VALUE_WANTED)
@@ -342,12 +380,14 @@ static bool parse_document(struct parser *p)
 	}
 }
 
-static int syntax_error(struct parser *p, struct err *err)
+static int syntax_error(struct parser *p, size_t max, struct err *err)
 {
 	char near[ERR_TEXT_MAX];
 	size_t len = 0;
 	long line = 1;
 
+	if (p->too_many)
+		return err_set(err, ERR_LIMIT, "More than %zu values", max);
 	if (p->out_of_range)
 		return err_set(err, ERR_INVALID, "Value out of range");
 	/* A line counts once a byte of the next one was looked at. */
@@ -379,12 +419,18 @@ static int trailing_error(struct parser *p, struct err *err)
 int json_parse(struct arena *arena, const char *data, size_t len, struct json **out,
 	       struct err *err)
 {
-	struct parser p = {.arena = arena, .data = data, .len = len};
+	return json_parse_up_to(SIZE_MAX, arena, data, len, out, err);
+}
+
+int json_parse_up_to(size_t max, struct arena *arena, const char *data, size_t len,
+		     struct json **out, struct err *err)
+{
+	struct parser p = {.arena = arena, .data = data, .len = len, .values_left = max};
 	int rv = 0;
 
 	*out = NULL;
-	if (!parse_document(&p)) {
-		rv = syntax_error(&p, err);
+	if (!parse_document(&p) || p.too_many) {
+		rv = syntax_error(&p, max, err);
 	} else {
 		size_t end = p.pos;
 

@@ -126,6 +126,9 @@ static int validate(struct master *m, struct accepting *accepting, const Mesos__
 	struct resources available = RESOURCES_INIT;
 	int rv;
 
+	if (resources_empty(&accepting->shared))
+		return master_validate_task(m, accepting->f, accepting->a, task,
+					    &accepting->remaining, err);
 	sum_available(accepting, &available);
 	rv = master_validate_task(m, accepting->f, accepting->a, task, &available, err);
 	resources_free(&available);

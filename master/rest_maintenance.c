@@ -19,7 +19,8 @@ static struct json *parse_body(struct http_request *request, enum json_type type
 	struct json *json = NULL;
 	struct err err = {{0}};
 
-	if (json_parse(&request->arena, request->body.data, request->body.len, &json, &err) == 0 &&
+	if (json_parse_up_to(PROTO_VALUES_MAX, &request->arena, request->body.data,
+			     request->body.len, &json, &err) == 0 &&
 	    json->type != type)
 		err_set(&err, ERR_INVALID, "Unexpected JSON type parsed");
 	if (!err.text[0])

@@ -19,7 +19,7 @@ static bool form_resources(struct http_request *request, const char *name, const
 		return false;
 	*count = 0;
 	*list = NULL;
-	rv = json_parse(arena, text, strlen(text), &json, &err);
+	rv = json_parse_up_to(PROTO_VALUES_MAX, arena, text, strlen(text), &json, &err);
 	if (!rv && json->type != JSON_ARRAY)
 		rv = err_set(&err, ERR_INVALID, "Unexpected JSON type parsed");
 	for (size_t i = 0; !rv && i < json->count; i++) {

@@ -207,6 +207,16 @@ static const char *reached_at(const struct shell *shell, const struct http_reque
 	return local && strcmp(local, shell->address) ? local : NULL;
 }
 
+/* What agents report of themselves has no end that could be told: each of their tasks is in
+ * it, those that are over, too. */
+static size_t values_max(const ProtobufCMessageDescriptor *type)
+{
+	bool reports = type == &mesos__internal__reregister_slave_message__descriptor ||
+		       type == &mesos__internal__update_slave_message__descriptor;
+
+	return reports ? 10 * (size_t)PROTO_VALUES_MAX : PROTO_VALUES_MAX;
+}
+
 static void take_message(struct shell *shell, struct http_request *request)
 {
 	struct libprocess_message message;
@@ -234,8 +244,9 @@ static void take_message(struct shell *shell, struct http_request *request)
 			http_reply(request, 202, NULL, NULL, 0, NULL);
 			return;
 		}
-		event.message.message = proto_unpack(type, &request->arena, message.body.data,
-						     message.body.len, &err);
+		event.message.message =
+			proto_unpack_up_to(values_max(type), type, &request->arena,
+					   message.body.data, message.body.len, &err);
 	}
 	if (!event.message.message) {
 		log_warning("dropped a %s from %s that does not parse: %s", message.name,

@@ -54,8 +54,9 @@ static Mesos__Scheduler__Call__Subscribe *
 decode_subscribe(struct arena *arena, const struct buf *bytes, bool *force, struct err *err)
 {
 	Mesos__Scheduler__Call__Subscribe *subscribe;
-	Mesos__Scheduler__SubscribeV0 *old = proto_unpack(
-		&mesos__scheduler__subscribe_v0__descriptor, arena, bytes->data, bytes->len, err);
+	Mesos__Scheduler__SubscribeV0 *old =
+		proto_unpack_up_to(PROTO_VALUES_MAX, &mesos__scheduler__subscribe_v0__descriptor,
+				   arena, bytes->data, bytes->len, err);
 
 	if (!old)
 		return NULL;
@@ -81,13 +82,14 @@ Mesos__Scheduler__Call *proto_call_from_v0(struct arena *arena, const void *data
 
 	*force = false;
 	if (!is_subscribe(in))
-		return proto_unpack(&mesos__scheduler__call__descriptor, arena, data, len, err);
+		return proto_unpack_up_to(PROTO_VALUES_MAX, &mesos__scheduler__call__descriptor,
+					  arena, data, len, err);
 	why = part(in, &rest, &subscribe, &subscribes);
 	if (why)
 		err_set(err, ERR_INVALID, "Failed to decode mesos.scheduler.Call: %s", why);
 	else
-		call = proto_unpack(&mesos__scheduler__call__descriptor, arena, rest.data, rest.len,
-				    err);
+		call = proto_unpack_up_to(PROTO_VALUES_MAX, &mesos__scheduler__call__descriptor,
+					  arena, rest.data, rest.len, err);
 	if (call && subscribes) {
 		call->subscribe = decode_subscribe(arena, &subscribe, force, err);
 		if (!call->subscribe)

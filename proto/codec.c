@@ -18,10 +18,12 @@
 #define MEMORY_SLACK ((size_t)1 << 20)
 #define NEAR 4 /* fields: beyond, a search is faster */
 #define TOO_MUCH "takes too much memory"
+#define TOO_MANY "too many values"
 
 struct decoder {
 	struct proto_mem mem;
 	size_t limit;				/* of mem.used */
+	size_t max, left;			/* values that it may have, and of them still */
 	const ProtobufCMessageDescriptor *type; /* where it failed; NULL = it did not */
 	const ProtobufCFieldDescriptor *field;
 };
@@ -174,6 +176,16 @@ static inline const char *decode_value(struct decoder *d, ProtobufCMessage *mess
 	return why;
 }
 
+/* After each value. */
+static inline const char *check_bounds(struct decoder *d)
+{
+	if (!d->left--) {
+		d->left = 0;
+		return TOO_MANY;
+	}
+	return d->mem.used > d->limit ? TOO_MUCH : NULL;
+}
+
 /* Of numbers one behind the other in one value. */
 static const char *decode_packed(struct decoder *d, ProtobufCMessage *message,
 				 const ProtobufCFieldDescriptor *field, struct wire *in, int depth)
@@ -184,8 +196,8 @@ static const char *decode_packed(struct decoder *d, ProtobufCMessage *message,
 
 	while (!why && packed.at < packed.end) {
 		why = decode_value(d, message, field, &packed, depth, &known);
-		if (!why && d->mem.used > d->limit)
-			why = TOO_MUCH;
+		if (!why)
+			why = check_bounds(d);
 	}
 	return why;
 }
@@ -310,8 +322,8 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 			why = decode_value(d, message, field, &in, depth, &known);
 		else
 			why = decode_other(d, message, field, number, wire_type, &in, depth);
-		if (!why && d->mem.used > d->limit)
-			why = TOO_MUCH;
+		if (!why)
+			why = check_bounds(d);
 		if (why)
 			return fail(d, type, field, why);
 		if (known)
@@ -320,10 +332,13 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 	return check_fields(d, message, seen, merge);
 }
 
-static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct arena *arena,
-				const void *data, size_t len, struct err *err)
+static ProtobufCMessage *unpack(size_t max, const ProtobufCMessageDescriptor *type,
+				struct arena *arena, const void *data, size_t len, struct err *err)
 {
-	struct decoder d = {.mem = {.arena = arena}, .limit = len * MEMORY_FACTOR + MEMORY_SLACK};
+	struct decoder d = {.mem = {.arena = arena},
+			    .limit = len * MEMORY_FACTOR + MEMORY_SLACK,
+			    .max = max,
+			    .left = max};
 	/* An empty buffer has no memory; arithmetic needs some. */
 	const uint8_t *start = data ? data : (const uint8_t *)"";
 	struct wire in = {start, start + len};
@@ -332,8 +347,11 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct a
 
 	if (!why)
 		return message;
-	err_set(err, ERR_INVALID, "Failed to decode %s: %s%s%s: %s", type->name, d.type->name,
-		d.field ? "." : "", d.field ? d.field->name : "", why);
+	if (!strcmp(why, TOO_MANY))
+		err_set(err, ERR_LIMIT, PROTO_TOO_MANY "%zu values", max);
+	else
+		err_set(err, ERR_INVALID, "Failed to decode %s: %s%s%s: %s", type->name,
+			d.type->name, d.field ? "." : "", d.field ? d.field->name : "", why);
 	if (!arena)
 		protobuf_c_message_free_unpacked(message, NULL);
 	return NULL;
@@ -342,10 +360,16 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct a
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct arena *arena, const void *data,
 		   size_t len, struct err *err)
 {
-	return unpack(type, arena, data, len, err);
+	return unpack(SIZE_MAX, type, arena, data, len, err);
+}
+
+void *proto_unpack_up_to(size_t max, const ProtobufCMessageDescriptor *type, struct arena *arena,
+			 const void *data, size_t len, struct err *err)
+{
+	return unpack(max, type, arena, data, len, err);
 }
 
 void *proto_unpack_heap(const ProtobufCMessageDescriptor *type, const void *data, size_t len)
 {
-	return unpack(type, NULL, data, len, NULL);
+	return unpack(SIZE_MAX, type, NULL, data, len, NULL);
 }

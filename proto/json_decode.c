@@ -128,9 +128,10 @@ static int read_inner(struct reader *r, const char *name, struct slice text, enu
 		      const struct json **out)
 {
 	const char *what = type == JSON_NUMBER ? "number" : "boolean";
-	struct err why = {"Unexpected JSON type parsed"};
+	struct err why;
 	struct json *json;
 
+	err_set(&why, ERR_INVALID, "Unexpected JSON type parsed");
 	if (!json_parse(r->mem.arena, text.data, text.len, &json, &why)) {
 		*out = json;
 		if (json->type == type)
@@ -348,10 +349,12 @@ static void note_missing(struct reader *r, ProtobufCMessage *message, const bool
 static int read_message(struct reader *r, ProtobufCMessage *message, const struct json *json)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
-	const struct json *values[FIELDS_MAX] = {0};
-	bool found[FIELDS_MAX] = {0};
+	const struct json *values[FIELDS_MAX];
+	bool found[FIELDS_MAX];
 	int rv = 0;
 
+	memset(values, 0, type->n_fields * sizeof(*values));
+	memset(found, 0, type->n_fields * sizeof(*found));
 	if (r->depth == PROTO_DEPTH_MAX)
 		return err_set(r->err, ERR_LIMIT, "Nested too deeply");
 	for (size_t i = 0; i < json->count; i++) {

@@ -52,6 +52,14 @@
  * string with a default points to that default. */
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct arena *arena, const void *data,
 		   size_t len, struct err *err);
+/* One of so many values at most, messages among them; for whoever else has to wait. If there
+ * are more, `err` begins with PROTO_TOO_MANY. */
+#define PROTO_TOO_MANY "More than "
+void *proto_unpack_up_to(size_t max, const ProtobufCMessageDescriptor *type, struct arena *arena,
+			 const void *data, size_t len, struct err *err);
+/* What one call or message of a client may have: what a hundred thousand tasks that are
+ * reconciled take twice. Mesos has no such limit, and stands still meanwhile. */
+#define PROTO_VALUES_MAX 1000000
 
 /* Appends the message's bytes. */
 void proto_pack(const void *message, struct buf *out);

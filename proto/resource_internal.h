@@ -68,6 +68,8 @@ void shape_unref(const struct resource_shape *shape);
 int64_t scalar_to_milli(double value);
 double scalar_from_milli(int64_t milli);
 
+/* By where they begin. */
+void ranges_sort(struct resource_range *ranges, uint32_t count);
 /* Sorts and merges in place, adjacent ones too; returns how many are left. */
 uint32_t ranges_coalesce(struct resource_range *ranges, uint32_t count);
 

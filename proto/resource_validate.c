@@ -31,18 +31,10 @@ static int validate_scalar(const Mesos__Resource *resource, struct err *err)
 	return 0;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const Mesos__Value__Range *left = *(Mesos__Value__Range *const *)a;
-	const Mesos__Value__Range *right = *(Mesos__Value__Range *const *)b;
-
-	return left->begin < right->begin ? -1 : left->begin > right->begin;
-}
-
 static int validate_ranges(const Mesos__Resource *resource, struct err *err)
 {
 	const Mesos__Value__Ranges *ranges = resource->ranges;
-	Mesos__Value__Range **sorted;
+	struct resource_range *sorted;
 	bool overlap = false;
 
 	if (resource->scalar || !ranges || resource->set)
@@ -52,10 +44,12 @@ static int validate_ranges(const Mesos__Resource *resource, struct err *err)
 			return invalid(err, "Invalid ranges resource: begin > end");
 	if (ranges->n_range < 2)
 		return 0;
-	sorted = xmemdup(ranges->range, ranges->n_range * sizeof(*sorted));
-	qsort(sorted, ranges->n_range, sizeof(*sorted), by_begin);
+	sorted = xcalloc(ranges->n_range, sizeof(*sorted));
+	for (size_t i = 0; i < ranges->n_range; i++)
+		sorted[i] = (struct resource_range){ranges->range[i]->begin, ranges->range[i]->end};
+	ranges_sort(sorted, (uint32_t)ranges->n_range);
 	for (size_t i = 1; i < ranges->n_range; i++)
-		overlap = overlap || sorted[i]->begin <= sorted[i - 1]->end;
+		overlap = overlap || sorted[i].begin <= sorted[i - 1].end;
 	free(sorted);
 	return overlap ? invalid(err, "Invalid ranges resource: overlapping ranges") : 0;
 }

@@ -31,6 +31,63 @@ static int compare_ranges(const void *a, const void *b)
 	return left->end < right->end ? -1 : left->end > right->end;
 }
 
+static bool ranges_ascend(const struct resource_range *ranges, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		if (ranges[i].begin < ranges[i - 1].begin)
+			return false;
+	}
+	return true;
+}
+
+#define RADIX_MIN 256 /* ranges: fewer are compared */
+
+/* By one byte of where they begin, from one array into the other; false if it is the same of
+ * all. */
+static bool sort_by_byte(const struct resource_range *from, struct resource_range *to,
+			 uint32_t count, unsigned shift)
+{
+	uint32_t places[256] = {0}, place = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		places[from[i].begin >> shift & 0xff]++;
+	if (places[from[0].begin >> shift & 0xff] == count)
+		return false;
+	for (unsigned byte = 0; byte < 256; byte++) {
+		uint32_t size = places[byte];
+
+		places[byte] = place;
+		place += size;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		to[places[from[i].begin >> shift & 0xff]++] = from[i];
+	return true;
+}
+
+void ranges_sort(struct resource_range *ranges, uint32_t count)
+{
+	struct resource_range *scratch, *from = ranges, *to;
+
+	if (ranges_ascend(ranges, count))
+		return;
+	if (count < RADIX_MIN) {
+		qsort(ranges, count, sizeof(*ranges), compare_ranges);
+		return;
+	}
+	to = scratch = xmalloc(count * sizeof(*scratch));
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		struct resource_range *other = from;
+
+		if (!sort_by_byte(from, to, count, shift))
+			continue;
+		from = to;
+		to = other;
+	}
+	if (from != ranges)
+		memcpy(ranges, from, count * sizeof(*ranges));
+	free(scratch);
+}
+
 /* Whether `next`, which begins no earlier, overlaps or touches. */
 static bool joins(const struct resource_range *range, const struct resource_range *next)
 {
@@ -43,7 +100,7 @@ uint32_t ranges_coalesce(struct resource_range *ranges, uint32_t count)
 
 	if (!count)
 		return 0;
-	qsort(ranges, count, sizeof(*ranges), compare_ranges);
+	ranges_sort(ranges, count);
 	for (uint32_t i = 1; i < count; i++) {
 		if (!joins(&ranges[kept], &ranges[i]))
 			ranges[++kept] = ranges[i];
@@ -53,13 +110,33 @@ uint32_t ranges_coalesce(struct resource_range *ranges, uint32_t count)
 	return kept + 1;
 }
 
+/* The first range from `from` on that ends at `number` or behind it; probably near. */
+static uint32_t seek(const struct resource_piece *piece, uint32_t from, uint64_t number)
+{
+	uint32_t low = from, step = 1, high;
+
+	while (step < piece->count - low && piece->ranges[low + step - 1].end < number) {
+		low += step;
+		step *= 2;
+	}
+	high = step < piece->count - low ? low + step : piece->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (piece->ranges[middle].end < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool ranges_contain(const struct resource_piece *have, const struct resource_piece *want)
 {
 	uint32_t i = 0;
 
 	for (uint32_t j = 0; j < want->count; j++) {
-		while (i < have->count && have->ranges[i].end < want->ranges[j].begin)
-			i++;
+		i = seek(have, i, want->ranges[j].begin);
 		if (i == have->count || have->ranges[i].begin > want->ranges[j].begin ||
 		    have->ranges[i].end < want->ranges[j].end)
 			return false;
@@ -76,6 +153,54 @@ static void push_joined(struct resource_range *out, uint32_t *count, struct reso
 		out[*count - 1].end = range.end;
 }
 
+#define RANGES_FEW 4 /* are put in or taken out one by one */
+
+/* The ranges from `first` to before `end` become `count` others. */
+static void splice(struct resource_piece *piece, uint32_t first, uint32_t end,
+		   const struct resource_range *others, uint32_t count)
+{
+	uint32_t all = piece->count - (end - first) + count;
+
+	if (all > piece->count)
+		piece->ranges = xrealloc(piece->ranges, all * sizeof(*piece->ranges));
+	if (piece->count > end)
+		memmove(piece->ranges + first + count, piece->ranges + end,
+			(piece->count - end) * sizeof(*piece->ranges));
+	for (uint32_t i = 0; i < count; i++)
+		piece->ranges[first + i] = others[i];
+	piece->count = all;
+}
+
+static void put_in(struct resource_piece *to, struct resource_range range)
+{
+	uint32_t first = seek(to, 0, range.begin ? range.begin - 1 : 0);
+	uint32_t end = first;
+
+	for (; end < to->count && joins(&range, &to->ranges[end]); end++) {
+		if (to->ranges[end].begin < range.begin)
+			range.begin = to->ranges[end].begin;
+		if (to->ranges[end].end > range.end)
+			range.end = to->ranges[end].end;
+	}
+	splice(to, first, end, &range, 1);
+}
+
+static void take_out(struct resource_piece *from, struct resource_range range)
+{
+	uint32_t first = seek(from, 0, range.begin), end = first, count = 0;
+	struct resource_range rest[2];
+
+	while (end < from->count && from->ranges[end].begin <= range.end)
+		end++;
+	if (end == first)
+		return;
+	if (from->ranges[first].begin < range.begin)
+		rest[count++] = (struct resource_range){from->ranges[first].begin, range.begin - 1};
+	if (from->ranges[end - 1].end > range.end)
+		rest[count++] = (struct resource_range){range.end + 1, from->ranges[end - 1].end};
+	splice(from, first, end, rest, count);
+}
+
 static void ranges_add(struct resource_piece *to, const struct resource_piece *more)
 {
 	struct resource_range *merged;
@@ -83,6 +208,11 @@ static void ranges_add(struct resource_piece *to, const struct resource_piece *m
 
 	if (ranges_contain(to, more))
 		return;
+	if (more->count <= RANGES_FEW) {
+		for (i = 0; i < more->count; i++)
+			put_in(to, more->ranges[i]);
+		return;
+	}
 	merged = xcalloc((size_t)to->count + more->count, sizeof(*merged));
 	while (i < to->count || j < more->count) {
 		bool first = j == more->count ||
@@ -99,9 +229,9 @@ static bool ranges_meet(const struct resource_piece *a, const struct resource_pi
 {
 	for (uint32_t i = 0, j = 0; i < a->count && j < b->count;) {
 		if (a->ranges[i].end < b->ranges[j].begin)
-			i++;
+			i = seek(a, i, b->ranges[j].begin);
 		else if (b->ranges[j].end < a->ranges[i].begin)
-			j++;
+			j = seek(b, j, a->ranges[i].begin);
 		else
 			return true;
 	}
@@ -133,6 +263,11 @@ static void ranges_subtract(struct resource_piece *from, const struct resource_p
 	struct resource_range *rest;
 	uint32_t count = 0, j = 0;
 
+	if (less->count <= RANGES_FEW && from != less) {
+		for (uint32_t i = 0; i < less->count; i++)
+			take_out(from, less->ranges[i]);
+		return;
+	}
 	if (!ranges_meet(from, less))
 		return;
 	/* Each cut makes at most one range more. */

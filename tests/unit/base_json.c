@@ -607,3 +607,36 @@ Test(json_writer, prints_integers)
 				   "18446744073709551615,true,false,null]");
 	buf_free(&out);
 }
+
+/* Containers are values, too. */
+Test(json_reader, counts_values)
+{
+	static const struct {
+		const char *text;
+		size_t values;
+	} documents[] = {{"1", 1},
+			 {"[]", 1},
+			 {"[1,2,3]", 4},
+			 {"{\"a\":[],\"b\":{\"c\":null}}", 4},
+			 {"[[[true]]]", 4},
+			 {"[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\"]", 8},
+			 {"[[],[],[],[]]", 5}};
+
+	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+		const char *text = documents[i].text;
+		struct err err = {""};
+		struct arena arena;
+		struct json *json;
+
+		arena_init(&arena);
+		cr_expect_eq(json_parse_up_to(documents[i].values, &arena, text, strlen(text),
+					      &json, &err),
+			     0, "%s: %s", text, err.text);
+		cr_expect_eq(json_parse_up_to(documents[i].values - 1, &arena, text, strlen(text),
+					      &json, &err),
+			     ERR_LIMIT, "%s", text);
+		cr_expect(str_has_prefix(err.text, "More than "), "%s", err.text);
+		cr_expect_null(json);
+		arena_free(&arena);
+	}
+}

@@ -449,3 +449,29 @@ Test(proto_codec, survives_random_bytes)
 	}
 	cr_assert_gt(decoded, 100);
 }
+
+/* Messages are values, too; and what the schema does not have. */
+Test(proto_codec, counts_values)
+{
+	static const struct {
+		const ProtobufCMessageDescriptor *type;
+		struct bytes in;
+		size_t values;
+	} messages[] = {
+		{&mesos__framework_id__descriptor, BYTES("\x0a\x01x"), 1},
+		{&mesos__value__ranges__descriptor,
+		 BYTES("\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04"), 6},
+		{&mesos__framework_id__descriptor, BYTES("\x0a\x01x\xa0\x06\x01\xa0\x06\x02"), 3},
+	};
+
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+		struct err err = {""};
+
+		cr_expect(proto_unpack_up_to(messages[i].values, messages[i].type, &arena,
+					     messages[i].in.data, messages[i].in.len, &err),
+			  "%zu: %s", i, err.text);
+		cr_expect_not(proto_unpack_up_to(messages[i].values - 1, messages[i].type, &arena,
+						 messages[i].in.data, messages[i].in.len, &err));
+		cr_expect(str_has_prefix(err.text, PROTO_TOO_MANY), "%s", err.text);
+	}
+}

@@ -155,3 +155,37 @@ Test(proto_many, calculates_with_many_volumes, .timeout = 60)
 	resources_free(&all);
 	resources_free(&copy);
 }
+
+/* Of every width, in no order: the same as when they come one by one. */
+Test(proto_many, puts_ranges_in_order)
+{
+	struct resources all = RESOURCES_INIT;
+	struct buf text = BUF_INIT;
+	struct err err = {""};
+	const int count = 3000;
+
+	buf_puts(&text, "ports:[");
+	for (int i = 0; i < count; i++) {
+		uint64_t mixed = (uint64_t)i * 2017 % (uint64_t)count;
+		uint64_t begin = mixed << (mixed % 3 * 20);
+
+		buf_printf(&text, "%s%llu-%llu", i ? "," : "", (unsigned long long)begin,
+			   (unsigned long long)begin + mixed % 7);
+	}
+	buf_puts(&text, "]");
+	cr_assert_eq(resources_parse(shapes, text.data, "*", &all, &err), 0, "%s", err.text);
+	for (uint32_t i = 1; i < all.pieces[0].count; i++)
+		cr_assert_gt(all.pieces[0].ranges[i].begin, all.pieces[0].ranges[i - 1].end + 1);
+	for (int i = 0; i < count; i++) {
+		uint64_t begin = (uint64_t)i << (i % 3 * 20);
+		struct resource_range range = {begin, begin + (uint64_t)i % 7};
+		struct resource_piece piece = all.pieces[0];
+		struct resources one = {&piece, 1, 1};
+
+		piece.ranges = &range;
+		piece.count = 1;
+		cr_assert(resources_contain(&all, &one), "%d", i);
+	}
+	resources_free(&all);
+	buf_free(&text);
+}
