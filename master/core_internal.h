@@ -521,12 +521,8 @@ void master_check_drains(struct master *m);
 
 /* ---- operator_resources.c ------------------------------------------------------------- */
 
-void master_reserve(struct master *m, const struct operator_request *request);
-void master_unreserve(struct master *m, const struct operator_request *request);
-void master_create_volumes(struct master *m, const struct operator_request *request);
-void master_destroy_volumes(struct master *m, const struct operator_request *request);
-void master_grow_volume(struct master *m, const struct operator_request *request);
-void master_shrink_volume(struct master *m, const struct operator_request *request);
+/* RESERVE_RESOURCES .. SHRINK_VOLUME. */
+void master_change_resources(struct master *m, const struct operator_request *request);
 
 /* ---- quota.c, weights.c: what operators say of roles ------------------------------------- */
 

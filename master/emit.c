@@ -145,46 +145,20 @@ void master_answer(struct master *m, uint64_t request, int status, const char *f
 	va_end(args);
 }
 
-Mesos__FrameworkID *master_framework_id(struct master *m, const char *id)
-{
-	Mesos__FrameworkID *message =
-		STEP_NEW(m, Mesos__FrameworkID, mesos__framework_id__descriptor);
-
-	message->value = master_text(m, id);
-	return message;
-}
-
-Mesos__AgentID *master_agent_id(struct master *m, const char *id)
-{
-	Mesos__AgentID *message = STEP_NEW(m, Mesos__AgentID, mesos__agent_id__descriptor);
-
-	message->value = master_text(m, id);
-	return message;
-}
-
-Mesos__TaskID *master_task_id(struct master *m, const char *id)
-{
-	Mesos__TaskID *message = STEP_NEW(m, Mesos__TaskID, mesos__task_id__descriptor);
-
-	message->value = master_text(m, id);
-	return message;
-}
-
-Mesos__ExecutorID *master_executor_id(struct master *m, const char *id)
-{
-	Mesos__ExecutorID *message = STEP_NEW(m, Mesos__ExecutorID, mesos__executor_id__descriptor);
-
-	message->value = master_text(m, id);
-	return message;
-}
-
-Mesos__OfferID *master_offer_id(struct master *m, const char *id)
-{
-	Mesos__OfferID *message = STEP_NEW(m, Mesos__OfferID, mesos__offer_id__descriptor);
-
-	message->value = master_text(m, id);
-	return message;
-}
+#define ID_MESSAGE(function, Type, descriptor)                                                     \
+	Type *function(struct master *m, const char *id)                                           \
+	{                                                                                          \
+		Type *message = STEP_NEW(m, Type, descriptor);                                     \
+                                                                                                   \
+		message->value = master_text(m, id);                                               \
+		return message;                                                                    \
+	}
+ID_MESSAGE(master_framework_id, Mesos__FrameworkID, mesos__framework_id__descriptor)
+ID_MESSAGE(master_agent_id, Mesos__AgentID, mesos__agent_id__descriptor)
+ID_MESSAGE(master_task_id, Mesos__TaskID, mesos__task_id__descriptor)
+ID_MESSAGE(master_executor_id, Mesos__ExecutorID, mesos__executor_id__descriptor)
+ID_MESSAGE(master_offer_id, Mesos__OfferID, mesos__offer_id__descriptor)
+#undef ID_MESSAGE
 
 Mesos__UUID *master_uuid(struct master *m, const uint8_t *data, size_t len)
 {

@@ -6,12 +6,10 @@
  */
 #include "master/accept.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "proto/operation.h"
-
-#define NEW_OPERATION(m, Type, type)                                                               \
-	STEP_NEW(m, Mesos__Offer__Operation__##Type, mesos__offer__operation__##type##__descriptor)
 
 /* ---- making room ---------------------------------------------------------------------- */
 
@@ -89,15 +87,12 @@ static void say_invalid(struct master *m, const struct agent *a,
 }
 
 static void operate(struct master *m, const struct operator_request *request,
-		    const Mesos__AgentID *id, Mesos__Offer__Operation__Type type,
-		    Mesos__Offer__Operation *operation)
+		    const Mesos__AgentID *id, Mesos__Offer__Operation *operation)
 {
 	struct agent *a = id ? master_find_agent(m, id->value) : NULL;
 	struct resources consumed = RESOURCES_INIT, converted = RESOURCES_INIT;
 	struct err err = {{0}};
 
-	operation->has_type = true;
-	operation->type = type;
 	if (!a || a->state != AGENT_REGISTERED) {
 		master_reply(m, 400, "No agent found with specified ID");
 		return;
@@ -121,76 +116,89 @@ static void operate(struct master *m, const struct operator_request *request,
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-static Mesos__Offer__Operation *make_operation(struct master *m)
+/* What a call and its operation have in common. */
+struct member {
+	size_t from, to, size;
+};
+
+#define MEMBERS_MAX 2
+static const struct conversion {
+	Mesos__Master__Call__Type call;
+	size_t part;	 /* of the call */
+	size_t agent_id; /* in that */
+	Mesos__Offer__Operation__Type operation;
+	size_t body; /* of the operation */
+	const ProtobufCMessageDescriptor *type;
+	struct member members[MEMBERS_MAX];
+} conversions[] = {
+#define CONVERSION(CALL, Call, call, OPERATION, operation, ...)                                    \
+	{                                                                                          \
+		MESOS__MASTER__CALL__TYPE__##CALL, offsetof(Mesos__Master__Call, call),            \
+			offsetof(Mesos__Master__Call__##Call, agent_id),                           \
+			MESOS__OFFER__OPERATION__TYPE__##OPERATION,                                \
+			offsetof(Mesos__Offer__Operation, operation),                              \
+			&mesos__offer__operation__##operation##__descriptor,                       \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define ONE(Call, Operation, name)                                                                 \
+	{                                                                                          \
+		offsetof(Mesos__Master__Call__##Call, name),                                       \
+			offsetof(Mesos__Offer__Operation__##Operation, name), sizeof(void *)       \
+	}
+/* The count of a repeated field is right before its array. */
+#define LIST(Call, Operation, name)                                                                \
+	{                                                                                          \
+		offsetof(Mesos__Master__Call__##Call, n_##name),                                   \
+			offsetof(Mesos__Offer__Operation__##Operation, n_##name),                  \
+			sizeof(size_t) + sizeof(void *)                                            \
+	}
+	CONVERSION(RESERVE_RESOURCES, ReserveResources, reserve_resources, RESERVE, reserve,
+		   LIST(ReserveResources, Reserve, resources),
+		   LIST(ReserveResources, Reserve, source)),
+	CONVERSION(UNRESERVE_RESOURCES, UnreserveResources, unreserve_resources, UNRESERVE,
+		   unreserve, LIST(UnreserveResources, Unreserve, resources)),
+	CONVERSION(CREATE_VOLUMES, CreateVolumes, create_volumes, CREATE, create,
+		   LIST(CreateVolumes, Create, volumes)),
+	CONVERSION(DESTROY_VOLUMES, DestroyVolumes, destroy_volumes, DESTROY, destroy,
+		   LIST(DestroyVolumes, Destroy, volumes)),
+	CONVERSION(GROW_VOLUME, GrowVolume, grow_volume, GROW_VOLUME, grow_volume,
+		   ONE(GrowVolume, GrowVolume, volume), ONE(GrowVolume, GrowVolume, addition)),
+	CONVERSION(SHRINK_VOLUME, ShrinkVolume, shrink_volume, SHRINK_VOLUME, shrink_volume,
+		   ONE(ShrinkVolume, ShrinkVolume, volume),
+		   ONE(ShrinkVolume, ShrinkVolume, subtract)),
+#undef CONVERSION
+#undef ONE
+#undef LIST
+};
+
+static Mesos__Offer__Operation *make_operation(struct master *m, const struct conversion *row,
+					       const char *part)
 {
-	return STEP_NEW(m, Mesos__Offer__Operation, mesos__offer__operation__descriptor);
+	Mesos__Offer__Operation *operation =
+		STEP_NEW(m, Mesos__Offer__Operation, mesos__offer__operation__descriptor);
+	char *body = proto_make(&m->out->arena, row->type);
+
+	for (size_t i = 0; i < MEMBERS_MAX; i++)
+		memcpy(body + row->members[i].to, part + row->members[i].from,
+		       row->members[i].size);
+	*(char **)((char *)operation + row->body) = body;
+	operation->has_type = true;
+	operation->type = row->operation;
+	return operation;
 }
 
-void master_reserve(struct master *m, const struct operator_request *request)
+void master_change_resources(struct master *m, const struct operator_request *request)
 {
-	const Mesos__Master__Call__ReserveResources *call = request->call->reserve_resources;
-	Mesos__Offer__Operation *operation = make_operation(m);
+	for (size_t i = 0; i < sizeof(conversions) / sizeof(conversions[0]); i++) {
+		const struct conversion *row = &conversions[i];
+		const char *part;
 
-	operation->reserve = NEW_OPERATION(m, Reserve, reserve);
-	operation->reserve->n_resources = call->n_resources;
-	operation->reserve->resources = call->resources;
-	operation->reserve->n_source = call->n_source;
-	operation->reserve->source = call->source;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__RESERVE, operation);
-}
-
-void master_unreserve(struct master *m, const struct operator_request *request)
-{
-	const Mesos__Master__Call__UnreserveResources *call = request->call->unreserve_resources;
-	Mesos__Offer__Operation *operation = make_operation(m);
-
-	operation->unreserve = NEW_OPERATION(m, Unreserve, unreserve);
-	operation->unreserve->n_resources = call->n_resources;
-	operation->unreserve->resources = call->resources;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__UNRESERVE, operation);
-}
-
-void master_create_volumes(struct master *m, const struct operator_request *request)
-{
-	const Mesos__Master__Call__CreateVolumes *call = request->call->create_volumes;
-	Mesos__Offer__Operation *operation = make_operation(m);
-
-	operation->create = NEW_OPERATION(m, Create, create);
-	operation->create->n_volumes = call->n_volumes;
-	operation->create->volumes = call->volumes;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__CREATE, operation);
-}
-
-void master_destroy_volumes(struct master *m, const struct operator_request *request)
-{
-	const Mesos__Master__Call__DestroyVolumes *call = request->call->destroy_volumes;
-	Mesos__Offer__Operation *operation = make_operation(m);
-
-	operation->destroy = NEW_OPERATION(m, Destroy, destroy);
-	operation->destroy->n_volumes = call->n_volumes;
-	operation->destroy->volumes = call->volumes;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__DESTROY, operation);
-}
-
-void master_grow_volume(struct master *m, const struct operator_request *request)
-{
-	const Mesos__Master__Call__GrowVolume *call = request->call->grow_volume;
-	Mesos__Offer__Operation *operation = make_operation(m);
-
-	operation->grow_volume = NEW_OPERATION(m, GrowVolume, grow_volume);
-	operation->grow_volume->volume = call->volume;
-	operation->grow_volume->addition = call->addition;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__GROW_VOLUME, operation);
-}
-
-void master_shrink_volume(struct master *m, const struct operator_request *request)
-{
-	const Mesos__Master__Call__ShrinkVolume *call = request->call->shrink_volume;
-	Mesos__Offer__Operation *operation = make_operation(m);
-
-	operation->shrink_volume = NEW_OPERATION(m, ShrinkVolume, shrink_volume);
-	operation->shrink_volume->volume = call->volume;
-	operation->shrink_volume->subtract = call->subtract;
-	operate(m, request, call->agent_id, MESOS__OFFER__OPERATION__TYPE__SHRINK_VOLUME,
-		operation);
+		if (row->call != request->call->type)
+			continue;
+		part = *(const char *const *)((const char *)request->call + row->part);
+		operate(m, request, *(const Mesos__AgentID *const *)(part + row->agent_id),
+			make_operation(m, row, part));
+	}
 }
