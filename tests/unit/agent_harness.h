@@ -62,6 +62,7 @@ void rig_start(struct rig *rig);
 int rig_try_start(struct rig *rig, bool rebooted, struct err *err);
 void rig_kill_agent(struct rig *rig);		   /* what was not written is lost */
 void rig_stored(struct rig *rig, uint64_t ticket); /* writes batches up to it */
+void rig_trace(struct rig *rig, const struct agent_action *action); /* writes it down */
 /* The trace since the last call; valid until the next. */
 const char *rig_take(struct rig *rig);
 #define rig_expect(rig, text)                                                                      \
@@ -91,6 +92,7 @@ void rig_subscribe(struct rig *rig, const char *executor, uint64_t stream);
 Mesos__TaskStatus *rig_status(struct rig *rig, const char *task, Mesos__TaskState state, int uuid);
 void rig_update(struct rig *rig, const char *executor, const char *task, Mesos__TaskState state,
 		int uuid);
+Mesos__AgentID *rig_agent_id(struct rig *rig);
 ProtobufCBinaryData rig_uuid(struct rig *rig, int number);
 int rig_uuid_number(ProtobufCBinaryData uuid); /* 0: not one of rig_uuid() */
 const char *rig_container(struct rig *rig, const char *executor);
