@@ -219,6 +219,68 @@ class Hostile(harness.TestCase):
         scheduler.teardown()
         self.served()
 
+    def post(self, path, body, content_type="application/json"):
+        """(status, text)"""
+        connection = harness.http.client.HTTPConnection(*self.master.address, timeout=60)
+        self.addCleanup(connection.close)
+        connection.request("POST", path, body, {
+            "Content-Type": content_type, "Accept": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+
+    def test_bodies_of_too_many_values(self):
+        """Small ones by the million: refused before they take the time and memory of all."""
+        before = resident(self.master.process)
+        scheduler = self.subscribe()
+        many, limit = 1000001, "More than 1000000 values"
+        call = b'{"type":"RECONCILE","framework_id":{"value":"%s"},"reconcile":{"tasks":[%s]}}'
+        asked = b'{"task_id":{"value":"t"}}'
+        for body in (call % (scheduler.id.encode(), b",".join([asked] * (many // 3))),
+                     b"[" + b"1," * many + b"1]", b"[" + b"[]," * many + b"[]]"):
+            self.assertEqual(self.post(PATH, body),
+                             (400, "Failed to parse body into JSON: " + limit))
+        asked = field(1, field(1, field(1, "t")))
+        body = field(2, 9) + field(1, field(1, scheduler.id)) + field(9, asked * (many // 3))
+        self.assertEqual(self.post(PATH, body, "application/x-protobuf"),
+                         (400, "Failed to parse body into Call protobuf: " + limit))
+        status, text = self.post("/quota", b"[" + b"1," * many + b"1]")
+        self.assertEqual(status, 400)
+        self.assertTrue(text.endswith(limit))
+        self.send_message(self.master, "ReconcileTasksMessage",
+                          field(1, field(1, "f")) + field(2, field(1, field(1, "t")) +
+                                                          field(2, 6)) * (many // 3),
+                          "scheduler@127.0.0.1:1")
+        self.assertLess(resident(self.master.process) - before, BOUND)
+        scheduler.teardown()
+        self.served()
+
+    def test_chunks_of_one_byte(self):
+        chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in b'{"type":"GET_HEALTH"}')
+        head = (b"POST /api/v1 HTTP/1.1\r\nContent-Type: application/json\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n")
+        for blanks in (0, 1000000):
+            connection = self.connect(self.master, 60)
+            connection.sendall(head + b"1\r\n \r\n" * blanks + chunks + b"0\r\n\r\n")
+            self.assertIn(b" 200 ", connection.recv(4096).split(b"\r\n")[0])
+
+    def test_nesting(self):
+        """Deep ones need no stack."""
+        for body, content_type in (
+                (b"[" * 1000000, "application/json"), (b"[" * 150 + b"]" * 150, "application/json"),
+                (b'{"type":' * 1000000, "application/json"),
+                (b"\x0b" * 1000000, "application/x-protobuf")):
+            self.assertEqual(self.post(PATH, body, content_type)[0], 400)
+            self.assertEqual(self.post("/api/v1", body, content_type)[0], 400)
+        self.served()
+
+    def test_paths_that_lead_elsewhere(self):
+        for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/state%00", "//state",
+                     "/master//state", "/files/read?path=/etc/passwd",
+                     "/files/read?path=../../../etc/passwd",
+                     "/files/download?path=/master/log/../../etc/passwd", "/%zz"):
+            self.assertEqual(get(self.master.address, path)[0], 404, path)
+        self.assertEqual(get(self.master.address, "/tasks?task_id=%ff%00")[0], 400)
+
     def message(self, daemon, name, body, sender="stranger@127.0.0.1:1"):
         actor = "master" if daemon is self.master else "slave(1)"
         return (b"POST /%s/mesos.internal.%s HTTP/1.1\r\nLibprocess-From: %s\r\n"
