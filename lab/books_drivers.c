@@ -113,6 +113,19 @@ static void take_over(struct books *b, struct fw *fw, const char *pid)
 	books_set_stream(b, fw, DRIVER_STREAM | ++b->driver_streams);
 }
 
+/* The master will hear of its end. */
+static bool is_linked(struct books *b, const char *pid)
+{
+	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	struct conn_end *end, *next;
+
+	list_for_each (end, next, &master->conns, link) {
+		if (end->conn->linked && !strcmp(end->conn->linked, pid))
+			return true;
+	}
+	return false;
+}
+
 /* Again: it comes from the pid that it came from before, and has no offers. */
 static void registered(struct books *b, const char *pid, const char *id, bool again)
 {
@@ -129,6 +142,10 @@ static void registered(struct books *b, const char *pid, const char *id, bool ag
 	if (info->id && strcmp(info->id->value, id))
 		world_fail(b->world, "routes: %s asks for framework %s and is registered as %s",
 			   pid, info->id->value, id);
+	if (!is_linked(b, pid))
+		world_fail(b->world,
+			   "routes: %s is registered, and the master would not notice its end",
+			   pid);
 	if (!info->id && fw_at(b, pid) == fw)
 		return; /* it asked twice */
 	if (again && !list_empty(&fw->offers))

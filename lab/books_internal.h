@@ -70,6 +70,7 @@ struct fw {
 	uint64_t stream;	  /* number of the connection; 0 = none */
 	char *pid;		  /* of the driver that registered it last, or NULL */
 	bool inactive;		  /* its driver was aborted */
+	bool plain;		  /* of one role, and knows of no others */
 	int64_t subscribed;	  /* since */
 	bool torn;		  /* down */
 	bool over;		  /* torn down in any life */

@@ -37,17 +37,36 @@ void books_end_offers_of(struct books *b, struct fw *fw)
 		books_end_offer(b, list_first(&fw->offers, struct offered, by_fw));
 }
 
-static const char *offer_role(const Mesos__Offer *offer)
+static const char *offer_role(const struct fw *fw, const Mesos__Offer *offer)
 {
-	return offer->allocation_info && offer->allocation_info->role ? offer->allocation_info->role
-								      : "*";
+	struct seat *seat, *next;
+
+	if (offer->allocation_info && offer->allocation_info->role)
+		return offer->allocation_info->role;
+	list_for_each (seat, next, &fw->seats, by_fw) {
+		if (fw->plain && seat->subscribed)
+			return seat->role->name;
+	}
+	return "*";
+}
+
+/* What a framework of one role does not know. */
+static bool tells_of_roles(const Mesos__Offer *offer)
+{
+	if (offer->allocation_info)
+		return true;
+	for (size_t i = 0; i < offer->n_resources; i++) {
+		if (offer->resources[i]->allocation_info || offer->resources[i]->n_reservations)
+			return true;
+	}
+	return false;
 }
 
 static bool check_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 {
 	const char *id = offer->id->value, *agent_id = offer->agent_id->value;
 	const struct view *v = books_view(b, agent_id);
-	const char *role = offer_role(offer);
+	const char *role = offer_role(fw, offer);
 
 	if (strcmp(offer->framework_id->value, fw->id))
 		world_fail(b->world, "routes: framework %s is sent %s, which is framework %s's",
@@ -66,6 +85,10 @@ static bool check_offer(struct books *b, struct fw *fw, const Mesos__Offer *offe
 	else if (fw->inactive)
 		world_fail(b->world,
 			   "offers: %s is made to framework %s, whose driver wants no more", id,
+			   fw->id);
+	else if (fw->plain && tells_of_roles(offer))
+		world_fail(b->world,
+			   "routes: %s tells framework %s, which is of one role, of allocation", id,
 			   fw->id);
 	else if (!books_seat(b, fw, role)->subscribed)
 		world_fail(b->world,
@@ -86,7 +109,7 @@ static void add_offer(struct books *b, struct fw *fw, const Mesos__Offer *offer)
 	o->view = books_view(b, offer->agent_id->value);
 	tally_put_messages(b, &o->amounts, offer->resources, offer->n_resources, AS_IS);
 	tally_put_all(&o->view->offered, &o->amounts);
-	o->seat = books_seat(b, fw, offer_role(offer));
+	o->seat = books_seat(b, fw, offer_role(fw, offer));
 	books_grant(b, o->seat, &o->amounts);
 	o->view->giving = o->seat;
 	o->view->idle = 0;

@@ -72,6 +72,9 @@ void books_seat_roles(struct books *b, struct fw *fw, const Mesos__FrameworkInfo
 		seat->subscribed = false;
 	for (size_t i = 0; i < info->n_roles; i++)
 		books_seat(b, fw, info->roles[i])->subscribed = true;
+	fw->plain = !info->n_roles;
+	if (fw->plain)
+		books_seat(b, fw, info->role ? info->role : "*")->subscribed = true;
 }
 
 void books_take(struct seat *seat, const struct tally *amounts)

@@ -113,16 +113,29 @@ static void put(struct buf *out, const char *what, size_t count)
 		buf_printf(out, " %zu %s in the master", count, what);
 }
 
+/* The auditor's is one. */
+static size_t connected_frameworks(const struct master *m)
+{
+	struct framework *f, *next;
+	size_t count = 0;
+
+	HASH_ITER (hh, m->frameworks, f, next)
+		count += f->state == FRAMEWORK_CONNECTED;
+	return count;
+}
+
 bool coverage_waits_in_master(const struct master *m)
 {
-	return HASH_COUNT(m->frameworks) > 1;
+	return HASH_COUNT(m->frameworks) > connected_frameworks(m);
 }
 
 void coverage_left_in_master(const struct master *m, struct buf *out)
 {
+	size_t connected = connected_frameworks(m);
 	struct framework *f, *next_f;
 	struct agent *a, *next_a;
 
+	put(out, "frameworks of nobody", connected > 1 ? connected - 1 : 0);
 	HASH_ITER (hh, m->frameworks, f, next_f) {
 		put(out, "tasks", HASH_COUNT(f->tasks));
 		put(out, "unreachable tasks", HASH_COUNT(f->unreachable));

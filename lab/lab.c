@@ -260,6 +260,7 @@ static void draw_driver(const struct world *w, struct scheduler_options *o, int 
 	o->implicit = rng_unit(&rng) < 0.4;
 	o->fixed = rng_unit(&rng) < 0.3;
 	o->unrest = rng_unit(&rng) < 0.6 ? 60 : 0;
+	o->plain = rng_unit(&rng) < 0.3;
 }
 
 /* Of what resources in one word say of a name. */

@@ -120,6 +120,7 @@ struct scheduler_options {
 	bool driver;	   /* it is one of v0, over libprocess: */
 	bool old;	   /* with a message of its own for each call */
 	bool implicit;	   /* the driver acknowledges by itself */
+	bool plain;	   /* of a framework of one role, as before there were several */
 	bool fixed;	   /* always at the same pid; else each life has another */
 	double unrest;	   /* mean seconds from one failover within its process to the next */
 	const char *end;   /* of all its tasks; NULL = the seed decides */

@@ -44,6 +44,7 @@ static const struct trait {
 	TRAIT(driver, TRAIT_SWITCH),
 	TRAIT(old, TRAIT_SWITCH),
 	TRAIT(implicit, TRAIT_SWITCH),
+	TRAIT(plain, TRAIT_SWITCH),
 	TRAIT(fixed, TRAIT_SWITCH),
 	TRAIT(unrest, TRAIT_REAL),
 };

@@ -35,7 +35,7 @@ void scheduler_subscribe(struct scheduler_part *part)
 	capabilities[0].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__MULTI_ROLE;
 	capabilities[1].type = MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__RESERVATION_REFINEMENT;
 	info.capabilities = list;
-	info.n_capabilities = 2;
+	info.n_capabilities = part->options.plain ? 0 : 2;
 	if (part->options.partition_aware)
 		capabilities[info.n_capabilities++].type =
 			MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__PARTITION_AWARE;
@@ -48,9 +48,11 @@ void scheduler_subscribe(struct scheduler_part *part)
 	for (int i = 0; i < 3; i++) {
 		const char *role = i ? part->options.more_roles[i - 1] : part->options.role;
 
-		if (role)
+		if (role && !part->options.plain)
 			roles[info.n_roles++] = (char *)role;
 	}
+	if (part->options.plain)
+		info.role = (char *)part->options.role;
 	info.has_failover_timeout = true;
 	info.failover_timeout =
 		part->options.failover > 0 ? part->options.failover : FAILOVER_TIMEOUT;

@@ -143,6 +143,9 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 	part->options = *options;
 	/* They cannot hear of operations. */
 	part->options.names = options->names && !options->driver;
+	/* Nor of more than they could say then. */
+	part->options.plain = options->plain && options->driver;
+	part->options.keeper = options->keeper && !part->options.plain;
 	part->wire = options->driver ? &driver_wire : &scheduler_stream_wire;
 	part->name = xprintf("scheduler%d", options->number);
 	part->start.run = on_start;
