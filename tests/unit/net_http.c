@@ -6,27 +6,11 @@
 
 #include "net/gzip.h"
 #include "net/http_internal.h"
-#include "net_harness.h"
+#include "net_server.h"
 
 #define GET_HELLO "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static struct fixture fixture;
-static struct raw raw;
-
-static void set_up(void)
-{
-	fixture_init(&fixture);
-	fixture_start(&fixture);
-	raw_open(&raw, &fixture);
-}
-
-static void tear_down(void)
-{
-	raw_close(&raw);
-	fixture_finish(&fixture);
-}
-
-TestSuite(http, .init = set_up, .fini = tear_down, .timeout = 60);
+SERVER_SUITE(http);
 
 Test(http, answers_a_get)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "net/libprocess.h"
-#include "net_harness.h"
+#include "net_server.h"
 
 Test(pid, is_parsed)
 {
@@ -49,23 +49,7 @@ Test(pid, is_parsed)
 	cr_expect_not(pid_parse(text, id, host, &port), "one too long");
 }
 
-static struct fixture fixture;
-static struct raw raw;
-
-static void set_up(void)
-{
-	fixture_init(&fixture);
-	fixture_start(&fixture);
-	raw_open(&raw, &fixture);
-}
-
-static void tear_down(void)
-{
-	raw_close(&raw);
-	fixture_finish(&fixture);
-}
-
-TestSuite(libprocess, .init = set_up, .fini = tear_down, .timeout = 60);
+SERVER_SUITE(libprocess);
 
 Test(libprocess, takes_the_messages_of_all_senders)
 {

@@ -1,41 +1,10 @@
 /* Cases 1 to 17 of the index (tests/cases): the algebra of resources, a case a test.
  * 14 and 16 are the allocator's. */
-#include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/resources.h"
+#include "tests/unit/proto_resources.h"
 
-static struct arena arena;
-static struct resource_shapes *shapes;
-
-static void set_up(void)
-{
-	arena_init(&arena);
-	shapes = resource_shapes_create();
-}
-
-static void tear_down(void)
-{
-	arena_free(&arena);
-	resource_shapes_destroy(shapes);
-}
-
-TestSuite(proto_cases, .init = set_up, .fini = tear_down);
-
-/* From text or JSON; volumes and the like too, which --resources may not have. */
-static struct resources make(const char *text)
-{
-	struct resources r = RESOURCES_INIT;
-	Mesos__Resource **list;
-	struct err err = {""};
-	size_t count;
-
-	cr_assert_eq(resources_parse_messages(&arena, text, "*", &count, &list, &err), 0, "%s: %s",
-		     text, err.text);
-	cr_assert_eq(resources_validate(list, count, &err), 0, "%s", err.text);
-	resources_add_messages(shapes, &r, list, count);
-	return r;
-}
+RESOURCES_SUITE(proto_cases);
 
 static void expect_text(struct resources *r, const char *expected, int line)
 {
@@ -164,14 +133,14 @@ Test(proto_cases, case_10_nothing_negative)
 	EXPECT("cpus:1", '-', "cpus:3", "{}");
 }
 
-#define DISK(size, more)                                                                           \
+#define DISK_OF(size, more)                                                                        \
 	"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" size "}" more "}"
 #define MOUNT(size)                                                                                \
-	"[" DISK(size,                                                                             \
-		 ",\"disk\":{\"source\":{\"type\":\"MOUNT\",\"mount\":{\"root\":\"/m\"}}}") "]"
+	"[" DISK_OF(size,                                                                          \
+		    ",\"disk\":{\"source\":{\"type\":\"MOUNT\",\"mount\":{\"root\":\"/m\"}}}") "]"
 #define PATH(root, size)                                                                           \
-	"[" DISK(size, ",\"disk\":{\"source\":{\"type\":\"PATH\",\"path\":{\"root\":\"" root       \
-		       "\"}}}") "]"
+	"[" DISK_OF(size, ",\"disk\":{\"source\":{\"type\":\"PATH\",\"path\":{\"root\":\"" root    \
+			  "\"}}}") "]"
 
 Test(proto_cases, case_11_mounts_are_whole)
 {
@@ -186,8 +155,8 @@ Test(proto_cases, case_12_paths_add_up)
 }
 
 #define SHARED                                                                                     \
-	DISK("9", ",\"role\":\"r\",\"shared\":{},\"disk\":{\"persistence\":{\"id\":\"v\"},"        \
-		  "\"volume\":{\"container_path\":\"d\",\"mode\":\"RW\"}}")
+	DISK_OF("9", ",\"role\":\"r\",\"shared\":{},\"disk\":{\"persistence\":{\"id\":\"v\"},"     \
+		     "\"volume\":{\"container_path\":\"d\",\"mode\":\"RW\"}}")
 
 Test(proto_cases, case_13_shared_volumes_are_counted)
 {
@@ -204,7 +173,7 @@ Test(proto_cases, case_15_quantities_cross_roles)
 	resources_free(&r);
 }
 
-static Mesos__Resource *message_of(const char *text)
+static Mesos__Resource *single_message(const char *text)
 {
 	struct err err = {""};
 	Mesos__Resource **list;
@@ -216,15 +185,15 @@ static Mesos__Resource *message_of(const char *text)
 	return list[0];
 }
 
-#define CPU(more) "[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}" more "}]"
+#define CPU_WITH(more) "[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}" more "}]"
 
 Test(proto_cases, case_17_formats)
 {
 	Mesos__Resource *old =
-		message_of(CPU(",\"role\":\"r\",\"reservation\":{\"principal\":\"p\"}"));
-	Mesos__Resource *refined =
-		message_of(CPU(",\"reservations\":[{\"type\":\"STATIC\",\"role\":\"a\"},"
-			       "{\"type\":\"DYNAMIC\",\"role\":\"a/b\",\"principal\":\"p\"}]"));
+		single_message(CPU_WITH(",\"role\":\"r\",\"reservation\":{\"principal\":\"p\"}"));
+	Mesos__Resource *refined = single_message(
+		CPU_WITH(",\"reservations\":[{\"type\":\"STATIC\",\"role\":\"a\"},"
+			 "{\"type\":\"DYNAMIC\",\"role\":\"a/b\",\"principal\":\"p\"}]"));
 
 	/* Texts come out upgraded: back first. */
 	cr_assert(resource_downgrade(&arena, old));

@@ -1,28 +1,12 @@
 /* Resources in amounts that only somebody hostile has: bounded, or in time for each part and
  * not for each pair. Quadratic work on values of this size would outlast the time of a test. */
-#include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/resources.h"
+#include "tests/unit/proto_resources.h"
 
-static struct arena arena;
-static struct resource_shapes *shapes;
+RESOURCES_SUITE(proto_many);
 
-static void set_up(void)
-{
-	arena_init(&arena);
-	shapes = resource_shapes_create();
-}
-
-static void tear_down(void)
-{
-	arena_free(&arena);
-	resource_shapes_destroy(shapes);
-}
-
-TestSuite(proto_many, .init = set_up, .fini = tear_down);
-
-static struct resources make(const char *text)
+static struct resources parse(const char *text)
 {
 	struct err err = {""};
 	struct resources r;
@@ -31,22 +15,7 @@ static struct resources make(const char *text)
 	return r;
 }
 
-#define CPU "\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
-#define DISK "\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}"
 #define SET_OF_ONE "\"name\":\"zones\",\"type\":\"SET\",\"set\":{\"item\":[\"a\"]}"
-
-static Mesos__Resource *message_of(const char *fields)
-{
-	const char *text = arena_printf(&arena, "{%s}", fields);
-	struct err err = {""};
-	struct json *json;
-	Mesos__Resource *resource;
-
-	cr_assert_eq(json_parse(&arena, text, strlen(text), &json, &err), 0, "%s", err.text);
-	resource = json_to_proto(&mesos__resource__descriptor, json, SPELL_V1, &arena, &err);
-	cr_assert(resource, "%s: %s", text, err.text);
-	return resource;
-}
 
 Test(proto_many, refuses_lists_that_no_machine_has)
 {
@@ -84,7 +53,7 @@ Test(proto_many, calculates_with_many_parts, .timeout = 60)
 	for (int i = 0; i < 50000; i++)
 		buf_printf(&text, "%sz%d", i ? "," : "", i);
 	buf_puts(&text, "}");
-	all = make(text.data);
+	all = parse(text.data);
 	buf_clear(&text);
 	for (int i = 1; i < 50000; i += 2)
 		buf_printf(&text, "%s%d-%d", i > 1 ? "," : "ports:[", 4 * i + 1, 4 * i + 1);
@@ -92,7 +61,7 @@ Test(proto_many, calculates_with_many_parts, .timeout = 60)
 	for (int i = 1; i < 50000; i += 2)
 		buf_printf(&text, "%sz%d", i > 1 ? "," : "", i);
 	buf_puts(&text, "}");
-	odd = make(text.data);
+	odd = parse(text.data);
 	cr_assert(resources_contain(&all, &odd));
 	resources_subtract(&all, &odd);
 	cr_assert_not(resources_contain(&all, &odd));

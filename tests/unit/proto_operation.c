@@ -1,26 +1,11 @@
 /* Operations on resources: what each takes, what it makes, and what is refused. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
 #include "proto/operation.h"
+#include "tests/unit/proto_resources.h"
 
-static struct arena arena;
-static struct resource_shapes *shapes;
-
-static void set_up(void)
-{
-	arena_init(&arena);
-	shapes = resource_shapes_create();
-}
-
-static void tear_down(void)
-{
-	arena_free(&arena);
-	resource_shapes_destroy(shapes);
-}
-
-TestSuite(proto_operation, .init = set_up, .fini = tear_down);
+RESOURCES_SUITE(proto_operation);
 
 /* Words stand for resources, so that a row of a table fits a line. */
 static const struct {
@@ -82,18 +67,9 @@ static const char *list_of(const char *words)
 	return arena_printf(&arena, "%s]", list);
 }
 
-static struct resources make(const char *words)
+static struct resources words_of(const char *words)
 {
-	struct resources r = RESOURCES_INIT;
-	struct err err = {""};
-	Mesos__Resource **list;
-	size_t count;
-
-	cr_assert_eq(resources_parse_messages(&arena, list_of(words), "*", &count, &list, &err), 0,
-		     "%s", err.text);
-	cr_assert_eq(resources_validate(list, count, &err), 0, "%s", err.text);
-	resources_add_messages(shapes, &r, list, count);
-	return r;
+	return make(list_of(words));
 }
 
 static Mesos__Offer__Operation *operation_of(const char *text)
@@ -175,7 +151,7 @@ Test(proto_operation, converts)
 					      &converted, &err);
 
 		if (conversions[i].consumed) {
-			struct resources want = make(conversions[i].consumed);
+			struct resources want = words_of(conversions[i].consumed);
 
 			cr_assert_eq(rv, 0, "%s: %s", conversions[i].operation, err.text);
 			cr_expect(resources_equal(&consumed, &want), "%s",
@@ -186,7 +162,7 @@ Test(proto_operation, converts)
 			cr_expect(resources_empty(&consumed) && resources_empty(&converted));
 		}
 		if (conversions[i].converted) {
-			struct resources want = make(conversions[i].converted);
+			struct resources want = words_of(conversions[i].converted);
 
 			cr_expect(resources_equal(&converted, &want), "%s",
 				  conversions[i].operation);
@@ -249,7 +225,7 @@ Test(proto_operation, refuses_what_it_cannot_convert)
 
 Test(proto_operation, source_is_taken_as_it_is_given)
 {
-	struct resources consumed, converted, want = make("r:10");
+	struct resources consumed, converted, want = words_of("r:10");
 	struct err err = {""};
 	Mesos__Offer__Operation *operation = operation_of(arena_printf(
 		&arena, "{\"type\":\"RESERVE\",\"reserve\":{\"source\":%s,\"resources\":%s}}",
@@ -290,8 +266,8 @@ static const struct {
 Test(proto_operation, applies_whole_or_not_at_all)
 {
 	for (size_t i = 0; i < sizeof(applied) / sizeof(*applied); i++) {
-		struct resources in = make(applied[i].in), consumed, converted;
-		struct resources want = make(applied[i].out ? applied[i].out : applied[i].in);
+		struct resources in = words_of(applied[i].in), consumed, converted;
+		struct resources want = words_of(applied[i].out ? applied[i].out : applied[i].in);
 		struct err err = {""};
 
 		cr_assert_eq(operation_conversion(shapes, order(applied[i].operation), &consumed,
@@ -310,7 +286,7 @@ Test(proto_operation, applies_whole_or_not_at_all)
 
 Test(proto_operation, application_says_what_is_missing)
 {
-	struct resources in = make("free:10"), consumed, converted;
+	struct resources in = words_of("free:10"), consumed, converted;
 	struct err err = {""};
 
 	operation_conversion(shapes, order("RESERVE r:11"), &consumed, &converted, &err);
@@ -319,7 +295,7 @@ Test(proto_operation, application_says_what_is_missing)
 	resources_free(&in);
 	resources_free(&consumed);
 	resources_free(&converted);
-	in = make("shared:10 shared:10");
+	in = words_of("shared:10 shared:10");
 	operation_conversion(shapes, order("DESTROY shared:10"), &consumed, &converted, &err);
 	cr_assert_eq(resources_apply_conversion(&in, &consumed, &converted, &err), ERR_INVALID);
 	cr_expect_str_eq(err.text,
