@@ -526,7 +526,7 @@ void master_change_resources(struct master *m, const struct operator_request *re
 
 /* ---- quota.c, weights.c: what operators say of roles ------------------------------------- */
 
-#define MASTER_ROLES_CHANGED_MAX 100000 /* by one call */
+#define MASTER_ROLES_CHANGED_MAX 20000 /* by one call: a tenth of a second */
 /* Whether --roles allows it. */
 bool master_role_allowed(const struct master *m, const char *role);
 void master_update_quota(struct master *m, const struct operator_request *request);

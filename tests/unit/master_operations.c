@@ -254,6 +254,34 @@ Test(master_operations, agents_without_refinement_get_the_old_format)
 }
 
 /* What they are to keep is the master's word when they come back. */
+/* What operations of one call make of it is told at once, but before a task that may use it. */
+Test(master_operations, old_agents_are_told_what_to_checkpoint_once)
+{
+	const char *made, *task, *unmade;
+
+	begin(ROLE_R, OLD_AGENT);
+	driver_forget(d);
+	operations(RESERVE("", SCALAR("disk", 64, DYNAMIC("r"))) "," CREATE("", SCALAR("disk", 64, DYNAMIC("r") VOLUME("v"))) "," LAUNCH(
+		LAUNCH_TASK(
+			"t",
+			SCALAR("cpus", 1, "") "," SCALAR(
+				"mem", 32,
+				""))) "," DESTROY("",
+						  SCALAR("disk", 64,
+							 DYNAMIC("r") VOLUME(
+								 "v"))) "," UNRESERVE("",
+										      SCALAR("disk",
+											     64,
+											     DYNAMIC("r"))));
+	cr_expect_eq(driver_count(d, "CheckpointResourcesMessage"), 2);
+	made = strstr(d->trace.data, "\"persistence\":{\"id\":\"v\"}");
+	task = strstr(d->trace.data, "RunTaskMessage");
+	cr_assert(made && task && made < task);
+	unmade = strstr(task, "CheckpointResourcesMessage {}");
+	cr_expect(unmade, "%s", task);
+	cr_expect_eq(d->m->agents->checkpointed_count, 0);
+}
+
 Test(master_operations, old_agents_hear_it_again_when_they_reregister)
 {
 	begin(ROLE_R, OLD_AGENT);
