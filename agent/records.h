@@ -272,7 +272,7 @@ struct agent {
 	struct resources total;		 /* our resources with that put in */
 	uint64_t total_ticket;		 /* of its last change */
 	struct resources oversubscribed; /* beyond it */
-	uint8_t version[UUID_BYTES];	 /* of the total; a new one with every start */
+	uint8_t version[UUID_BYTES];	 /* of the total; new with each start and detection */
 	struct operation *operations;
 	struct removal *removals;
 	struct list changes;

@@ -3,6 +3,9 @@
  *
  * Happy path: DETECTED, a random wait, Register (no id yet) or Reregister, the master's
  * answer, RUNNING; pings keep it there.
+ * What we have is told once, with a version: what a master ordered before that, for an older
+ * version, is dropped when it comes. So a master that takes our word needs to know nothing of
+ * what was on its way.
  * Failures: no answer: again after a random wait whose bound doubles. No ping in time, a
  * ping that says we are disconnected, a broken link: REDETECT, then as from the start.
  * An answer that names another id than ours: the process ends, its work stays on disk. */
@@ -55,6 +58,7 @@ void agent_handle_detected(struct agent *agent, const char *master)
 	agent_operations_pause(agent);
 	if (agent->state == STATE_RUNNING)
 		agent_set_state(agent, STATE_DISCONNECTED);
+	agent_new_version(agent);
 	if (master)
 		log_info("New master detected at %s", master);
 	else
@@ -240,6 +244,9 @@ void agent_register_timeout(struct agent *agent)
 	/* We tell what we have, and that is about to change: agent_registration_resume(). */
 	if (agent->state != STATE_DISCONNECTED || !agent->master || !list_empty(&agent->changes))
 		return;
+	/* It may be another life of the master by now. */
+	if (agent->link_broken)
+		agent_new_version(agent);
 	agent_link(agent, AGENT_LINK, agent->master);
 	if (agent->info->id)
 		send_reregister(agent);

@@ -70,10 +70,8 @@ static void on_over(struct happening *h)
 
 	if (!part->alive || !c->watched)
 		return; /* kept until an agent asks for it */
-	if (process_paused(&part->process)) {
-		world_at(part->world, h, part->process.paused_until);
+	if (process_holds(&part->process, h))
 		return;
-	}
 	list_remove(&c->link);
 	agent_part_feed(part, &event);
 	container_free(c);
@@ -94,10 +92,8 @@ static void on_started(struct happening *h)
 	struct container *c = container_of(h, struct container, happening);
 	struct agent_part *part = c->part;
 
-	if (part->alive && process_paused(&part->process)) {
-		world_at(part->world, h, part->process.paused_until);
+	if (part->alive && process_holds(&part->process, h))
 		return;
-	}
 	c->state = CONTAINER_UP;
 	c->pid = ++part->last_pid;
 	c->executor = executor_part_create(part->world, part, c->id, c->environment);
@@ -112,9 +108,7 @@ static void on_tell(struct happening *h)
 
 	if (!part->alive || !c->watched)
 		return;
-	if (process_paused(&part->process))
-		world_at(part->world, h, part->process.paused_until);
-	else
+	if (!process_holds(&part->process, h))
 		tell_started(c);
 }
 

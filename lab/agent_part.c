@@ -94,21 +94,12 @@ void agent_part_feed(struct agent_part *part, const struct agent_event *event)
 	finish_step(part);
 }
 
-/* While it is stopped, what is due waits. */
-static bool waits(struct agent_part *part, struct happening *h)
-{
-	if (!process_paused(&part->process))
-		return false;
-	world_at(part->world, h, part->process.paused_until);
-	return true;
-}
-
 static void on_tick(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, tick);
 	struct agent_event event = {.type = AGENT_TICK};
 
-	if (!waits(part, h))
+	if (!process_holds(&part->process, h))
 		agent_part_feed(part, &event);
 }
 
@@ -117,7 +108,7 @@ static void on_detect(struct happening *h)
 	struct agent_part *part = container_of(h, struct agent_part, detect);
 	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = MASTER_PID}};
 
-	if (!waits(part, h))
+	if (!process_holds(&part->process, h))
 		agent_part_feed(part, &event);
 }
 
@@ -127,7 +118,7 @@ static void on_stored(void *context, uint64_t ticket)
 	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
 
 	part->late_ticket = ticket;
-	if (!waits(part, &part->late))
+	if (!process_holds(&part->process, &part->late))
 		agent_part_feed(part, &event);
 }
 

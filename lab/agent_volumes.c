@@ -64,10 +64,8 @@ static void on_done(struct happening *h)
 	struct agent_part *part = work->part;
 	struct agent_event event = {.type = work->type};
 
-	if (process_paused(&part->process)) {
-		world_at(part->world, h, part->process.paused_until);
+	if (process_holds(&part->process, h))
 		return;
-	}
 	if (work->type == AGENT_VOLUMES_MADE) {
 		make(work, &event);
 	} else if (work->type == AGENT_VOLUMES_LINKED) {

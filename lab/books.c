@@ -291,6 +291,8 @@ static void master_gets(struct books *b, const struct letter *letter)
 		books_executor_exited(b, from, letter);
 	else if (is(letter, "UpdateOperationStatusMessage"))
 		books_operation_status(b, from, letter);
+	else if (is(letter, "UpdateSlaveMessage"))
+		books_agent_updated(b, from, letter);
 	else
 		books_driver_says(b, letter);
 }

@@ -246,6 +246,29 @@ static void learn_total(struct books *b, struct view *v, const Mesos__AgentInfo 
 	tally_free(&less);
 }
 
+static bool has_version(const struct view *v, const Mesos__UUID *uuid)
+{
+	return uuid->value.len == sizeof(v->version) &&
+	       !memcmp(uuid->value.data, v->version, sizeof(v->version));
+}
+
+static void learn_version(struct view *v, const Mesos__UUID *uuid)
+{
+	if (uuid->value.len == sizeof(v->version))
+		memcpy(v->version, uuid->value.data, sizeof(v->version));
+	v->outdated = false;
+}
+
+void books_agent_updated(struct books *b, const char *from, const struct letter *letter)
+{
+	const Mesos__Internal__UpdateSlaveMessage *m =
+		books_unpack(b, &mesos__internal__update_slave_message__descriptor, letter);
+	struct view *v = books_view(b, m->agent_id->value);
+
+	if (v && !strcmp(v->address, from) && !has_version(v, m->resource_version_uuid))
+		v->outdated = true;
+}
+
 /* Another one at the same address is no more. */
 static void drop_others(struct books *b, const char *id, const char *address)
 {
@@ -287,6 +310,7 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	v->since = b->world->now;
 	learn_total(b, v, p->first->agent, p->first->checkpointed_resources,
 		    p->first->n_checkpointed_resources);
+	learn_version(v, p->first->resource_version_uuid);
 }
 
 /* A bad scheduler launched it twice, and the master remembers it on another agent; the first of
@@ -381,7 +405,7 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	struct pending *p = find_pending(b, address);
 	const Mesos__Internal__ReregisterSlaveMessage *message = p ? p->again : NULL;
 	struct view *v = books_view(b, agent_id);
-	bool known = v != NULL, again = v && v->connected;
+	bool known = v != NULL;
 
 	if (!books_stored(b, "master", AFTER_CRASH, "agent/%s", agent_id))
 		world_fail(b->world,
@@ -397,6 +421,7 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	for (size_t i = 0; i < message->n_frameworks; i++)
 		books_learn_fw(b, books_fw(b, message->frameworks[i]->id->value),
 			       message->frameworks[i]);
+	books_said_back(b, agent_id);
 	if (!v)
 		v = view_create(b, agent_id, address);
 	if (!v->connected)
@@ -405,10 +430,11 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 		v->unsure_until = b->world->now + MINUTE;
 	v->connected = true;
 	v->leaving = false;
-	learn_total(b, v, message->agent, message->checkpointed_resources,
-		    message->n_checkpointed_resources);
-	/* What it sent may be older than operations that it has carried out. */
-	v->doubted = again;
+	/* Said before of this version, and then changed by what was ordered for it. */
+	if (!known || v->outdated || !has_version(v, message->resource_version_uuid))
+		learn_total(b, v, message->agent, message->checkpointed_resources,
+			    message->n_checkpointed_resources);
+	learn_version(v, message->resource_version_uuid);
 	take_executors(b, v, message);
 	take_tasks(b, v, known, message);
 	ask_for_tasks(b, v);

@@ -109,9 +109,10 @@ struct view {
 	UT_hash_handle hh;
 	char *id, *address;
 	bool connected;
-	int64_t since; /* when it became so */
-	bool leaving;  /* its record is deleted */
-	bool doubted;  /* its total may be another than the agent's until it registers again */
+	int64_t since;	  /* when it became so */
+	bool leaving;	  /* its record is deleted */
+	bool outdated;	  /* its total may be another than the agent's until it registers again */
+	char version[16]; /* of its total, as it registered */
 	struct tally total, used, offered;
 	struct list claims;   /* struct claim.by_view */
 	struct list offers;   /* struct offered.by_view */
@@ -333,6 +334,8 @@ struct task *books_claimed(struct books *b, const struct claim *c); /* not an ex
 void books_release(struct claim *c);
 void books_drop_claim(struct books *b, struct claim *c);
 void books_want_registration(struct books *b, const char *from, const struct letter *letter);
+/* The master hears from the agent what it has, besides. */
+void books_agent_updated(struct books *b, const char *from, const struct letter *letter);
 void books_registered(struct books *b, const char *agent_id, const char *address);
 void books_reregistered(struct books *b, const char *agent_id, const char *address);
 void books_agent_link_closed(struct books *b, const char *address);
@@ -401,6 +404,7 @@ void books_check_registry(struct books *b);
 /* What the master says of an agent must be durable. */
 void books_said_lost(struct books *b, const char *agent_id);
 void books_said_admitted(struct books *b, const char *agent_id);
+void books_said_back(struct books *b, const char *agent_id);
 /* Somebody said that it is gone, or its machine down. */
 bool books_wanted_away(const struct books *b, const char *agent_id);
 bool books_master_paused(const struct books *b);

@@ -164,7 +164,7 @@ static void finish(struct books *b, struct operation_note *note)
 	const struct view *v = note->view;
 
 	note_free(b, note);
-	if (!v->doubted && !has_operations(b, v))
+	if (!v->outdated && !has_operations(b, v))
 		books_resources_confirmed(b, v);
 }
 
@@ -204,7 +204,7 @@ void books_undo_operations(struct books *b)
 		if (tally_within(b, &note->converted, &rest, &which))
 			change_total(b, v, &note->converted, &note->consumed);
 		else
-			v->doubted = true;
+			v->outdated = true;
 		tally_free(&rest);
 		note_free(b, note);
 	}
@@ -214,7 +214,6 @@ void books_operations_confirmed(struct books *b, struct view *v)
 {
 	struct operation_note *note, *next;
 
-	v->doubted = false;
 	HASH_ITER (hh, b->operations, note, next) {
 		if (note->view == v)
 			note_free(b, note);

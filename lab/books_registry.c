@@ -140,6 +140,11 @@ void books_said_admitted(struct books *b, const char *agent_id)
 	k->told = true;
 }
 
+void books_said_back(struct books *b, const char *agent_id)
+{
+	books_known(b, agent_id)->seen = b->world->now;
+}
+
 static bool is_down(const struct books *b, const Mesos__MachineID *id)
 {
 	for (size_t i = 0; b->maintenance && i < b->maintenance->n_machines; i++) {

@@ -292,6 +292,7 @@ void process_end(struct process *p)
 	struct world *w = p->world;
 	struct conn_end *end;
 
+	process_continue(p); /* what is on its machine goes on without it */
 	if (p->world->observer)
 		p->world->observer->ended(p->world->observer, p);
 	while ((end = list_first(&p->conns, struct conn_end, link))) {

@@ -275,8 +275,7 @@ void faults_end(struct faults *f)
 	c->world->repeats = 0;
 	list_for_each (p, next, &c->world->processes, link) {
 		/* What was stopped has missed the time until now. */
-		if (process_paused(p))
-			p->paused_until = c->world->now;
+		process_continue(p);
 		p->deaf_until = p->mute_until = 0;
 		p->doom = DOOM_NONE;
 	}

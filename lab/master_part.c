@@ -80,21 +80,12 @@ static void feed(struct master_part *part, const struct master_event *event)
 	arm(part);
 }
 
-/* While it is stopped, what is due waits. */
-static bool waits(struct master_part *part, struct happening *h)
-{
-	if (!process_paused(&part->process))
-		return false;
-	world_at(part->world, h, part->process.paused_until);
-	return true;
-}
-
 static void on_tick(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, tick);
 	struct master_event event = {.type = MASTER_TICK};
 
-	if (!waits(part, h))
+	if (!process_holds(&part->process, h))
 		feed(part, &event);
 }
 
@@ -104,7 +95,7 @@ static void on_stored(void *context, uint64_t ticket)
 	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = ticket}};
 
 	part->late_ticket = ticket;
-	if (!waits(part, &part->late))
+	if (!process_holds(&part->process, &part->late))
 		feed(part, &event);
 }
 

@@ -83,6 +83,7 @@ bool world_step(struct world *w, int64_t until)
 
 void world_at(struct world *w, struct happening *h, int64_t when)
 {
+	h->held_by = NULL;
 	timers_start(&w->timers, &h->timer, when < w->now ? w->now : when);
 }
 
@@ -146,6 +147,44 @@ void process_start(struct process *p, struct world *w, const struct process_ops 
 	list_append(&w->processes, &p->link);
 	if (w->observer)
 		w->observer->started(w->observer, p);
+}
+
+bool process_holds(struct process *p, struct happening *h)
+{
+	if (!process_paused(p))
+		return false;
+	world_at(p->world, h, p->paused_until);
+	h->held_by = p;
+	return true;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct timer *const *x = a, *const *y = b;
+
+	if ((*x)->deadline != (*y)->deadline)
+		return (*x)->deadline < (*y)->deadline ? -1 : 1;
+	return (*x)->sequence < (*y)->sequence ? -1 : 1;
+}
+
+void process_continue(struct process *p)
+{
+	struct world *w = p->world;
+	struct timer **held;
+	size_t count = 0;
+
+	if (!process_paused(p))
+		return;
+	p->paused_until = w->now;
+	held = xcalloc(w->timers.count + 1, sizeof(struct timer *));
+	for (size_t i = 0; i < w->timers.count; i++) {
+		if (container_of(w->timers.heap[i], struct happening, timer)->held_by == p)
+			held[count++] = w->timers.heap[i];
+	}
+	qsort(held, count, sizeof(struct timer *), in_order);
+	for (size_t i = 0; i < count; i++)
+		world_at(w, container_of(held[i], struct happening, timer), w->now);
+	free(held);
 }
 
 void process_pause(struct process *p, int64_t span)

@@ -40,6 +40,7 @@ struct executor_life;
 struct happening {
 	struct timer timer;
 	void (*run)(struct happening *happening);
+	const struct process *held_by; /* it is due, and the process is stopped */
 };
 
 enum world_fault {
@@ -209,6 +210,10 @@ void process_end(struct process *p);
 struct process *process_at(struct world *w, const char *address);
 /* Stops it: what it waits for comes when it continues. */
 void process_pause(struct process *p, int64_t span);
+/* Before its time. */
+void process_continue(struct process *p);
+/* Whether what is due has to wait, as it is stopped: it runs again then. */
+bool process_holds(struct process *p, struct happening *h);
 static inline bool process_paused(const struct process *p)
 {
 	return p->paused_until > p->world->now;

@@ -19,7 +19,8 @@ static void ping(struct master *m, struct agent *a)
 		STEP_NEW(m, Mesos__Internal__PingSlaveMessage,
 			 mesos__internal__ping_slave_message__descriptor);
 
-	message->connected = a->connected;
+	/* Who hears that it is not registers again. */
+	message->connected = a->connected && !a->outdated;
 	master_emit_message(m, a->observer_name, a->pid, message);
 	a->pinged = true;
 	timers_start(&m->timers, &a->ping, m->now + m->options.agent_ping_timeout);
@@ -42,6 +43,14 @@ void master_unobserve_agent(struct master *m, struct agent *a)
 	free(a->removal_cause);
 	free(a->observer_name);
 	a->removal_cause = a->observer_name = NULL;
+}
+
+void master_ask_again(struct master *m, struct agent *a)
+{
+	if (a->outdated)
+		return; /* the next ping says so again */
+	a->outdated = true;
+	ping(m, a);
 }
 
 void master_ping_due(struct master *m, struct agent *a)

@@ -4,6 +4,7 @@
 #include "master/core.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -57,6 +58,22 @@ static void update_oversubscribed(struct master *m, struct agent *a,
 	allocator_update_agent(m->allocator, a->id, &a->total);
 }
 
+/* One that it did not register with: what it registered with came late, from before a restart
+ * perhaps, and says nothing of what it has now. */
+static void hear_version(struct master *m, struct agent *a, const ProtobufCBinaryData *uuid)
+{
+	if (!a->resource_version) {
+		a->resource_version = xmemdup(uuid->data, uuid->len);
+		a->resource_version_len = uuid->len;
+		warm_agent(m, a);
+	} else if (uuid->len != a->resource_version_len ||
+		   memcmp(uuid->data, a->resource_version, uuid->len)) {
+		log_warning("agent %s has changed since it registered: asking it to register again",
+			    a->id);
+		master_ask_again(m, a);
+	}
+}
+
 void master_update_agent(struct master *m, struct agent *a,
 			 const Mesos__Internal__UpdateSlaveMessage *message)
 {
@@ -64,14 +81,8 @@ void master_update_agent(struct master *m, struct agent *a,
 
 	a->drain_blind = false;
 	master_touch_drain(m, a);
-	if (message->resource_version_uuid) {
-		const ProtobufCBinaryData *uuid = &message->resource_version_uuid->value;
-
-		free(a->resource_version);
-		a->resource_version = xmemdup(uuid->data, uuid->len);
-		a->resource_version_len = uuid->len;
-		warm_agent(m, a);
-	}
+	if (message->resource_version_uuid)
+		hear_version(m, a, &message->resource_version_uuid->value);
 	if (a->resource_provider)
 		master_compare_operations(m, a, message->operations);
 	if (message->has_update_oversubscribed_resources &&

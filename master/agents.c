@@ -247,7 +247,6 @@ void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInf
 	learn_capabilities(a, facts);
 	learn_checkpointed(a, facts);
 	compute_total(m, a);
-	master_confirm_operations(a);
 	warm_agent(m, a);
 }
 

@@ -304,6 +304,7 @@ struct agent {
 	Mesos__DrainInfo *drain_info; /* NULL = does not drain */
 	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
 	bool drain_blind;	      /* its operations are not known yet */
+	bool outdated;		      /* its total is not what we know: it is to register again */
 	struct list drain_check;      /* master.drain_checks */
 	char *version;
 	Mesos__AgentInfo__Capability **capabilities; /* heap copies */

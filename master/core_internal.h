@@ -423,6 +423,8 @@ bool pid_valid(const char *pid);
 void master_observe_agent(struct master *m, struct agent *a); /* first ping now */
 void master_unobserve_agent(struct master *m, struct agent *a);
 void master_ping_due(struct master *m, struct agent *a);
+/* What we know of its total is not true (any more): it is to register again. */
+void master_ask_again(struct master *m, struct agent *a);
 void master_pong(struct master *m, const char *from);
 /* The agent is to be marked unreachable as soon as the rate limit allows. The record
  * itself stays until that is durable. */

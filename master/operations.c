@@ -256,12 +256,14 @@ void master_undo_operation(struct master *m, struct operation *o)
 		return;
 	resources_allocate(m->shapes, &consumed, NULL, &consumed);
 	resources_allocate(m->shapes, &converted, NULL, &converted);
-	if (undo(m, a, &consumed, &converted))
+	if (undo(m, a, &consumed, &converted)) {
 		log_warning("agent %s did not carry out a %s: undone here, too", a->id,
 			    operation_name(o->info->info));
-	else
+	} else {
 		log_warning("agent %s did not carry out a %s, whose result is in use", a->id,
 			    operation_name(o->info->info));
+		master_ask_again(m, a);
+	}
 	resources_free(&consumed);
 	resources_free(&converted);
 }

@@ -392,6 +392,26 @@ static Mesos__Resource **remembered_checkpoints(struct rejoin *r)
 	return list;
 }
 
+static bool same_version(const struct rejoin *r)
+{
+	const Mesos__UUID *version = r->message->resource_version_uuid;
+	const struct agent *a = r->a;
+
+	return version && a->resource_version && version->value.len == a->resource_version_len &&
+	       !memcmp(version->value.data, a->resource_version, a->resource_version_len);
+}
+
+/* Whether our view of its conversions stands. What we ordered for the version that the message
+ * has may not be in it: it was on its way then, and is carried out or answered otherwise. What
+ * we ordered for an older one is in it, or is dropped. Without resource providers the master's
+ * view wins always. */
+static bool view_stands(const struct rejoin *r)
+{
+	if (!r->registered)
+		return false;
+	return !r->a->resource_provider || (same_version(r) && !r->a->outdated);
+}
+
 static void learn(struct rejoin *r, const char *pid)
 {
 	struct agent_facts facts = {
@@ -403,11 +423,13 @@ static void learn(struct rejoin *r, const char *pid)
 		.checkpointed_count = r->message->n_checkpointed_resources,
 	};
 
-	/* Without resource providers the master's view of conversions wins. */
-	if (r->registered && !r->a->resource_provider) {
+	if (view_stands(r)) {
 		facts.checkpointed = remembered_checkpoints(r);
 		facts.checkpointed_count = r->a->checkpointed_count;
+	} else {
+		master_confirm_operations(r->a);
 	}
+	r->a->outdated = false;
 	if (r->message->resource_version_uuid) {
 		facts.resource_version = r->message->resource_version_uuid->value.data;
 		facts.resource_version_len = r->message->resource_version_uuid->value.len;

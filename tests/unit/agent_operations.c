@@ -66,6 +66,38 @@ Test(agent_operations, of_an_older_version_are_dropped)
 	expect_state("\"reserved_resources\":{},");
 }
 
+/* They were on their way when the agent told what it has: the master does not count on them. */
+Test(agent_operations, of_an_older_registration_are_dropped)
+{
+	uint8_t before[UUID_BYTES];
+
+	memcpy(before, version, UUID_BYTES);
+	rig_detect(&rig, RIG_MASTER);
+	rig_next(&rig);
+	rig_take(&rig);
+	apply_with(1, json(RESERVE(64, "r")), before);
+	rig_reregister(&rig);
+	cr_assert(strstr(rig_take(&rig), "UpdateSlaveMessage op1 DROPPED"));
+	cr_assert(memcmp(before, version, UUID_BYTES) != 0);
+	expect_state("\"reserved_resources\":{},");
+}
+
+/* The master may have heard the first time, and may have ordered something. */
+Test(agent_operations, between_tries_to_register_are_carried_out)
+{
+	uint8_t before[UUID_BYTES];
+
+	rig_detect(&rig, RIG_MASTER);
+	rig_next(&rig);
+	rig_take(&rig);
+	memcpy(before, version, UUID_BYTES);
+	apply(1, json(RESERVE(64, "r")));
+	rig_next(&rig);
+	rig_take(&rig);
+	cr_assert(memcmp(before, version, UUID_BYTES) == 0);
+	expect_state(RESERVED_64);
+}
+
 Test(agent_operations, that_do_not_fit_change_nothing_and_are_cleared_up)
 {
 	apply(1, json(RESERVE(5000, "r")));

@@ -24,7 +24,8 @@ Test(agent_registration, waits_then_registers_then_runs)
 {
 	rig_detect(&rig, RIG_MASTER);
 	rig_expect(&rig, "");
-	rig_tick(&rig, SECOND);
+	cr_assert_leq(agent_next_timeout(rig.agent), rig.now + SECOND);
+	rig_next(&rig);
 	rig_expect(&rig, LINKED "send master RegisterSlaveMessage\n");
 	cr_assert_not(agent_registered(rig.agent));
 	rig_register(&rig);

@@ -11,6 +11,7 @@ static struct driver *d;
 static uint64_t stream;
 
 #define VERSION "\"resource_version_uuid\":{\"value\":\"AAECAwQFRgeICQoLDA0ODw==\"}"
+#define OTHER_VERSION "\"resource_version_uuid\":{\"value\":\"EREREREREUGREREREREREQ==\"}"
 #define CPU SCALAR("cpus", 1, DYNAMIC("r"))
 #define FAILOVER ROLE_R ",\"failover_timeout\":1000000"
 
@@ -209,7 +210,36 @@ Test(master_operations_feedback, of_removed_frameworks_too)
 	free(uuid);
 }
 
+static void report_as(const char *version, const char *operations)
+{
+	driver_forget(d);
+	driver_message(d, AGENT1, &mesos__internal__update_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S0\"},%s,"
+		       "\"update_oversubscribed_resources\":false,"
+		       "\"operations\":{\"operations\":[%s]}}",
+		       version, operations);
+}
+
+static void report(const char *operations)
+{
+	report_as(VERSION, operations);
+}
+
 /* ---- what the agent could not do --------------------------------------------------------- */
+
+static void reregister(const char *version, const char *checkpointed)
+{
+	driver_forget(d);
+	driver_message(d, AGENT1, &mesos__internal__reregister_slave_message__descriptor,
+		       "{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,"
+		       "\"id\":{\"value\":\"M-S0\"},\"resources\":%s},\"version\":\"1.12.0\","
+		       "\"checkpointed_resources\":[%s],%s,"
+		       "\"agent_capabilities\":[{\"type\":\"MULTI_ROLE\"},"
+		       "{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"},"
+		       "{\"type\":\"AGENT_OPERATION_FEEDBACK\"}]}",
+		       ROOMY, checkpointed, version);
+	expect(d, "SlaveReregisteredMessage");
+}
 
 static int64_t reserved_cpus(void)
 {
@@ -248,8 +278,11 @@ Test(master_operations_feedback, what_is_in_use_is_not_undone)
 {
 	reserve(RESERVE(OPERATION_ID("op"),
 			CPU) "," LAUNCH(LAUNCH_TASK("t", CPU "," SCALAR("mem", 32, ""))));
+	driver_forget(d);
 	update(uuid_of(only()), "OPERATION_FAILED", STATUS1, "");
 	cr_expect_eq(reserved_cpus(), 1000);
+	/* It is to say what there is. */
+	expect(d, "PingSlaveMessage", "\"connected\":false");
 }
 
 /* What the agent says of itself counts more. */
@@ -257,16 +290,69 @@ Test(master_operations_feedback, what_the_agent_told_since_is_not_undone)
 {
 	reserve(RESERVE(OPERATION_ID("op"), CPU));
 	driver_exited(d, AGENT1);
-	driver_message(d, AGENT1, &mesos__internal__reregister_slave_message__descriptor,
-		       "{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,"
-		       "\"id\":{\"value\":\"M-S0\"},\"resources\":%s},\"version\":\"1.12.0\","
-		       "\"checkpointed_resources\":[" CPU "]," VERSION ","
-		       "\"agent_capabilities\":[{\"type\":\"MULTI_ROLE\"},"
-		       "{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"},"
-		       "{\"type\":\"AGENT_OPERATION_FEEDBACK\"}]}",
-		       ROOMY);
+	reregister(OTHER_VERSION, CPU);
 	update(uuid_of(only()), "OPERATION_DROPPED", NULL, "");
 	cr_expect_eq(reserved_cpus(), 1000);
+}
+
+/* Of an older version it carries out nothing any more. */
+Test(master_operations_feedback, what_the_agent_does_not_tell_is_not_there)
+{
+	reserve(RESERVE(OPERATION_ID("op"), CPU));
+	reregister(OTHER_VERSION, "");
+	cr_expect_eq(reserved_cpus(), 0);
+	update(uuid_of(only()), "OPERATION_DROPPED", NULL, "");
+	cr_expect_eq(reserved_cpus(), 0);
+	cr_expect_eq(d->m->agents->checkpointed_count, 0);
+}
+
+/* It was sent again before the order came. */
+Test(master_operations_feedback, repeated_reregistrations_undo_nothing)
+{
+	reregister(OTHER_VERSION, "");
+	reserve(RESERVE(OPERATION_ID("op"), CPU));
+	reregister(OTHER_VERSION, "");
+	cr_expect_eq(reserved_cpus(), 1000);
+	cr_expect_eq(d->m->agents->checkpointed_count, 1);
+	update(uuid_of(only()), "OPERATION_FINISHED", STATUS1, "");
+	reregister(OTHER_VERSION, "");
+	cr_expect_eq(reserved_cpus(), 1000);
+	driver_pass(d, 2 * SECOND);
+	expect(d, "OFFERS", "DYNAMIC");
+}
+
+Test(master_operations_feedback, what_failed_after_a_repeated_reregistration_is_undone)
+{
+	reserve(RESERVE(OPERATION_ID("op"), CPU));
+	reregister(VERSION, "");
+	cr_expect_eq(reserved_cpus(), 1000);
+	update(uuid_of(only()), "OPERATION_DROPPED", NULL, "");
+	cr_expect_eq(reserved_cpus(), 0);
+}
+
+/* What it registered with came late: it is asked to do it again. */
+Test(master_operations_feedback, agents_of_another_version_are_asked_again)
+{
+	report_as(OTHER_VERSION, "");
+	expect(d, "PingSlaveMessage", "\"connected\":false");
+	/* Once, and with each ping. */
+	driver_forget(d);
+	report_as(OTHER_VERSION, "");
+	refute(d, "PingSlaveMessage");
+	driver_pass(d, 15 * SECOND);
+	expect(d, "PingSlaveMessage", "\"connected\":false");
+	/* It has not yet heard so when its first message is there once more. */
+	reserve(RESERVE("", CPU));
+	reregister(VERSION, "");
+	cr_expect_eq(reserved_cpus(), 0);
+	report_as(OTHER_VERSION, "");
+	expect(d, "PingSlaveMessage", "\"connected\":false");
+	reregister(OTHER_VERSION, CPU);
+	cr_expect_eq(reserved_cpus(), 1000);
+	report_as(OTHER_VERSION, "");
+	refute(d, "PingSlaveMessage");
+	driver_pass(d, 15 * SECOND);
+	expect(d, "PingSlaveMessage", "\"connected\":true");
 }
 
 /* ---- who may speak ----------------------------------------------------------------------- */
@@ -331,16 +417,6 @@ Test(master_operations_feedback, agents_are_asked_for_providers)
 }
 
 /* ---- UpdateSlaveMessage ------------------------------------------------------------------ */
-
-static void report(const char *operations)
-{
-	driver_forget(d);
-	driver_message(
-		d, AGENT1, &mesos__internal__update_slave_message__descriptor,
-		"{\"agent_id\":{\"value\":\"M-S0\"}," VERSION
-		",\"update_oversubscribed_resources\":false,\"operations\":{\"operations\":[%s]}}",
-		operations);
-}
 
 #define REPORTED(framework, id, uuid, state)                                                       \
 	"{" framework "\"agent_id\":{\"value\":\"M-S0\"},\"info\":" RESERVE(                       \
@@ -433,14 +509,7 @@ Test(master_operations_feedback, a_restarted_master)
 	reconcile(ASKED("op", OF_AGENT("M-S0")));
 	expect(d, "OPERATION_RECOVERING",
 	       "Reconciliation: Agent is recovered but has not re-registered");
-	driver_message(d, AGENT1, &mesos__internal__reregister_slave_message__descriptor,
-		       "{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,"
-		       "\"id\":{\"value\":\"M-S0\"},\"resources\":%s},\"version\":\"1.12.0\","
-		       "\"checkpointed_resources\":[" CPU "]," VERSION ","
-		       "\"agent_capabilities\":[{\"type\":\"MULTI_ROLE\"},"
-		       "{\"type\":\"RESERVATION_REFINEMENT\"},{\"type\":\"RESOURCE_PROVIDER\"},"
-		       "{\"type\":\"AGENT_OPERATION_FEEDBACK\"}]}",
-		       ROOMY);
+	reregister(VERSION, CPU);
 	report(REPORTED(OF_FRAMEWORK, OPERATION_ID("op"), STATUS2, "OPERATION_FINISHED"));
 	reconcile(ASKED("op", OF_AGENT("M-S0")));
 	expect(d, "UPDATE_OPERATION_STATUS", "\"value\":\"op\"", "OPERATION_FINISHED");
