@@ -305,6 +305,8 @@ static void agent_gets(struct books *b, const struct process *to, const struct l
 		books_stream_acknowledged(b, to, letter);
 	else if (is(letter, "RunTaskMessage"))
 		books_task_ordered(b, letter);
+	else if (is(letter, "ApplyOperationMessage"))
+		books_agent_operates(b, to);
 	else if (is(letter, "SlaveRegisteredMessage") || is(letter, "SlaveReregisteredMessage"))
 		books_agent_hears_registered(b, to);
 }

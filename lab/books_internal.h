@@ -209,6 +209,7 @@ struct host {
 	bool asks;	     /* to be registered */
 	uint64_t asked;	     /* how often in this life */
 	int64_t registered;  /* in the eyes of the agent, since; 0 = not */
+	int64_t operated;    /* when it was told to change what it has, last */
 	struct list waiting; /* struct task.waiting */
 };
 
@@ -450,6 +451,7 @@ void books_stream_acknowledged(struct books *b, const struct process *to,
 void books_stream_repeated(struct update *u);
 void books_agent_asks(struct books *b, const struct process *from);
 void books_agent_loses_master(struct books *b, const struct process *p);
+void books_agent_operates(struct books *b, const struct process *to);
 void books_agent_hears_registered(struct books *b, const struct process *to);
 void books_check_resumed(struct books *b);
 void books_streams_ended(struct books *b, struct host *host);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* While directories of volumes are made, what the master says waits. */
+#define DIRECTORIES_HIGH (10 * SECOND)
+
 static void forget_head(struct task *t)
 {
 	t->head = NULL;
@@ -78,6 +81,12 @@ void books_agent_loses_master(struct books *b, const struct process *p)
 	host->registered = 0;
 }
 
+/* It is told to change what it has. */
+void books_agent_operates(struct books *b, const struct process *to)
+{
+	books_host(b, to->address)->operated = b->world->now;
+}
+
 void books_agent_hears_registered(struct books *b, const struct process *to)
 {
 	struct host *host = books_host(b, to->address);
@@ -87,7 +96,7 @@ void books_agent_hears_registered(struct books *b, const struct process *to)
 		return;
 	host->asks = false;
 	host->registered = b->world->now;
-	if (host->leaving)
+	if (host->leaving || b->world->now - host->operated < DIRECTORIES_HIGH)
 		return;
 	list_for_each (t, next, &host->waiting, waiting)
 		t->due = !t->fw->over;
