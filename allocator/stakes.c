@@ -189,12 +189,11 @@ void allocator_recover(struct allocator *a, int64_t now, const char *framework_i
 	const char *role;
 
 	for (uint32_t i = 0; agent && i < allocated->count; i++) {
+		if (!role_part(allocated, i, &view, &role))
+			continue;
 		/* With its last leaf a framework that was never added goes. */
 		struct framework *framework = alloc_framework_find(a, framework_id);
-
-		if (!framework || !role_part(allocated, i, &view, &role))
-			continue;
-		struct leaf *leaf = alloc_leaf_find(framework, role);
+		struct leaf *leaf = framework ? alloc_leaf_find(framework, role) : NULL;
 		struct stake *stake = leaf ? alloc_stake_find(a, agent, leaf) : NULL;
 		if (stake)
 			recover_part(a, now, stake, &view, filter);

@@ -1,6 +1,7 @@
 /* Growable byte buffer: capacity doubles, one byte more than counted holds the NUL. */
 #include "base/buf.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,20 +122,22 @@ bool slice_eq(struct slice slice, const char *text)
 	return slice.len == len && (!len || memcmp(slice.data, text, len) == 0);
 }
 
-/* By eights: a byte below ' ', or one that is DEL, sets its highest bit. (Bytes behind the first
- * may be set in error, which ends the eight earlier.) */
+/* By eights: a byte below ' ', or one that is DEL, sets its highest bit. (So may bytes behind the
+ * first, in error.) */
 size_t str_printable(const char *text, size_t len)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
 	size_t at = 0;
 
 	for (; at + 8 <= len; at += 8) {
-		uint64_t bytes, delete;
+		uint64_t bytes, last, found;
 
 		memcpy(&bytes, text + at, 8);
-		delete = bytes ^ ones * 0x7f;
-		if (((bytes - ones * ' ') & ~bytes & tops) | ((delete - ones) & ~delete &tops))
-			break;
+		bytes = le64toh(bytes);
+		last = bytes ^ ones * 0x7f;
+		found = ((bytes - ones * ' ') & ~bytes & tops) | ((last - ones) & ~last & tops);
+		if (found)
+			return at + (size_t)__builtin_ctzll(found) / 8;
 	}
 	while (at < len && (unsigned char)text[at] >= ' ' && text[at] != 0x7f)
 		at++;

@@ -245,3 +245,19 @@ Test(list, keeps_order_and_lets_go_while_walking)
 	list_prepend(&head, &items[1].link);
 	cr_assert_eq(list_first(&head, struct item, link)->number, 1);
 }
+
+Test(buf, finds_the_first_control_character_wherever_it_is)
+{
+	static const char control[] = {'\0', '\n', 0x1f, 0x7f};
+	char text[33];
+
+	for (size_t at = 0; at < sizeof(text); at++) {
+		for (size_t i = 0; i < sizeof(control); i++) {
+			memset(text, i % 2 ? ' ' : '\xff', sizeof(text));
+			cr_assert_eq(str_printable(text, at), at);
+			text[at] = control[i];
+			memset(text + at + 1, '!', sizeof(text) - at - 1);
+			cr_assert_eq(str_printable(text, sizeof(text)), at);
+		}
+	}
+}
