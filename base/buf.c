@@ -83,6 +83,13 @@ size_t str_number(char *to, uint64_t value, unsigned base)
 	return len;
 }
 
+void str_hex16(char to[HEX16_TEXT], uint64_t value)
+{
+	for (int i = 15; i >= 0; i--, value /= 16)
+		to[i] = "0123456789abcdef"[value % 16];
+	to[16] = '\0';
+}
+
 void buf_number(struct buf *buf, uint64_t value, unsigned base)
 {
 	char text[NUMBER_TEXT];

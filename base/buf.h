@@ -60,5 +60,7 @@ bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
 #define NUMBER_TEXT 21 /* with the NUL; decimal or hexadecimal */
 size_t str_number(char *to, uint64_t value, unsigned base); /* returns the length */
+#define HEX16_TEXT 17
+void str_hex16(char to[HEX16_TEXT], uint64_t value); /* as printf's %016x */
 
 #endif

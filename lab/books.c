@@ -227,9 +227,9 @@ static void count_letter(struct books *b)
 			   b->quiet);
 }
 
-static bool is_master(const struct process *p)
+static bool is_master(const struct books *b, const struct process *p)
 {
-	return !strcmp(p->name, MASTER);
+	return p == b->master;
 }
 
 static bool is_agent(const struct process *p)
@@ -241,7 +241,7 @@ static void on_sent(struct observer *o, const struct process *from, const struct
 		    const char *to, const struct letter *letter)
 {
 	struct books *b = container_of(o, struct books, observer);
-	bool master = is_master(from);
+	bool master = is_master(b, from);
 
 	count_letter(b);
 	switch (letter->kind) {
@@ -318,7 +318,7 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 	const Mesos__Executor__Event *event;
 
 	(void)conn;
-	if (is_master(to)) {
+	if (is_master(b, to)) {
 		if (letter->kind == LETTER_MESSAGE)
 			master_gets(b, letter);
 		else if (letter->kind == LETTER_CALL)
@@ -342,7 +342,7 @@ static void on_closed(struct observer *o, const struct process *p, const struct 
 	struct books *b = container_of(o, struct books, observer);
 	struct fw *fw;
 
-	if (!is_master(p)) {
+	if (!is_master(b, p)) {
 		if (is_agent(p) && conn->linked)
 			books_agent_loses_master(b, p);
 		return;
@@ -363,8 +363,10 @@ static void on_started(struct observer *o, const struct process *p)
 {
 	struct books *b = container_of(o, struct books, observer);
 
-	if (is_master(p))
+	if (!strcmp(p->name, MASTER)) {
+		b->master = p;
 		books_master_began(b);
+	}
 	if (!is_agent(p))
 		return;
 	books_agent_began(b, p);
@@ -375,10 +377,12 @@ static void on_ended(struct observer *o, const struct process *p)
 {
 	struct books *b = container_of(o, struct books, observer);
 
-	if (is_master(p))
+	if (is_master(b, p)) {
 		books_master_ended(b);
-	else if (is_agent(p))
+		b->master = NULL;
+	} else if (is_agent(p)) {
 		books_agent_life_ended(b, p);
+	}
 }
 
 static void on_written(struct observer *o, struct disk *disk, struct slice key, struct slice value)

@@ -36,11 +36,14 @@ static struct disk_book *find_disk(const struct books *b, const char *owner)
 
 static struct disk_book *disk_of(struct books *b, const char *owner)
 {
-	struct disk_book *d = find_disk(b, owner);
+	struct disk_book *d = b->disk;
 
+	if (d && !strcmp(d->owner, owner))
+		return d;
+	b->disk = d = find_disk(b, owner);
 	if (d)
 		return d;
-	d = xcalloc(1, sizeof(*d));
+	b->disk = d = xcalloc(1, sizeof(*d));
 	d->books = b;
 	d->owner = xstrdup(owner);
 	list_init(&d->unsynced);

@@ -116,7 +116,7 @@ static void take_over(struct books *b, struct fw *fw, const char *pid)
 /* The master will hear of its end. */
 static bool is_linked(struct books *b, const char *pid)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct process *master = b->master;
 	struct conn_end *end, *next;
 
 	list_for_each (end, next, &master->conns, link) {

@@ -260,7 +260,8 @@ struct books {
 	struct update *updates;
 	uint64_t crashes; /* of machines */
 	uint64_t crashes_of_master;
-	uint64_t lives_of_master; /* that are over */
+	uint64_t lives_of_master;     /* that are over */
+	const struct process *master; /* the present one, or NULL */
 
 	/* The present life of the master: */
 	struct view *views;
@@ -285,6 +286,7 @@ struct books {
 	struct life *lives;
 	uint64_t lives_of_agents;
 	struct disk_book *disks;
+	struct disk_book *disk; /* asked for last, or NULL */
 	struct store_room *rooms;
 
 	uint64_t steps;

@@ -89,7 +89,7 @@ void books_kills_repeated(struct books *b, const struct view *v,
 /* Soon, unless disks are slow: nobody would tell the next master. */
 void books_audit_kills(struct books *b)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct process *master = b->master;
 	struct claim *c, *next;
 
 	books_note_slowness(b);

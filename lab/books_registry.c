@@ -35,9 +35,7 @@ struct known_agent *books_known(struct books *b, const char *id)
  * waited, too. */
 bool books_master_paused(const struct books *b)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
-
-	return master && master->paused_until >= b->world->now;
+	return b->master && b->master->paused_until >= b->world->now;
 }
 
 /* ---- what is written -------------------------------------------------------------- */
@@ -192,7 +190,7 @@ static void audit_offers(struct books *b)
 
 void books_audit_agents(struct books *b)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct process *master = b->master;
 	struct known_agent *k, *next;
 
 	b->audit_at = b->world->now + AUDIT_EVERY;

@@ -353,7 +353,7 @@ static double share_before(const struct books *b, const struct tally *taken, con
 /* A filter lasts for one batch at least, and a master that is stopped makes none. */
 static bool refuses(const struct books *b, const struct fw *fw)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct process *master = b->master;
 	int64_t until = fw->filters_until;
 
 	if (until && master && master->paused_until > until)

@@ -226,7 +226,7 @@ void books_agent_update_sent(struct books *b, const struct process *from,
 /* Soon after its launch, unless disks are slow. */
 static void check_remembered(struct books *b, const struct task *t)
 {
-	const struct process *master = process_at(b->world, MASTER_ADDRESS);
+	const struct process *master = b->master;
 	const struct view *v = t->agent_id ? books_view(b, t->agent_id) : NULL;
 
 	books_note_slowness(b);

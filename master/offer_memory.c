@@ -26,6 +26,7 @@ struct writing {
 static const char *memory_key(struct master *m, const struct allocator_memory *memory)
 {
 	struct arena *arena = &m->out->arena;
+	char number[HEX16_TEXT];
 
 	switch (memory->kind) {
 	case ALLOCATOR_MEMORY_LEAF:
@@ -37,7 +38,8 @@ static const char *memory_key(struct master *m, const struct allocator_memory *m
 	case ALLOCATOR_MEMORY_FILTER:
 		break;
 	}
-	return arena_printf(arena, "filter/%016llx", (unsigned long long)memory->number);
+	str_hex16(number, memory->number);
+	return arena_join(arena, "filter/", number, NULL);
 }
 
 static void *stored_number(struct master *m, const struct allocator_memory *memory)

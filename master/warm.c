@@ -111,23 +111,14 @@ void warm_drop_executor(struct master *m, struct executor *e)
 	forget(m, "executor", e->agent->id, e->key, NULL);
 }
 
-static void completed_name(const struct completed_task *c, char out[17])
-{
-	char digits[NUMBER_TEXT];
-	size_t len = str_number(digits, c->number, 16);
-
-	memset(out, '0', 16 - len);
-	memcpy(out + 16 - len, digits, len + 1);
-}
-
 void warm_drop_completed(struct master *m, struct completed_task *c)
 {
-	char name[17];
+	char name[HEX16_TEXT];
 
 	list_remove(&c->dirty);
 	if (c->fresh)
 		return;
-	completed_name(c, name);
+	str_hex16(name, c->number);
 	forget(m, "completed", c->framework->id, name, NULL);
 }
 
@@ -263,12 +254,12 @@ static void flush_completed(struct master *m, struct registry_batch *batch)
 {
 	struct arena *arena = &m->out->arena;
 	struct completed_task *c, *next_completed;
-	char name[17];
+	char name[HEX16_TEXT];
 
 	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
 		list_remove(&c->dirty);
 		c->fresh = false;
-		completed_name(c, name);
+		str_hex16(name, c->number);
 		registry_put_bytes(
 			m, batch,
 			arena_join(arena, "completed/", c->framework->id, "/", name, NULL),
