@@ -22,7 +22,6 @@
 #include "base/log.h"
 #include "master/core.h"
 #include "master/shell.h"
-#include "net/output.h"
 #include "proto/names.h"
 
 static void stream_closed_cb(void *context, uint64_t number)
