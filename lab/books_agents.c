@@ -515,8 +515,9 @@ static void check_whole(struct books *b, const struct view *v)
 		const struct kind *kind = b->kinds[v->total.items[i].kind];
 		int64_t rest = v->total.items[i].milli - tally_of(&v->used, kind->number) -
 			       tally_of(&v->offered, kind->number);
+		int64_t most = books_limit_left(b, v->giving, kind->number);
 
-		if (rest > 0 && kind->number == kind->name)
+		if (rest > 0 && most > 0 && kind->number == kind->name)
 			world_fail(b->world,
 				   "sums: of '%s' %g are free on agent %s, and not offered with "
 				   "the rest",

@@ -392,6 +392,8 @@ void books_forget_orders(struct books *b);
 /* Of what is free of the agent somebody should have been offered something. */
 bool books_is_wanted(struct books *b, const struct view *v);
 bool books_is_bounded(const struct books *b, const struct seat *seat);
+/* Of the name; INT64_MAX if its role may have any. */
+int64_t books_limit_left(const struct books *b, const struct seat *seat, uint32_t name);
 void books_check_shares(struct books *b);
 void books_free_seats(struct fw *fw);
 void books_free_roles(struct books *b);

@@ -300,9 +300,23 @@ static void check_quota(struct books *b)
 	}
 }
 
+static double doubtful_share(const struct books *b);
+
+/* What limits it may be tasks that are not known here. */
 bool books_is_bounded(const struct books *b, const struct seat *seat)
 {
-	return b->guarantees || !tally_empty(&seat->role->limits);
+	return b->guarantees || (!tally_empty(&seat->role->limits) && doubtful_share(b) > 0);
+}
+
+int64_t books_limit_left(const struct books *b, const struct seat *seat, uint32_t name)
+{
+	const struct role *role = seat->role;
+
+	for (uint32_t i = 0; i < role->limits.count; i++) {
+		if (role->limits.items[i].kind == name)
+			return role->limits.items[i].milli - consumed(b, role, name);
+	}
+	return INT64_MAX;
 }
 
 /* ---- shares ----------------------------------------------------------------------- */
@@ -548,8 +562,11 @@ static void check_roles(struct books *b, const struct seat *seat, double margin)
 	if (share * top->weight <= margin)
 		return;
 	HASH_ITER (hh, b->roles, other, next) {
-		if (other->top != other || other == top || !tally_empty(&other->limits) ||
-		    granted_in(b, other))
+		if (other->top != other || other == top || granted_in(b, other))
+			continue;
+		/* What limits it may be tasks that are not known here. */
+		if (!tally_empty(&other->limits) &&
+		    (margin > SHARE_MARGIN || !may_have_more(b, other)))
 			continue;
 		theirs = dominant_share(b, &other->taken);
 		if ((theirs + margin) / other->weight >= share || !has_one_in_line(b, other))

@@ -112,7 +112,7 @@ static uint64_t quiet_letters(const struct lab_options *o)
 {
 	uint64_t agents = (uint64_t)o->agents, schedulers = (uint64_t)o->schedulers;
 
-	return 15 * (agents + schedulers + agents * schedulers);
+	return 50 + 15 * (agents + schedulers + agents * schedulers);
 }
 
 static void make_peace(struct lab *lab)
