@@ -25,6 +25,14 @@ void buf_clear(struct buf *buf)
 		buf->data[0] = '\0';
 }
 
+void buf_recycle(struct buf *buf)
+{
+	if (buf->cap > BUF_KEEP)
+		buf_free(buf);
+	else
+		buf_clear(buf);
+}
+
 void buf_reserve(struct buf *buf, size_t more)
 {
 	size_t need, cap = buf->cap ? buf->cap : FIRST_CAPACITY;

@@ -24,6 +24,9 @@ struct buf {
 
 void buf_free(struct buf *buf);	 /* ready for use again */
 void buf_clear(struct buf *buf); /* keeps the memory */
+/* Empties it for the next use, for which it keeps BUF_KEEP bytes at most. */
+#define BUF_KEEP (16 * 1024)
+void buf_recycle(struct buf *buf);
 void buf_reserve(struct buf *buf, size_t more);
 
 static inline void buf_append(struct buf *buf, const void *data, size_t len)

@@ -281,11 +281,11 @@ void pid_sole_sender(struct process *to, struct conn *conn, const char *pid);
 /* Outlives the processes that use it. */
 struct disk {
 	struct world *world;
-	const char *name;	  /* of its owner */
+	const char *name;	    /* of its owner */
 	struct disk_record *synced; /* table by key */
-	struct list written;	  /* struct disk_batch.link: written, not synced */
-	struct list queued;	  /* in the memory of the process */
-	int64_t last;		  /* when the last queued one is written */
+	struct list written;	    /* struct disk_batch.link: written, not synced */
+	struct list queued;	    /* in the memory of the process */
+	int64_t last;		    /* when the last queued one is written */
 	uint64_t bytes;
 	void (*done)(void *context, uint64_t ticket); /* of the process that has it open */
 	/* A write failed, or the machine crashed in it: nothing more is written, and the

@@ -148,8 +148,8 @@ struct task {
 	const char *id; /* with the other ids behind this struct */
 	struct framework *framework;
 	const char *agent_id;
-	const char *executor_id;    /* NULL: none of its own */
-	struct agent *agent;	    /* NULL when unreachable */
+	const char *executor_id; /* NULL: none of its own */
+	struct agent *agent;	 /* NULL when unreachable */
 	struct task_record record;
 	struct resources resources; /* carry the allocation role */
 	bool holds;		    /* resources are accounted (not terminal, not unreachable) */
@@ -316,9 +316,9 @@ struct agent {
 	Mesos__Resource **checkpointed; /* heap copies: dynamic reservations, volumes */
 	size_t checkpointed_count;
 	bool checkpointed_changed; /* until it is listed anew from the total */
-	struct resources total;	  /* no allocation roles */
-	struct resources used;	  /* with allocation roles */
-	struct resources offered; /* with allocation roles */
+	struct resources total;	   /* no allocation roles */
+	struct resources used;	   /* with allocation roles */
+	struct resources offered;  /* with allocation roles */
 	int64_t registered_time;
 	int64_t reregistered_time;		/* 0 = never */
 	struct list tasks;			/* struct task.by_agent */

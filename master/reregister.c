@@ -143,10 +143,11 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 		return;
 	}
 	if (t->record.state != task->state)
-		log_info("task %s of framework %s is %s on its agent, was remembered as %s", t->id,
-			 f->id,
-			 proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
-			 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
+		log_info(
+			"task %s of framework %s is %s on its agent, was remembered as %s", t->id,
+			f->id,
+			proto_enum_name(&mesos__task_state__descriptor, task->state, SPELL_V1),
+			proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
 	master_forget_task(r->m, t);
 	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->kill_wanted = kill_wanted;

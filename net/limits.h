@@ -46,9 +46,6 @@
 /* Dead peers behind an idle connection (no FIN came) are noticed by TCP probes. */
 #define TCP_KEEPALIVE_SECONDS 30
 
-/* Memory a finished buffer may keep for the next use, bytes. */
-#define BUFFER_KEEP (16 * 1024)
-
 /* -- HTTP client -- */
 
 /* A whole answer: the state of a large cluster is some 100 MB. */

@@ -1,16 +1,6 @@
 /* Output side of a connection, see output.h. */
 #include "net/output.h"
 
-#include "net/limits.h"
-
-void buf_recycle(struct buf *buf)
-{
-	if (buf->cap > BUFFER_KEEP)
-		buf_free(buf);
-	else
-		buf_clear(buf);
-}
-
 void output_init(struct output *output, uv_stream_t *stream,
 		 void (*written)(struct output *output, int status))
 {

@@ -33,7 +33,4 @@ size_t output_waiting(const struct output *output);
 /* Nothing queued, nothing under way. */
 bool output_idle(const struct output *output);
 
-/* Empties a buffer and gives big memory back. */
-void buf_recycle(struct buf *buf);
-
 #endif

@@ -63,7 +63,8 @@ static const struct route routes[] = {
 	{NULL, NULL},
 };
 static const char *const processes[] = {"metrics", "system", NULL};
-static struct router router = {"master", processes, routes, "state"};
+static struct router router = {
+	.delegate = "master", .processes = processes, .routes = routes, .context = "state"};
 
 static void dispatch(void *context, struct http_request *request)
 {
