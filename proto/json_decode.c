@@ -56,8 +56,14 @@ static int read_signed(const struct json *json, int64_t min, int64_t max, int64_
 /* A natural number that may be above INT64_MAX, told by digits alone. */
 static bool read_natural(const char *text, uint64_t *out)
 {
+	const char *at = text;
 	char *end;
 
+	/* Most are short: too many digits to be wrong take the long way. */
+	for (*out = 0; *at >= '0' && *at <= '9' && at - text < 19; at++)
+		*out = *out * 10 + (uint64_t)(*at - '0');
+	if (!*at && at > text)
+		return true;
 	errno = 0;
 	*out = strtoull(text, &end, 10);
 	return isdigit((unsigned char)*text) && !*end && !errno;

@@ -151,7 +151,7 @@ static void role(struct buf *text, int i, int n)
 
 #define ROLES(type, member)                                                                        \
 	"{\"type\":\"" type "\",\"framework_id\":{\"value\":\"M-0000\"},\"" member "\":{"          \
-										   "\"roles\":["
+	"\"roles\":["
 
 static const struct limit_case cases[] = {
 	{"RESERVE", 200, WIDE, ACCEPT_OPERATIONS, "]}}", reserve, NULL, NULL, 1},
@@ -230,13 +230,27 @@ static double measure(const struct limit_case *c, int n)
 	return cost;
 }
 
+/* A machine that is busy with something else may disturb one comparison, not three. */
+static double growth(const struct limit_case *c)
+{
+	double least = 0;
+
+	for (int i = 0; i < 3; i++) {
+		double small = measure(c, c->small), grows = measure(c, 4 * c->small) / small;
+
+		least = i && least < grows ? least : grows;
+		if (least <= GROWS_MAX)
+			break;
+	}
+	return least;
+}
+
 Test(limits, four_times_as_many_take_four_times_as_long)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		double small = measure(&cases[i], cases[i].small);
-		double large = measure(&cases[i], 4 * cases[i].small);
+		double grows = growth(&cases[i]);
 
-		cr_expect_leq(large, GROWS_MAX * small, "%s: %d take %.1f times as much as %d",
-			      cases[i].name, 4 * cases[i].small, large / small, cases[i].small);
+		cr_expect_leq(grows, GROWS_MAX, "%s: %d take %.1f times as much as %d",
+			      cases[i].name, 4 * cases[i].small, grows, cases[i].small);
 	}
 }
