@@ -341,9 +341,10 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		/* What is over is not taken in by a master that had the agent. */
 		if (c || fw->torn || is_elsewhere(b, v, t) ||
 		    (known && (t->acknowledged || books_terminal(task->state)))) {
-			/* It may still be counted, until its update comes. */
+			/* It may still be counted, until its update comes; or, launched twice, as
+			 * long as it runs. */
 			if (!c && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
-				v->unsure_until = b->world->now + MINUTE;
+				v->unsure_until = b->world->now + (t->launches > 1 ? HOUR : MINUTE);
 			continue;
 		}
 		free(t->agent_id);
