@@ -142,6 +142,7 @@ void coverage_left_in_master(const struct master *m, struct buf *out)
 	}
 	HASH_ITER (hh, m->agents, a, next_a) {
 		put(out, "executors", HASH_COUNT(a->executors));
+		put(out, "operations", HASH_COUNT(a->operations));
 	}
 	put(out, "held acknowledgements", !list_empty(&m->held_acks));
 	put(out, "awaited writes", !list_empty(&m->pending));

@@ -58,20 +58,24 @@ static void update_oversubscribed(struct master *m, struct agent *a,
 	allocator_update_agent(m->allocator, a->id, &a->total);
 }
 
-/* One that it did not register with: what it registered with came late, from before a restart
- * perhaps, and says nothing of what it has now. */
+/* Orders are for the version told last, as with Mesos. If the agent did not register with it,
+ * what it registered with came late, from before a restart perhaps, and says nothing of what
+ * it has now. */
 static void hear_version(struct master *m, struct agent *a, const ProtobufCBinaryData *uuid)
 {
-	if (!a->resource_version) {
-		a->resource_version = xmemdup(uuid->data, uuid->len);
-		a->resource_version_len = uuid->len;
-		warm_agent(m, a);
-	} else if (uuid->len != a->resource_version_len ||
-		   memcmp(uuid->data, a->resource_version, uuid->len)) {
-		log_warning("agent %s has changed since it registered: asking it to register again",
-			    a->id);
-		master_ask_again(m, a);
-	}
+	bool known = a->resource_version != NULL;
+
+	if (known && uuid->len == a->resource_version_len &&
+	    !memcmp(uuid->data, a->resource_version, uuid->len))
+		return;
+	free(a->resource_version);
+	a->resource_version = xmemdup(uuid->data, uuid->len);
+	a->resource_version_len = uuid->len;
+	warm_agent(m, a);
+	if (!known)
+		return;
+	log_warning("agent %s has changed since it registered: asking it to register again", a->id);
+	master_ask_again(m, a);
 }
 
 void master_update_agent(struct master *m, struct agent *a,

@@ -18,17 +18,23 @@
 
 /* ---- acknowledging ------------------------------------------------------------------ */
 
-static void acknowledge(struct master *m, struct operation *o, const Mesos__UUID *uuid,
-			const Mesos__ResourceProviderID *provider)
+static void acknowledge_to(struct master *m, const struct agent *a, const uint8_t *operation,
+			   const Mesos__UUID *uuid, const Mesos__ResourceProviderID *provider)
 {
 	Mesos__Internal__AcknowledgeOperationStatusMessage *message =
 		STEP_NEW(m, Mesos__Internal__AcknowledgeOperationStatusMessage,
 			 mesos__internal__acknowledge_operation_status_message__descriptor);
 
 	message->status_uuid = STEP_COPY(m, (Mesos__UUID *)uuid);
-	message->operation_uuid = master_uuid(m, o->uuid, UUID_BYTES);
+	message->operation_uuid = master_uuid(m, operation, UUID_BYTES);
 	message->resource_provider_id = STEP_COPY(m, (Mesos__ResourceProviderID *)provider);
-	master_send_agent(m, o->agent, message);
+	master_send_agent(m, a, message);
+}
+
+static void acknowledge(struct master *m, struct operation *o, const Mesos__UUID *uuid,
+			const Mesos__ResourceProviderID *provider)
+{
+	acknowledge_to(m, o->agent, o->uuid, uuid, provider);
 }
 
 static const Mesos__OperationStatus *find_status(const struct operation *o,
@@ -201,6 +207,14 @@ static void ask_about_missing(struct master *m, struct agent *a, uint64_t mark)
 		master_send_agent(m, a, ask);
 }
 
+/* Over, and nobody but the master waits for it: it may have been acknowledged while this was on
+ * its way, and then nothing more would be heard of it. */
+static bool over_for_all(const Mesos__Operation *record)
+{
+	return operation_state_terminal(record->latest_status->state) &&
+	       record->latest_status->uuid && (!record->info->id || !record->framework_id);
+}
+
 void master_compare_operations(struct master *m, struct agent *a,
 			       const Mesos__Internal__UpdateSlaveMessage__Operations *reported)
 {
@@ -213,6 +227,11 @@ void master_compare_operations(struct master *m, struct agent *a,
 		if (record->uuid->value.len != UUID_BYTES ||
 		    (!o && HASH_COUNT(a->operations) >= MASTER_AGENT_OPERATIONS))
 			continue;
+		if (!o && over_for_all(record)) {
+			acknowledge_to(m, a, record->uuid->value.data, record->latest_status->uuid,
+				       record->latest_status->resource_provider_id);
+			continue;
+		}
 		if (!o) {
 			log_info("agent %s reports an operation of %s%s", a->id,
 				 record->framework_id ? "framework " : "an operator",

@@ -449,6 +449,17 @@ Test(master_operations_feedback, the_master_learns_what_it_does_not_know)
 	cr_expect_eq(HASH_COUNT(d->m->agents->operations), 1);
 }
 
+/* It was acknowledged while the report was on its way: it is not taken in again. */
+Test(master_operations_feedback, reports_of_what_is_over_are_acknowledged)
+{
+	report("{" OF_FRAMEWORK "\"agent_id\":{\"value\":\"M-S0\"},\"info\":" RESERVE(
+		"", CPU) ",\"latest_status\":{\"state\":\"OPERATION_FINISHED\","
+			 "\"uuid\":{\"value\":\"" STATUS1 "\"}},"
+			 "\"uuid\":{\"value\":\"" STATUS2 "\"}}");
+	expect(d, "AcknowledgeOperationStatusMessage", STATUS1, STATUS2);
+	cr_expect_null(d->m->agents->operations);
+}
+
 /* An operation of a framework that is not here waits for it, for ten minutes. */
 Test(master_operations_feedback, strays)
 {
