@@ -31,7 +31,7 @@
 #define OFFLOAD_CHILDREN 4
 #define OFFLOAD_READS 256 /* answered by one child */
 #define OFFLOAD_PAUSE 250
-#define OFFLOAD_PAUSE_MAX_MS 1000
+#define OFFLOAD_PAUSE_MAX_MS 800
 #define OFFLOAD_STALL_MS 60000
 #define OFFLOAD_PATIENCE_MS 10000
 /* Below the loop's, which has to answer schedulers. For so long it even yields to whatever else
@@ -39,6 +39,9 @@
  * then never waits for it, as it would for a slice of a process that is merely nice. */
 #define OFFLOAD_NICE 5
 #define OFFLOAD_IDLE_MS 500
+/* Bytes that are written by one system call: within one, many kernels let
+ * nobody else have the processor. */
+#define OFFLOAD_PIECE (64 << 10)
 
 struct offload;
 

@@ -187,17 +187,23 @@ static void finish(struct outgoing *out, int report, enum offload_news news)
 	tell(report, news, out->job);
 }
 
+static size_t at_most(size_t len, size_t max)
+{
+	return len < max ? len : max;
+}
+
 /* Until all is written or the socket is full. */
 static void write_some(struct outgoing *out, int report)
 {
 	size_t all = out->head.len + out->body.len;
 
 	while (out->sent < all) {
-		size_t of_head = out->sent < out->head.len ? out->sent : out->head.len;
+		size_t of_head = at_most(out->sent, out->head.len);
 		size_t of_body = out->sent - of_head;
 		struct iovec parts[2] = {
 			{out->head.data + of_head, out->head.len - of_head},
-			{(char *)out->body.data + of_body, out->body.len - of_body},
+			{(char *)out->body.data + of_body,
+			 at_most(out->body.len - of_body, OFFLOAD_PIECE)},
 		};
 		struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 		ssize_t sent = sendmsg(out->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);

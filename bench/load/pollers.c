@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,9 @@ static int start_helper(struct helper *helper, const struct plan *plan, struct p
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* What a terminal says is for the parent, which tells us. */
 		signal(SIGINT, SIG_IGN);
+		/* It stands for machines of their own: the schedulers' side must not wait for it.
+		 */
+		sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
 		close(ends[0]);
 		polling->orders_fd = ends[1];
 		_exit(getppid() == parent ? poll_until_told(polling, plan->host, plan->port) : 1);
