@@ -17,7 +17,7 @@ enum body_kind { BODY_NONE, BODY_LENGTH, BODY_CHUNKED };
 
 /* The parts are of the bytes received. */
 struct quick {
-	const char *at, *end;
+	const char *start, *at, *end;
 	bool post;
 	struct slice target;
 	struct slice names[QUICK_HEADERS_MAX], values[QUICK_HEADERS_MAX];
@@ -145,7 +145,7 @@ static bool take_headers(struct quick *quick)
 			return false;
 		quick->count++;
 	}
-	return true;
+	return quick->at - quick->start <= HTTP_HEAD_MAX;
 }
 
 static bool take_body(struct quick *quick, size_t max)
@@ -199,7 +199,7 @@ static struct exchange *make(struct http_connection *connection, const struct qu
 size_t http_quick(struct http_connection *connection, const char *data, size_t len,
 		  struct exchange **out)
 {
-	struct quick quick = {.at = data, .end = data + len};
+	struct quick quick = {.start = data, .at = data, .end = data + len};
 
 	if (!take_request_line(&quick) || !take_headers(&quick) ||
 	    !take_body(&quick, connection->server->options.body_max))

@@ -129,6 +129,23 @@ Test(http_quick, means_what_the_parser_says)
 		compare(odd[i], strlen(odd[i]));
 }
 
+/* Many requests may be waiting, and so more bytes than a head may have. */
+Test(http_quick, takes_no_longer_heads_than_the_parser)
+{
+	static char value[HTTP_HEAD_MAX];
+	struct buf text = BUF_INIT;
+
+	memset(value, 'v', sizeof(value));
+	for (int more = -3; more <= 3; more++) {
+		buf_clear(&text);
+		buf_puts(&text, "GET /a HTTP/1.1\r\nLong: ");
+		buf_append(&text, value, (size_t)(HTTP_HEAD_MAX + more) - text.len - 4);
+		buf_puts(&text, "\r\n\r\n");
+		compare(text.data, text.len);
+	}
+	buf_free(&text);
+}
+
 static uint64_t below(struct rng *rng, uint64_t end)
 {
 	return rng_next(rng) % end;
