@@ -412,12 +412,14 @@ void task_record_add_status(struct task_record *r, struct arena *scratch,
 	struct slice bytes;
 	uint32_t size, end;
 
-	if (!again && r->status_count >= TASK_STATUSES_MAX)
-		drop_first_status(r);
 	slim.has_data = 0;
 	slim.data = (ProtobufCBinaryData){0};
 	bytes = proto_pack_to(scratch, &slim);
 	size = task_record_put_head(head, STATUSES, bytes.len);
+	if (!again && r->status_count >= TASK_STATUSES_MAX)
+		drop_first_status(r);
+	while (r->status_count > 1 && r->len + size + bytes.len > TASK_RECORD_MAX)
+		drop_first_status(r);
 	r->last = again ? r->last : r->update;
 	at = make_room(r, r->last, r->update, size + bytes.len);
 	memcpy(at, head, size);

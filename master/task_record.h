@@ -73,7 +73,10 @@ bool task_record_agrees(const struct task_record *r, const Mesos__Task *task);
 /* ---- changing ---------------------------------------------------------------------------- */
 
 void task_record_set_state(struct task_record *r, Mesos__TaskState state);
-/* As task_record_status() (proto/states.h) does with a message. */
+/* Bytes beyond which the oldest statuses go, those of the last update apart: hundreds of huge
+ * ones would be more than the places in a record can say. */
+#define TASK_RECORD_MAX (64u << 20)
+/* As task_record_status() (proto/states.h) does with a message, within that bound. */
 void task_record_add_status(struct task_record *r, struct arena *scratch,
 			    const Mesos__TaskStatus *status);
 /* The uuid is not empty. */

@@ -166,6 +166,39 @@ Test(master_task_record, the_life_of_a_task)
 	cr_expect_not(task_record_unpack(&record, &arena)->statuses[0]->has_data);
 }
 
+/* A hundred of them would be more bytes than 32 bits can count. */
+Test(master_task_record, huge_statuses_do_not_add_up)
+{
+	const size_t size = TASK_RECORD_MAX / 4;
+	char *huge = xmalloc(size + 1);
+	Mesos__TaskStatus *status = status_of(MESOS__TASK_STATE__TASK_RUNNING, "");
+	const Mesos__Task *task;
+
+	memset(huge, 'h', size);
+	huge[size] = '\0';
+	status->message = huge;
+	begin("{" IDS RESOURCES LABELS "}");
+	for (int i = 0; i < 9; i++) {
+		struct arena scratch = {0};
+
+		status->state =
+			i % 2 ? MESOS__TASK_STATE__TASK_RUNNING : MESOS__TASK_STATE__TASK_STARTING;
+		task_record_add_status(&record, &scratch, status);
+		cr_expect_leq(record.len, TASK_RECORD_MAX);
+		arena_free(&scratch);
+	}
+	/* Alone it is kept, however long; what is around it stays. */
+	status->message = xrealloc(huge, TASK_RECORD_MAX + 1);
+	memset(status->message, 'h', TASK_RECORD_MAX);
+	status->message[TASK_RECORD_MAX] = '\0';
+	task_record_add_status(&record, &arena, status);
+	task = task_record_unpack(&record, &arena);
+	cr_assert_eq(task->n_statuses, 1);
+	cr_expect_eq(strlen(task->statuses[0]->message), TASK_RECORD_MAX);
+	cr_expect(task->n_resources == 2 && task->labels);
+	free(status->message);
+}
+
 /* With and without each of the fields around those that change, and with some that the schema
  * does not have. */
 static void begin_with(struct rng *rng)
