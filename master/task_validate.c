@@ -536,15 +536,20 @@ static int validate_group_total(const struct subject *s,
 static bool shares_otherwise(const struct subject *s, const char *executor_id, bool unshared)
 {
 	const struct task *t, *next;
+	struct arena scratch = {0}; /* many groups may come in one call, for as many tasks */
+	bool otherwise = false;
 
 	list_for_each (t, next, &s->a->tasks, by_agent) {
-		if (t->framework == s->f && t->executor_id &&
-		    !strcmp(t->executor_id, executor_id) &&
-		    unshared_cgroups(task_record_container(&t->record, &s->m->out->arena)) !=
-			    unshared)
-			return true;
+		if (t->framework != s->f || !t->executor_id || strcmp(t->executor_id, executor_id))
+			continue;
+		arena_reset(&scratch);
+		otherwise =
+			unshared_cgroups(task_record_container(&t->record, &scratch)) != unshared;
+		if (otherwise)
+			break;
 	}
-	return false;
+	arena_free(&scratch);
+	return otherwise;
 }
 
 static int validate_group_cgroups(const struct subject *s,
