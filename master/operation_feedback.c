@@ -224,14 +224,15 @@ void master_compare_operations(struct master *m, struct agent *a,
 		const Mesos__Operation *record = reported->operations[i];
 		struct operation *o = find_operation(a, record->uuid);
 
-		if (record->uuid->value.len != UUID_BYTES ||
-		    (!o && HASH_COUNT(a->operations) >= MASTER_AGENT_OPERATIONS))
+		if (record->uuid->value.len != UUID_BYTES)
 			continue;
 		if (!o && over_for_all(record)) {
 			acknowledge_to(m, a, record->uuid->value.data, record->latest_status->uuid,
 				       record->latest_status->resource_provider_id);
 			continue;
 		}
+		if (!o && HASH_COUNT(a->operations) >= MASTER_AGENT_OPERATIONS)
+			continue;
 		if (!o) {
 			log_info("agent %s reports an operation of %s%s", a->id,
 				 record->framework_id ? "framework " : "an operator",
