@@ -22,8 +22,7 @@ Mesos__Master__Response__GetExecutors *api_collect_executors(const struct master
 enum api_tasks { API_TASKS = 2, API_COMPLETED_TASKS = 3, API_UNREACHABLE_TASKS = 5 };
 void api_each_task(const struct master *m, enum api_tasks which,
 		   void (*each)(void *context, const struct task_record *record), void *context);
-/* The members of a GetTasks in JSON, and the packed message behind what is in the buffer. */
-void api_write_tasks(const struct master *m, struct json_writer *w);
+/* A packed GetTasks: how long it is, and it itself, behind what is in the buffer. */
 size_t api_packed_tasks_size(const struct master *m);
 void api_pack_tasks(const struct master *m, struct buf *out);
 

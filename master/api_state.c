@@ -58,7 +58,7 @@ static void write_task(void *context, const struct task_record *record)
 		proto_write_json(task, SPELL_V1_ALL, to->w);
 }
 
-void api_write_tasks(const struct master *m, struct json_writer *w)
+static void write_tasks(const struct master *m, struct json_writer *w)
 {
 	static const struct {
 		const char *name;
@@ -126,7 +126,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 	if (what->parts & TASKS) {
 		jw_key(&w, "get_tasks");
 		jw_begin_object(&w);
-		api_write_tasks(shell->core, &w);
+		write_tasks(shell->core, &w);
 		jw_end_object(&w);
 	}
 	if (state.get_executors)
