@@ -6,7 +6,8 @@
  * out in their turn, up to the next one that needs directories; then the agent registers,
  * if that was due.
  * Failures: too many orders are dropped, and the master is told all that we have by another
- * registration. Those of a master that is no longer ours are dropped by their handlers. */
+ * registration. Those of a master that is no longer ours are dropped by their handlers; answers
+ * to a registration when another one is due, which they would be taken for an answer to. */
 #include "agent/core.h"
 
 #include <string.h>
@@ -33,6 +34,19 @@ void agent_orders_free(struct agent *agent)
 		order_free(agent, order);
 }
 
+void agent_orders_drop_answers(struct agent *agent)
+{
+	struct order *order, *next;
+
+	list_for_each (order, next, &agent->orders, link) {
+		const ProtobufCMessageDescriptor *type = order->message->descriptor;
+
+		if (type == &mesos__internal__slave_registered_message__descriptor ||
+		    type == &mesos__internal__slave_reregistered_message__descriptor)
+			order_free(agent, order);
+	}
+}
+
 bool agent_order_keep(struct agent *agent, const char *from, const ProtobufCMessage *message)
 {
 	struct order *order;
@@ -43,8 +57,7 @@ bool agent_order_keep(struct agent *agent, const char *from, const ProtobufCMess
 	if (agent->order_count == AGENT_ORDERS_MAX) {
 		log_error("Dropped %s: too much waits for directories of volumes",
 			  message->descriptor->name);
-		if (agent->state == STATE_RUNNING)
-			agent_redetect(agent, "orders of it were dropped");
+		agent_redetect(agent, "orders of it were dropped");
 		return true;
 	}
 	order = xcalloc(1, sizeof(*order) + strlen(from) + 1);

@@ -136,7 +136,7 @@ struct executor {
 	struct agent_volumes linked; /* heap; in its sandbox, or asked to be */
 	bool linking;		     /* LINK_VOLUMES went out */
 	bool linking_fresh;	     /* with volumes that its queued tasks need */
-	bool held;		     /* waits for a volume's old data to be gone */
+	bool held;		     /* waits for old data to be gone, or for directories */
 	struct timer deadline;
 	struct timer heartbeat;
 };

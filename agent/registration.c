@@ -56,6 +56,7 @@ void agent_handle_detected(struct agent *agent, const char *master)
 	timers_stop(&agent->timers, &agent->redetect_timer);
 	agent_streams_pause(agent);
 	agent_operations_pause(agent);
+	agent_orders_drop_answers(agent);
 	if (agent->state == STATE_RUNNING)
 		agent_set_state(agent, STATE_DISCONNECTED);
 	agent_new_version(agent);
@@ -82,6 +83,7 @@ void agent_handle_exited(struct agent *agent, const char *pid)
 	if (!agent->master || strcmp(agent->master, pid) != 0)
 		return;
 	agent->link_broken = true;
+	agent_orders_drop_answers(agent);
 	if (agent->state != STATE_RUNNING || timer_running(&agent->redetect_timer))
 		return;
 	log_warning("The link to the master %s broke", pid);

@@ -2,10 +2,10 @@
  * by operations: reservations and persistent volumes. Those are checkpointed.
  *
  * Happy path of a change: the new total is computed, the directories of new volumes are
- * made (which may take long: orders.c), then the change is taken, stored (synced), and what follows
- * goes out when that is written. Removed volumes lose their data only after that. Failures: what
- * cannot be computed or made leaves everything as it was. The master took the operation for done,
- * so we look for it again and register with what we really have. */
+ * made (which may take long: orders.c), then the change is taken, stored (synced), and what
+ * follows goes out when that is written. Removed volumes lose their data only after that.
+ * Failures: what cannot be computed or made leaves everything as it was. The master took the
+ * operation for done, so we look for it again and register with what we really have. */
 #include "agent/core.h"
 
 #include <string.h>

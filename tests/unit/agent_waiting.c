@@ -112,6 +112,40 @@ Test(agent_waiting, registration_after_a_start_waits_for_directories)
 	cr_assert(strstr(rig_take(&rig), "send master ReregisterSlaveMessage"));
 }
 
+static void answer(void)
+{
+	Mesos__Internal__SlaveReregisteredMessage *message =
+		rig_new(&rig, Mesos__Internal__SlaveReregisteredMessage,
+			mesos__internal__slave_reregistered_message__descriptor);
+
+	message->agent_id = rig_agent_id(&rig);
+	rig_message(&rig, RIG_MASTER, message);
+}
+
+Test(agent_waiting, answers_of_a_master_that_died_are_not_taken_for_those_of_the_next)
+{
+	begin();
+	answer();
+	rig_detect(&rig, RIG_MASTER);
+	rig_tick(&rig, 2 * SECOND);
+	rig_expect(&rig, "");
+	rig_volumes_made(&rig, 1);
+	cr_assert(strstr(rig_take(&rig), "send master ReregisterSlaveMessage"));
+}
+
+Test(agent_waiting, answers_on_a_link_that_broke_are_not_taken_for_the_next)
+{
+	struct agent_event exited = {.type = AGENT_EXITED, .exited = {RIG_MASTER}};
+
+	begin();
+	rig_detect(&rig, RIG_MASTER);
+	rig_tick(&rig, 2 * SECOND);
+	answer();
+	rig_step(&rig, &exited);
+	rig_volumes_made(&rig, 1);
+	cr_assert(strstr(rig_take(&rig), "send master ReregisterSlaveMessage"));
+}
+
 /* While one directory is made, old data is removed from the place of another. */
 Test(agent_waiting, a_place_that_became_free_meanwhile_gets_its_directory)
 {
