@@ -207,7 +207,6 @@ static void dispatch(struct agent *agent, struct executor *executor,
 		     const struct agent_event *event)
 {
 	Mesos__Executor__Call *call = event->executor_call.call;
-
 	const char *refusal;
 
 	if (call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE) {
@@ -221,7 +220,8 @@ static void dispatch(struct agent *agent, struct executor *executor,
 	switch (call->type) {
 	case MESOS__EXECUTOR__CALL__TYPE__UPDATE:
 		refusal = take_update(agent, executor, call->update->status);
-		agent_reply(agent, refusal ? 429 : 202, refusal ? refusal : "");
+		/* "Not now": libmesos' executors get an ERROR event of other refusals. */
+		agent_reply(agent, refusal ? 503 : 202, refusal ? refusal : "");
 		break;
 	case MESOS__EXECUTOR__CALL__TYPE__MESSAGE:
 		agent_reply(agent, 202, "");

@@ -118,7 +118,7 @@ Test(agent_updates, a_uuid_counts_once)
 /* ---- too many --------------------------------------------------------------- */
 
 #define TOO_MANY(task)                                                                             \
-	"reply 429 Too many updates of task '" task                                                \
+	"reply 503 Too many updates of task '" task                                                \
 	"' wait for their acknowledgement by framework F\n"
 
 static void send_many(const char *task, int from, int to)
