@@ -11,6 +11,7 @@
  *	books_tasks.c	    tasks, their updates and acknowledgements
  *	books_streams.c	    updates that agents wait with
  *	books_kills.c	    orders to kill
+ *	books_drivers.c	    what drivers of v0 say and hear
  *	books_debts.c	    what must follow, in the same step or in time
  *	books_registry.c    agents in the registry, what operators are told
  *	books_hosts.c	    what really runs on the hosts

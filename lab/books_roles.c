@@ -300,14 +300,6 @@ static void check_quota(struct books *b)
 	}
 }
 
-static double doubtful_share(const struct books *b);
-
-/* What limits it may be tasks that are not known here. */
-bool books_is_bounded(const struct books *b, const struct seat *seat)
-{
-	return b->guarantees || (!tally_empty(&seat->role->limits) && doubtful_share(b) > 0);
-}
-
 int64_t books_limit_left(const struct books *b, const struct seat *seat, uint32_t name)
 {
 	const struct role *role = seat->role;
@@ -408,6 +400,12 @@ static double doubtful_share(const struct books *b)
 	share = dominant_share(b, &doubtful);
 	tally_free(&doubtful);
 	return share;
+}
+
+/* What limits it may be tasks that are not known here. */
+bool books_is_bounded(const struct books *b, const struct seat *seat)
+{
+	return b->guarantees || (!tally_empty(&seat->role->limits) && doubtful_share(b) > 0);
 }
 
 static void check_frameworks(struct books *b, const struct seat *seat, double margin)

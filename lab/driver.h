@@ -34,8 +34,6 @@ struct driver {
 };
 
 void driver_destroy(struct driver *d); /* or NULL */
-/* Another one takes its place. */
-void driver_fail_over(struct driver *d);
 /* As the pid. */
 void driver_say_as(struct driver *d, const char *pid, Mesos__Scheduler__Call *call);
 void driver_deactivate(struct driver *d, const char *pid);

@@ -94,7 +94,8 @@ static void end_instance(struct driver *d)
 		world_after(d->part->world, &d->part->connect, within(d, RENEW_HIGH));
 }
 
-void driver_fail_over(struct driver *d)
+/* Another one takes its place. */
+static void fail_over(struct driver *d)
 {
 	struct scheduler_part *part = d->part;
 
@@ -111,7 +112,7 @@ void driver_fail_over(struct driver *d)
 void scheduler_part_fail_over(struct scheduler_part *part)
 {
 	if (part->driver)
-		driver_fail_over(part->driver);
+		fail_over(part->driver);
 }
 
 static void wait_for_unrest(struct driver *d)
@@ -128,7 +129,7 @@ static void on_unrest(struct happening *h)
 	struct driver *d = container_of(h, struct driver, unrest);
 
 	if (!d->part->finishing)
-		driver_fail_over(d);
+		fail_over(d);
 	wait_for_unrest(d);
 }
 
@@ -295,7 +296,7 @@ static void driver_watch(struct scheduler_part *part)
 	struct driver *d = part->driver;
 
 	if (part->subscribed && part->world->now - d->heard > SILENCE_HIGH)
-		driver_fail_over(d);
+		fail_over(d);
 }
 
 /* ---- lives ------------------------------------------------------------------------------- */
