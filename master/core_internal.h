@@ -364,9 +364,9 @@ void master_reconcile(struct master *m, struct framework *f,
 		      const Mesos__Scheduler__Call__Reconcile *reconcile);
 void master_reconcile_task(struct master *m, struct framework *f, const char *task_id,
 			   const char *agent_id);
-/* Health and addresses as last heard of the task: its last status, which lives as long as the
- * step; or NULL. */
-void master_copy_last_known(const Mesos__TaskStatus *last, Mesos__TaskStatus *status);
+/* Health and addresses as last heard of the task, in its last status, or NULL. */
+void master_copy_last_known(struct master *m, const Mesos__TaskStatus *last,
+			    Mesos__TaskStatus *status);
 void master_reconcile_operations(struct master *m, struct framework *f,
 				 const Mesos__Scheduler__Call__ReconcileOperations *reconcile);
 

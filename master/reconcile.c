@@ -12,14 +12,15 @@
 
 /* ---- tasks -------------------------------------------------------------------------- */
 
-void master_copy_last_known(const Mesos__TaskStatus *last, Mesos__TaskStatus *status)
+void master_copy_last_known(struct master *m, const Mesos__TaskStatus *last,
+			    Mesos__TaskStatus *status)
 {
 	if (!last)
 		return;
 	status->has_healthy = last->has_healthy;
 	status->healthy = last->healthy;
-	status->check_status = last->check_status;
-	status->container_status = last->container_status;
+	status->check_status = STEP_COPY(m, last->check_status);
+	status->container_status = STEP_COPY(m, last->container_status);
 }
 
 static void tell_known(struct master *m, struct task *t)
@@ -33,8 +34,10 @@ static void tell_known(struct master *m, struct task *t)
 		.message = "Reconciliation: Latest task state",
 	};
 	Mesos__TaskStatus *status = master_make_status(m, &say);
+	struct arena scratch = {0}; /* one call may name a task with a huge status many times */
 
-	master_copy_last_known(task_record_last_status(&t->record, &m->out->arena), status);
+	master_copy_last_known(m, task_record_last_status(&t->record, &scratch), status);
+	arena_free(&scratch);
 	master_tell_update(m, t->framework, status);
 }
 

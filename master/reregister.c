@@ -126,8 +126,7 @@ static void tell_returned(struct rejoin *r, struct framework *f, const Mesos__Ta
 	Mesos__TaskStatus *status = master_make_status(r->m, &say);
 
 	if (task->n_statuses)
-		master_copy_last_known(STEP_COPY(r->m, task->statuses[task->n_statuses - 1]),
-				       status);
+		master_copy_last_known(r->m, task->statuses[task->n_statuses - 1], status);
 	master_tell_update(r->m, f, status);
 }
 
