@@ -53,15 +53,6 @@ void alloc_agent_compute_free(struct agent *agent)
 	agent->free_known = true;
 }
 
-static bool has_revocable(const struct resources *resources)
-{
-	for (uint32_t i = 0; i < resources->count; i++) {
-		if (resource_shape_revocable(resources->pieces[i].shape))
-			return true;
-	}
-	return false;
-}
-
 static void total_changed(struct allocator *a, struct agent *agent)
 {
 	alloc_headroom_touch(a, agent);
@@ -71,7 +62,7 @@ static void total_changed(struct allocator *a, struct agent *agent)
 static void look_for_kinds(struct agent *agent)
 {
 	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
-	agent->revocable = has_revocable(&agent->total);
+	agent->revocable = resources_have_revocable(&agent->total);
 }
 
 /* Takes over `total`. */
@@ -88,7 +79,7 @@ void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct reso
 
 static bool has_kinds(const struct resources *r)
 {
-	return has_revocable(r) || resources_quantity(r, "gpus") > 0;
+	return resources_have_revocable(r) || resources_quantity(r, "gpus") > 0;
 }
 
 void alloc_agent_convert_total(struct allocator *a, struct agent *agent,

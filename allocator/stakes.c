@@ -217,15 +217,6 @@ static void total_add(struct resources *total, const struct resources *more)
 	}
 }
 
-static bool has_shared(const struct resources *r)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		if (resource_shape_shared(r->pieces[i].shape))
-			return true;
-	}
-	return false;
-}
-
 static void convert_total(struct allocator *a, struct agent *agent, const struct resources *before,
 			  const struct resources *after)
 {
@@ -234,7 +225,8 @@ static void convert_total(struct allocator *a, struct agent *agent, const struct
 		return;
 	struct resources less = strip(a, before), more = strip(a, after), total;
 
-	if (!has_shared(&less) && !has_shared(&more) && resources_contain(&agent->total, &less)) {
+	if (!resources_have_shared(&less) && !resources_have_shared(&more) &&
+	    resources_contain(&agent->total, &less)) {
 		alloc_agent_convert_total(a, agent, &less, &more);
 	} else {
 		resources_copy(&total, &agent->total);

@@ -22,15 +22,6 @@ static bool oversubscribed_valid(const Mesos__Internal__UpdateSlaveMessage *mess
 	return true;
 }
 
-static bool holds_revocable(const struct resources *r)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		if (resource_shape_revocable(r->pieces[i].shape))
-			return true;
-	}
-	return false;
-}
-
 static void update_oversubscribed(struct master *m, struct agent *a,
 				  const Mesos__Internal__UpdateSlaveMessage *message)
 {
@@ -52,7 +43,7 @@ static void update_oversubscribed(struct master *m, struct agent *a,
 	resources_free(&a->total);
 	a->total = total;
 	list_for_each (o, next, &a->offers, by_agent) {
-		if (holds_revocable(&o->resources))
+		if (resources_have_revocable(&o->resources))
 			master_rescind_offer(m, o);
 	}
 	allocator_update_agent(m->allocator, a->id, &a->total);

@@ -347,15 +347,6 @@ static int check_remaining(const struct accepting *accepting,
 	return rv;
 }
 
-static bool has_shared(const struct resources *r)
-{
-	for (uint32_t i = 0; i < r->count; i++) {
-		if (resource_shape_shared(r->pieces[i].shape))
-			return true;
-	}
-	return false;
-}
-
 static int convert(struct master *m, struct accepting *accepting,
 		   const Mesos__Offer__Operation *operation, const struct resources *consumed,
 		   const struct resources *converted, struct err *err)
@@ -373,7 +364,7 @@ static int convert(struct master *m, struct accepting *accepting,
 		return rv;
 	if (resizes(operation))
 		resources_add(&accepting->resized, converted);
-	if (has_shared(consumed) || has_shared(converted))
+	if (resources_have_shared(consumed) || resources_have_shared(converted))
 		accept_note_shared(accepting);
 	allocator_convert(m->allocator, accepting->f->id, accepting->a->id, consumed, converted);
 	return 0;

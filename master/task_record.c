@@ -155,8 +155,7 @@ static bool in_order(struct slice bytes)
 	return in.at == in.end;
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making -------------------------------------------------------------------------- */
 
 /* Memory comes in 16 bytes, of which the heap itself takes the half of one. */
 static uint32_t in_grains(uint32_t len)

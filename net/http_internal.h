@@ -1,11 +1,10 @@
 /* What the files of the HTTP server share; private to net/ and its tests.
  *
  * Life of a request: bytes -> http-parser -> `head` and `body` of the connection ->
- * a `struct exchange` with the request (of plain ones made from the bytes at once) ->
- * handler -> answer -> `output`. At most one
- * exchange of a connection waits for its answer (`current`); input behind it is kept
- * unparsed. Open streams stand in `streams`; answers that are due behind them are
- * kept in the last stream's `after`. */
+ * a `struct exchange` with the request (plain ones are made from the bytes at once) ->
+ * handler -> answer -> `output`. At most one exchange of a connection waits for its
+ * answer (`current`); input behind it is kept unparsed. Open streams stand in `streams`;
+ * answers that are due behind them are kept in the last stream's `after`. */
 #ifndef NET_HTTP_INTERNAL_H
 #define NET_HTTP_INTERNAL_H
 

@@ -266,6 +266,24 @@ bool resources_empty(const struct resources *r)
 	return !r->count;
 }
 
+bool resources_have_shared(const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_shared(r->pieces[i].shape))
+			return true;
+	}
+	return false;
+}
+
+bool resources_have_revocable(const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_revocable(r->pieces[i].shape))
+			return true;
+	}
+	return false;
+}
+
 /* Pieces that differ in nothing but the allocation role become one when that changes. */
 static bool one_allocation_role(const struct resources *r)
 {

@@ -123,6 +123,9 @@ void resources_subtract_piece(struct resources *from, const struct resource_piec
 bool resources_contain(const struct resources *have, const struct resources *want);
 bool resources_equal(const struct resources *a, const struct resources *b);
 bool resources_empty(const struct resources *r);
+/* Whether a piece is a shared volume, or revocable. */
+bool resources_have_shared(const struct resources *r);
+bool resources_have_revocable(const struct resources *r);
 
 /* The same resources with another allocation role (NULL removes it). `out` is
  * uninitialised, empty, or `from` itself. */
