@@ -20,8 +20,19 @@ struct arena_block {
 	_Alignas(ARENA_ALIGNMENT) char data[];
 };
 
+static void (*_Atomic exhaustion_handler)(void);
+
+void memory_on_exhaustion(void (*handler)(void))
+{
+	exhaustion_handler = handler;
+}
+
 static _Noreturn void out_of_memory(size_t size)
 {
+	void (*handler)(void) = exhaustion_handler;
+
+	if (handler)
+		handler();
 	fprintf(stderr, "out of memory: cannot allocate %zu bytes\n", size);
 	abort();
 }

@@ -52,7 +52,9 @@ char *arena_join(struct arena *arena, const char *first, ...) __attribute__((sen
 char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Heap memory that aborts with a message when there is none. */
+/* Heap memory that aborts with a message when there is none. `handler` is called first, on the
+ * thread that asked; it may leave by longjmp(), as who lives in another's process does. */
+void memory_on_exhaustion(void (*handler)(void));
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *pointer, size_t size);

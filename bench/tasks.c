@@ -293,7 +293,8 @@ int main(int argc, char **argv)
 	uv_timer_init(&b.loop, &b.stall);
 	b.stall.data = &b;
 	note_progress(&b);
-	if (scheduler_driver_create(&b.loop, argv[1], &info, &handlers, &b, &b.driver, &err) < 0) {
+	struct scheduler_options options = {.master = argv[1], .info = &info};
+	if (scheduler_driver_create(&b.loop, &options, &handlers, &b, &b.driver, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}

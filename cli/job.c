@@ -382,16 +382,21 @@ static int exit_status(const struct job *job, struct err *err)
 static int start(struct job *job, struct err *err)
 {
 	static const int signals[2] = {SIGINT, SIGTERM};
-	static const struct scheduler_handlers handlers = {event_cb, disconnected_cb, failed_cb,
-							   refused_cb, unreachable_cb};
+	static const struct scheduler_handlers handlers = {
+		.event = event_cb,
+		.disconnected = disconnected_cb,
+		.failed = failed_cb,
+		.refused = refused_cb,
+		.unreachable = unreachable_cb,
+	};
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct arena arena;
 	int rv;
 
 	arena_init(&arena);
 	fill_framework(job->options, &arena, &info);
-	rv = scheduler_driver_create(job->loop, job->options->master, &info, &handlers, job,
-				     &job->driver, err);
+	struct scheduler_options options = {.master = job->options->master, .info = &info};
+	rv = scheduler_driver_create(job->loop, &options, &handlers, job, &job->driver, err);
 	arena_free(&arena);
 	if (rv < 0)
 		return rv;

@@ -12,7 +12,11 @@
 #include "net/client.h"
 
 #define EXECUTOR_PATH "/slave(1)/api/v1/executor"
-#define RETRY_MS 1000		/* of a first subscription, as Mesos' built-in executors */
+#define CALLS_AT_A_TIME 16 /* on their way; the agent answers them in order */
+#define RETRY_MS 1000	   /* of a first subscription, as Mesos' built-in executors */
+/* An agent that accepts and says nothing is taken for gone; a real one answers in a blink. */
+#define SUBSCRIBE_TIMEOUT_MS 15000
+#define CALL_TIMEOUT_MS 30000
 #define AGAIN_MS 50		/* a restarted agent waits for us: the first tries are quick */
 #define FIRST_WAIT (1 * MINUTE) /* an agent that never answers is gone */
 
@@ -36,6 +40,7 @@ struct executor_driver {
 	int port;
 	char *framework_id;
 	char *executor_id;
+	char *authorization; /* NULL: none */
 	bool checkpoint;
 	int64_t recovery_timeout; /* ns */
 	int64_t backoff_max;	  /* ns */
@@ -148,6 +153,7 @@ static void take_subscribed(struct executor_driver *d)
 {
 	d->subscribed = d->ever_subscribed = true;
 	uv_timer_stop(&d->give_up);
+	uv_timer_stop(&d->retry);
 	/* Those that were made since the subscription was sent. */
 	send_updates(d);
 }
@@ -209,11 +215,21 @@ static void record_cb(void *context, struct slice record)
 	arena_free(&arena);
 }
 
+static void ended_cb(void *context, const char *why);
+
+/* It took the subscription and says nothing. */
+static void silent_cb(uv_timer_t *timer)
+{
+	ended_cb(timer->data, "no SUBSCRIBED from the agent");
+}
+
 static void opened_cb(void *context, const struct http_answer *answer)
 {
 	struct executor_driver *d = context;
 	char *why;
 
+	if (answer->status == 200)
+		uv_timer_start(&d->retry, silent_cb, SUBSCRIBE_TIMEOUT_MS, 0);
 	/* 503 and 404: the agent is not ready yet. */
 	if (answer->status < 400 || answer->status == 503 || answer->status == 404 || d->over)
 		return;
@@ -241,6 +257,10 @@ static void ended_cb(void *context, const char *why)
 		}
 		wait_at_most(d, d->recovery_timeout);
 		d->backoff = AGAIN_MS * MILLISECOND;
+		if (d->handlers.disconnected)
+			d->handlers.disconnected(d->context);
+		if (d->over)
+			return;
 	}
 	if (d->ever_subscribed) {
 		if (d->backoff > d->backoff_max)
@@ -253,8 +273,15 @@ static void ended_cb(void *context, const char *why)
 
 /* ---- outgoing ------------------------------------------------------------ */
 
-static const char *const headers[] = {"Content-Type", "application/x-protobuf", "Accept",
-				      "application/x-protobuf", NULL};
+static void fill_headers(const struct executor_driver *d, const char *headers[7])
+{
+	headers[0] = "Content-Type";
+	headers[1] = headers[3] = "application/x-protobuf";
+	headers[2] = "Accept";
+	headers[4] = d->authorization ? "Authorization" : NULL;
+	headers[5] = d->authorization;
+	headers[6] = NULL;
+}
 
 static void fill_ids(struct executor_driver *d, Mesos__Executor__Call *call,
 		     Mesos__FrameworkID *framework_id, Mesos__ExecutorID *executor_id)
@@ -294,8 +321,10 @@ static void subscribe(struct executor_driver *d)
 	Mesos__ExecutorID executor_id;
 	struct buf bytes = BUF_INIT;
 	struct arena arena;
+	const char *headers[7];
 
 	arena_init(&arena);
+	fill_headers(d, headers);
 	fill_ids(d, &call, &framework_id, &executor_id);
 	fill_unacknowledged(d, &arena, &body);
 	call.type = MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
@@ -303,8 +332,9 @@ static void subscribe(struct executor_driver *d)
 	proto_pack(&call, &bytes);
 	d->stream = http_client_create(d->loop, d->host, d->port);
 	d->calls = http_client_create(d->loop, d->host, d->port);
+	http_client_pipeline(d->calls, CALLS_AT_A_TIME);
 	http_client_stream(d->stream, EXECUTOR_PATH, headers, bytes.data, bytes.len,
-			   &stream_handlers, d);
+			   SUBSCRIBE_TIMEOUT_MS, &stream_handlers, d);
 	buf_free(&bytes);
 	arena_free(&arena);
 }
@@ -335,12 +365,14 @@ static void answered_cb(void *context, const struct http_answer *answer)
 static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
 {
 	struct buf bytes = BUF_INIT;
+	const char *headers[7];
 
 	if (!d->subscribed)
 		return;
+	fill_headers(d, headers);
 	proto_pack(call, &bytes);
-	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len, 0,
-			 answered_cb, d);
+	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len,
+			 CALL_TIMEOUT_MS, answered_cb, d);
 	buf_free(&bytes);
 }
 
@@ -407,6 +439,11 @@ size_t executor_driver_unacknowledged(const struct executor_driver *d)
 	return d->update_count;
 }
 
+bool executor_driver_waiting(const struct executor_driver *d)
+{
+	return d->subscribed && http_client_waiting(d->calls) > 0;
+}
+
 bool executor_driver_connected(const struct executor_driver *d)
 {
 	return d->subscribed;
@@ -423,27 +460,45 @@ static int64_t duration_from(const char *variable, int64_t preset)
 	return text && duration_parse(text, &value, &err) == 0 && value >= 0 ? value : preset;
 }
 
-static int read_environment(struct executor_driver *d, struct err *err)
+/* The agent's "host:port"; NULL if nobody says it. Agents before 1.0 gave their pid only. */
+static const char *agent_endpoint(void)
 {
-	const char *endpoint = getenv("MESOS_AGENT_ENDPOINT");
-	const char *framework_id = getenv("MESOS_FRAMEWORK_ID");
-	const char *executor_id = getenv("MESOS_EXECUTOR_ID");
-	const char *checkpoint = getenv("MESOS_CHECKPOINT");
+	const char *endpoint = getenv("MESOS_AGENT_ENDPOINT"), *pid = getenv("MESOS_SLAVE_PID");
 
-	if (!endpoint || !framework_id || !executor_id)
+	return endpoint ? endpoint : pid && strchr(pid, '@') ? strchr(pid, '@') + 1 : NULL;
+}
+
+int executor_environment_check(struct err *err)
+{
+	const char *missing = !agent_endpoint()		      ? "MESOS_AGENT_ENDPOINT"
+			      : !getenv("MESOS_FRAMEWORK_ID") ? "MESOS_FRAMEWORK_ID"
+			      : !getenv("MESOS_EXECUTOR_ID")  ? "MESOS_EXECUTOR_ID"
+							      : NULL;
+
+	if (missing)
 		return err_set(
 			err, ERR_INVALID,
 			"expecting '%s' to be set in the environment: an executor is started "
 			"by an agent",
-			!endpoint	? "MESOS_AGENT_ENDPOINT"
-			: !framework_id ? "MESOS_FRAMEWORK_ID"
-					: "MESOS_EXECUTOR_ID");
-	d->framework_id = xstrdup(framework_id);
-	d->executor_id = xstrdup(executor_id);
+			missing);
+	return 0;
+}
+
+static int read_environment(struct executor_driver *d, struct err *err)
+{
+	const char *checkpoint = getenv("MESOS_CHECKPOINT");
+	const char *token = getenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN");
+	int rv = executor_environment_check(err);
+
+	if (rv < 0)
+		return rv;
+	d->framework_id = xstrdup(getenv("MESOS_FRAMEWORK_ID"));
+	d->executor_id = xstrdup(getenv("MESOS_EXECUTOR_ID"));
+	d->authorization = token ? xprintf("Bearer %s", token) : NULL;
 	d->checkpoint = checkpoint && !strcmp(checkpoint, "1");
 	d->recovery_timeout = duration_from("MESOS_RECOVERY_TIMEOUT", 15 * MINUTE);
 	d->backoff_max = duration_from("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2 * SECOND);
-	return address_parse(endpoint, 5051, &d->host, &d->port, err);
+	return address_parse(agent_endpoint(), 5051, &d->host, &d->port, err);
 }
 
 static void free_driver(struct executor_driver *d)
@@ -462,6 +517,7 @@ static void free_driver(struct executor_driver *d)
 	free(d->host);
 	free(d->framework_id);
 	free(d->executor_id);
+	free(d->authorization);
 	free(d);
 }
 

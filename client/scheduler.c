@@ -11,9 +11,15 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "client/address.h"
+#include "client/credential.h"
 #include "net/client.h"
+#include "proto/wire_write.h"
 
 #define SCHEDULER_PATH "/api/v1/scheduler"
+/* A master that accepts and says nothing is taken for gone; a busy one answers within seconds. */
+#define SUBSCRIBE_TIMEOUT_MS 15000
+#define CALL_TIMEOUT_MS 30000
+#define CALLS_AT_A_TIME 64 /* on their way; the master answers them in order */
 #define RETRY_FIRST_MS 100 /* a master that restarts is back in a blink */
 #define RETRY_LAST_MS 5000
 #define TEARDOWN_TIMEOUT_MS 5000
@@ -34,7 +40,9 @@ struct scheduler_driver {
 	int first_port;
 	char *host; /* where redirects led */
 	int port;
-	Mesos__FrameworkInfo *info; /* heap; id set once known */
+	Mesos__Scheduler__Call__Subscribe
+		*subscription; /* heap; its framework's id is set once known */
+	char *authorization;   /* heap; NULL: none is sent */
 	struct scheduler_handlers handlers;
 	void *context;
 	struct http_client *stream; /* NULL while waiting */
@@ -46,7 +54,7 @@ struct scheduler_driver {
 	bool failed; /* does nothing more */
 	bool closed;
 	int open_handles;
-	void (*torn_down)(void *context); /* set while TEARDOWN is under way */
+	void (*torn_down)(void *context); /* set while TEARDOWN or the last calls are under way */
 };
 
 static void subscribe(struct scheduler_driver *d);
@@ -166,6 +174,7 @@ static void opened_cb(void *context, const struct http_answer *answer)
 	case 200:
 		free(d->stream_id);
 		d->stream_id = xstrdup(answer->stream_id);
+		uv_timer_start(&d->silence, silence_cb, SUBSCRIBE_TIMEOUT_MS, 0);
 		return;
 	case 302:
 	case 307:
@@ -187,8 +196,9 @@ static void take_subscribed(struct scheduler_driver *d,
 
 	d->subscribed = true;
 	d->pause_ms = RETRY_FIRST_MS;
-	if (!d->info->id)
-		d->info->id = proto_copy(subscribed->framework_id);
+	if (!d->subscription->framework_info->id)
+		d->subscription->framework_info->id = proto_copy(subscribed->framework_id);
+	uv_timer_stop(&d->silence);
 	if (beat > 0 && beat < 1e6)
 		uv_timer_start(&d->silence, silence_cb, (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
 			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1);
@@ -199,39 +209,71 @@ static void take_event(struct scheduler_driver *d, const Mesos__Scheduler__Event
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
 		fail(d, event->error ? event->error->message : "the master sent an error");
-		return;
+		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT:
-		return;
+		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
-		if (!event->subscribed)
-			return;
-		take_subscribed(d, event->subscribed);
+		if (event->subscribed)
+			take_subscribed(d, event->subscribed);
 		break;
 	default:
 		break;
 	}
-	d->handlers.event(d->context, event);
+}
+
+static void unpack_event(struct scheduler_driver *d, struct slice record, bool tell)
+{
+	struct arena arena;
+	struct err err;
+	Mesos__Scheduler__Event *event;
+
+	arena_init(&arena);
+	event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, record.data, record.len,
+			     &err);
+	if (event) {
+		take_event(d, event);
+		if (tell && event->type != MESOS__SCHEDULER__EVENT__TYPE__ERROR &&
+		    event->type != MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT &&
+		    (event->type != MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED || event->subscribed))
+			d->handlers.event(d->context, event);
+	} else {
+		log_warning("dropped an event that does not parse: %s", err.text);
+	}
+	arena_free(&arena);
+}
+
+/* The owner wants bytes: only what the driver itself has to know is unpacked. */
+static void pass_record(struct scheduler_driver *d, struct slice record)
+{
+	uint64_t type = 0;
+	bool was_subscribed = d->subscribed;
+
+	if (!wire_number(record, 1, &type)) {
+		log_warning("dropped an event without a type");
+		return;
+	}
+	if (type == MESOS__SCHEDULER__EVENT__TYPE__ERROR ||
+	    type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED)
+		unpack_event(d, record, false);
+	if (type == MESOS__SCHEDULER__EVENT__TYPE__ERROR ||
+	    type == MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT || !d->subscribed ||
+	    (type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED && was_subscribed))
+		return;
+	d->handlers.record(d->context, (Mesos__Scheduler__Event__Type)type, record);
 }
 
 static void record_cb(void *context, struct slice record)
 {
 	struct scheduler_driver *d = context;
-	struct arena arena;
-	struct err err;
-	Mesos__Scheduler__Event *event;
 
 	if (d->failed)
 		return;
-	if (uv_is_active((uv_handle_t *)&d->silence))
+	if (d->subscribed && uv_is_active((uv_handle_t *)&d->silence))
 		uv_timer_again(&d->silence);
-	arena_init(&arena);
-	event = proto_unpack(&mesos__scheduler__event__descriptor, &arena, record.data, record.len,
-			     &err);
-	if (event)
-		take_event(d, event);
+	if (d->handlers.record)
+		pass_record(d, record);
 	else
-		log_warning("dropped an event that does not parse: %s", err.text);
-	arena_free(&arena);
+		unpack_event(d, record, true);
 }
 
 static void ended_cb(void *context, const char *why)
@@ -243,34 +285,55 @@ static void ended_cb(void *context, const char *why)
 
 static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
 
-static const char *const stream_headers[] = {"Content-Type", "application/x-protobuf", "Accept",
-					     "application/x-protobuf", NULL};
-
 static void subscribe(struct scheduler_driver *d)
 {
+	const char *headers[] = {"Content-Type",
+				 "application/x-protobuf",
+				 "Accept",
+				 "application/x-protobuf",
+				 d->authorization ? "Authorization" : NULL,
+				 d->authorization,
+				 NULL};
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
-	Mesos__Scheduler__Call__Subscribe body = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
 	struct buf bytes = BUF_INIT;
 
-	body.framework_info = d->info;
 	call.has_type = 1;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
-	call.framework_id = d->info->id;
-	call.subscribe = &body;
+	call.framework_id = d->subscription->framework_info->id;
+	call.subscribe = d->subscription;
 	proto_pack(&call, &bytes);
 	d->stream = http_client_create(d->loop, d->host, d->port);
 	d->calls = http_client_create(d->loop, d->host, d->port);
-	http_client_stream(d->stream, SCHEDULER_PATH, stream_headers, bytes.data, bytes.len,
-			   &stream_handlers, d);
+	http_client_pipeline(d->calls, CALLS_AT_A_TIME);
+	http_client_stream(d->stream, SCHEDULER_PATH, headers, bytes.data, bytes.len,
+			   SUBSCRIBE_TIMEOUT_MS, &stream_handlers, d);
 	buf_free(&bytes);
 }
 
-int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__FrameworkInfo *info,
+void scheduler_driver_change(struct scheduler_driver *d, const Mesos__FrameworkInfo *info,
+			     char *const *suppressed_roles, size_t count,
+			     const Mesos__Scheduler__OfferConstraints *constraints)
+{
+	Mesos__Scheduler__Call__Subscribe said = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
+	Mesos__Scheduler__Call__Subscribe *old = d->subscription;
+	Mesos__FrameworkInfo with_id = *info;
+
+	if (old && old->framework_info->id)
+		with_id.id = old->framework_info->id;
+	said.framework_info = &with_id;
+	said.suppressed_roles = (char **)suppressed_roles;
+	said.n_suppressed_roles = count;
+	said.offer_constraints = (Mesos__Scheduler__OfferConstraints *)constraints;
+	d->subscription = proto_copy(&said);
+	proto_free(old);
+}
+
+int scheduler_driver_create(uv_loop_t *loop, const struct scheduler_options *options,
 			    const struct scheduler_handlers *handlers, void *context,
 			    struct scheduler_driver **out, struct err *err)
 {
 	struct scheduler_driver *d = xcalloc(1, sizeof(*d));
-	int rv = address_parse(master, 5050, &d->first_host, &d->first_port, err);
+	int rv = address_parse(options->master, 5050, &d->first_host, &d->first_port, err);
 
 	if (rv < 0) {
 		free(d);
@@ -278,7 +341,10 @@ int scheduler_driver_create(uv_loop_t *loop, const char *master, const Mesos__Fr
 	}
 	go_to(d, xstrdup(d->first_host), d->first_port);
 	d->loop = loop;
-	d->info = proto_copy(info);
+	scheduler_driver_change(d, options->info, options->suppressed_roles,
+				options->suppressed_role_count, NULL);
+	if (options->principal)
+		d->authorization = credential_basic(options->principal, options->secret);
 	d->handlers = *handlers;
 	d->context = context;
 	d->pause_ms = RETRY_FIRST_MS;
@@ -297,7 +363,8 @@ static void closed_cb(uv_handle_t *handle)
 
 	if (--d->open_handles > 0)
 		return;
-	proto_free(d->info);
+	proto_free(d->subscription);
+	free(d->authorization);
 	free(d->first_host);
 	free(d->host);
 	free(d);
@@ -316,7 +383,9 @@ void scheduler_driver_close(struct scheduler_driver *d)
 
 const char *scheduler_driver_id(const struct scheduler_driver *d)
 {
-	return d->info->id ? d->info->id->value : "";
+	const Mesos__FrameworkID *id = d->subscription->framework_info->id;
+
+	return id ? id->value : "";
 }
 
 /* ---- calls --------------------------------------------------------------- */
@@ -329,7 +398,7 @@ static void answered_cb(void *context, const struct http_answer *answer)
 
 	list_remove(&sent->link);
 	free(sent);
-	if (type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN && d->torn_down) {
+	if (d->torn_down && list_empty(&d->sent)) {
 		finish_teardown(d);
 	} else if (answer->status == 0) {
 		/* Whether the call arrived is unknown: a new subscription makes it plain. */
@@ -342,30 +411,54 @@ static void answered_cb(void *context, const struct http_answer *answer)
 	}
 }
 
-static bool may_call(const struct scheduler_driver *d)
+bool scheduler_driver_subscribed(const struct scheduler_driver *d)
 {
 	return d->subscribed && !d->failed && !d->closed;
 }
 
+static void send_call(struct scheduler_driver *d, Mesos__Scheduler__Call__Type type,
+		      const struct buf *bytes)
+{
+	bool last = type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
+	const char *headers[] = {"Content-Type",
+				 "application/x-protobuf",
+				 "Mesos-Stream-Id",
+				 d->stream_id,
+				 d->authorization ? "Authorization" : NULL,
+				 d->authorization,
+				 NULL};
+	struct sent_call *sent = xmalloc(sizeof(*sent));
+
+	sent->driver = d;
+	sent->type = type;
+	list_append(&d->sent, &sent->link);
+	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes->data, bytes->len,
+			 last ? TEARDOWN_TIMEOUT_MS : CALL_TIMEOUT_MS, answered_cb, sent);
+}
+
 void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *call)
 {
-	bool last = call->type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
 	struct buf bytes = BUF_INIT;
-	struct sent_call *sent;
 
-	if (!may_call(d))
+	if (!scheduler_driver_subscribed(d))
 		return;
-	const char *headers[] = {"Content-Type", "application/x-protobuf", "Mesos-Stream-Id",
-				 d->stream_id, NULL};
-	sent = xmalloc(sizeof(*sent));
-	sent->driver = d;
-	sent->type = call->type;
-	list_append(&d->sent, &sent->link);
 	call->has_type = 1;
-	call->framework_id = d->info->id;
+	call->framework_id = d->subscription->framework_info->id;
 	proto_pack(call, &bytes);
-	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes.data, bytes.len,
-			 last ? TEARDOWN_TIMEOUT_MS : 0, answered_cb, sent);
+	send_call(d, call->type, &bytes);
+	buf_free(&bytes);
+}
+
+void scheduler_driver_send(struct scheduler_driver *d, Mesos__Scheduler__Call__Type type,
+			   const void *data, size_t len)
+{
+	struct buf bytes = BUF_INIT;
+
+	if (!scheduler_driver_subscribed(d))
+		return;
+	buf_append(&bytes, data, len);
+	wire_put_message(&bytes, 1, d->subscription->framework_info->id);
+	send_call(d, type, &bytes);
 	buf_free(&bytes);
 }
 
@@ -392,8 +485,16 @@ void scheduler_driver_teardown(struct scheduler_driver *d, void (*done)(void *co
 		return;
 	d->torn_down = done;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
-	if (may_call(d))
+	if (scheduler_driver_subscribed(d))
 		scheduler_driver_call(d, &call);
 	else
 		uv_timer_start(&d->retry, retry_cb, 0, 0);
+}
+
+void scheduler_driver_finish(struct scheduler_driver *d, void (*done)(void *context))
+{
+	if (d->torn_down)
+		return;
+	d->torn_down = done;
+	uv_timer_start(&d->retry, retry_cb, list_empty(&d->sent) ? 0 : TEARDOWN_TIMEOUT_MS, 0);
 }

@@ -1,9 +1,12 @@
 /* HTTP client, see client.h: a queue of operations and at most one live connection.
  *
- * The first operation of the queue is the one on the wire once `sent`. A connection
- * that breaks fails that operation only; the next one opens a new connection. Failures
- * come as answers with status 0: cannot connect, closed early, not HTTP, answer too
- * long, timed out. */
+ * The first operations of the queue are those on the wire, as many as the wire's `sent` says;
+ * the first of them is the one that is being answered. A connection that breaks fails those
+ * only; the next one opens a new connection. Failures come as answers with status 0: cannot
+ * connect, closed early, not HTTP, answer too long, timed out.
+ *
+ * The timer is set to the earliest deadline that was ever asked for and looks for what is due
+ * when it fires, so that an operation costs the same however many wait. */
 #include "net/client.h"
 
 #include <http_parser.h>
@@ -43,7 +46,7 @@ struct wire {
 	bool open;
 	bool closed;
 	uint64_t deadline; /* of connecting, loop time */
-	bool sent;	   /* the first operation is on its way */
+	int sent;	   /* operations that are on their way */
 	bool in_value;
 	struct buf name; /* of the header being read */
 	struct buf fields[FIELD_COUNT];
@@ -63,12 +66,16 @@ struct http_client {
 	uv_timer_t timer;   /* deadlines, and work that must not run inside a call */
 	bool drops_bodies;
 	uint64_t received;
+	size_t count;	    /* of `operations` */
+	int depth;	    /* most operations on their way at a time */
+	uint64_t wake_time; /* when the timer fires, loop time; UINT64_MAX: not set */
 	bool closing;
 	struct err why; /* of the last broken connection */
 };
 
 static void proceed(struct http_client *client);
-static void arm_timer(struct http_client *client);
+static void wake_by(struct http_client *client, uint64_t time);
+static void wake_now(struct http_client *client);
 
 /* -- operations -- */
 
@@ -77,6 +84,13 @@ static void free_operation(struct operation *operation)
 	list_remove(&operation->link);
 	buf_free(&operation->bytes);
 	free(operation);
+}
+
+static void move_to_failed(struct http_client *client, struct operation *operation)
+{
+	list_remove(&operation->link);
+	client->count--;
+	list_append(&client->failed, &operation->link);
 }
 
 /* `opened` if it was not called yet, then `ended`, unless the owner closes meanwhile. */
@@ -167,14 +181,14 @@ static void break_wire(struct wire *wire, const char *why)
 	if (!client)
 		return;
 	struct operation *operation = list_first(&client->operations, struct operation, link);
-	bool affected = operation && (wire->sent || !wire->open);
+	int affected = wire->open ? wire->sent : 1;
 	forget_wire(wire);
 	err_set(&client->why, ERR_IO, "%s:%d: %s", client->host, client->port, why);
-	if (affected) {
-		list_remove(&operation->link);
-		list_append(&client->failed, &operation->link);
+	while (affected-- > 0 && operation) {
+		move_to_failed(client, operation);
+		operation = list_first(&client->operations, struct operation, link);
 	}
-	arm_timer(client);
+	wake_now(client);
 }
 
 /* -- the answer -- */
@@ -320,9 +334,11 @@ static int on_complete(http_parser *parser)
 	struct buf body = wire->body;
 	wire->body = BUF_INIT;
 	list_remove(&operation->link);
-	wire->sent = false;
-	arm_timer(client);
-	if (!keep)
+	client->count--;
+	wire->sent--;
+	if (!keep && wire->sent)
+		break_wire(wire, "connection closed");
+	else if (!keep)
 		forget_wire(wire);
 	if (operation->streaming)
 		end_stream(client, operation, &answer,
@@ -402,7 +418,6 @@ static void on_dialed(struct dial *dial, int status)
 	wire->open = true;
 	uv_tcp_nodelay(&wire->tcp, 1);
 	uv_tcp_keepalive(&wire->tcp, 1, TCP_KEEPALIVE_SECONDS);
-	arm_timer(wire->client);
 	proceed(wire->client);
 }
 
@@ -424,13 +439,38 @@ static void open_wire(struct http_client *client)
 	if (rv != 0)
 		break_wire(wire, uv_strerror(rv));
 	else
-		arm_timer(client);
+		wake_by(client, wire->deadline);
 }
 
-/* Puts the first operation on its way if nothing is. */
+/* The first operation that is not on its way; NULL: none. */
+static struct operation *next_operation(struct http_client *client)
+{
+	size_t sent = client->wire ? (size_t)client->wire->sent : 0;
+	size_t unsent = client->count - sent;
+	struct list *at = &client->operations;
+
+	if (unsent == 0)
+		return NULL;
+	if (sent < unsent)
+		for (at = at->next; sent > 0; sent--)
+			at = at->next;
+	else
+		for (; unsent > 0; unsent--)
+			at = at->prev;
+	return list_entry(at, struct operation, link);
+}
+
+static struct operation *next_after(struct http_client *client, struct operation *operation)
+{
+	struct list *at = operation->link.next;
+
+	return at == &client->operations ? NULL : list_entry(at, struct operation, link);
+}
+
+/* Puts operations on their way, as many as may be. */
 static void proceed(struct http_client *client)
 {
-	struct operation *operation = list_first(&client->operations, struct operation, link);
+	struct operation *operation = next_operation(client);
 	struct wire *wire = client->wire;
 
 	if (!operation || !list_empty(&client->failed))
@@ -439,11 +479,13 @@ static void proceed(struct http_client *client)
 		open_wire(client);
 		return;
 	}
-	if (!wire->open || wire->sent)
+	if (!wire->open)
 		return;
-	wire->sent = true;
-	buf_append(&wire->output.queued, operation->bytes.data, operation->bytes.len);
-	buf_free(&operation->bytes);
+	for (; operation && wire->sent < client->depth; operation = next_after(client, operation)) {
+		wire->sent++;
+		buf_append(&wire->output.queued, operation->bytes.data, operation->bytes.len);
+		buf_free(&operation->bytes);
+	}
 	int rv = output_flush(&wire->output);
 	if (rv != 0)
 		break_wire(wire, uv_strerror(rv));
@@ -455,30 +497,29 @@ static void expire(struct http_client *client)
 {
 	uint64_t now = uv_now(client->loop);
 	struct operation *operation, *next;
-	struct operation *first = list_first(&client->operations, struct operation, link);
+	int sent = client->wire ? client->wire->sent : 0;
 	bool on_wire = false;
 
 	list_for_each (operation, next, &client->operations, link) {
+		sent--;
 		if (operation->deadline == 0 || operation->deadline > now)
 			continue;
-		if (operation == first)
-			on_wire = true;
-		list_remove(&operation->link);
-		list_append(&client->failed, &operation->link);
+		/* Its answer may still come; nobody else may take it for his. */
+		on_wire |= sent >= 0;
+		if (sent < 0)
+			move_to_failed(client, operation);
 		err_set(&client->why, ERR_IO, "%s:%d: timed out", client->host, client->port);
 	}
-	if (client->wire && !client->wire->open && client->wire->deadline <= now)
+	if (on_wire || (client->wire && !client->wire->open && client->wire->deadline <= now))
 		break_wire(client->wire, uv_strerror(UV_ETIMEDOUT));
-	/* Its answer may still come; nobody else may take it for his. */
-	if (on_wire && client->wire && client->wire->sent)
-		forget_wire(client->wire);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
 	struct http_client *client = timer->data;
-	struct operation *operation;
+	struct operation *operation, *next;
 
+	client->wake_time = UINT64_MAX;
 	expire(client);
 	while (!client->closing &&
 	       (operation = list_first(&client->failed, struct operation, link)))
@@ -486,28 +527,27 @@ static void on_timer(uv_timer_t *timer)
 	if (client->closing)
 		return;
 	proceed(client);
-	arm_timer(client);
+	if (client->wire && !client->wire->open)
+		wake_by(client, client->wire->deadline);
+	list_for_each (operation, next, &client->operations, link)
+		if (operation->deadline)
+			wake_by(client, operation->deadline);
 }
 
-static void arm_timer(struct http_client *client)
+/* Has the timer fire at `time` or earlier. */
+static void wake_by(struct http_client *client, uint64_t time)
 {
 	uint64_t now = uv_now(client->loop);
-	uint64_t first = UINT64_MAX;
-	struct operation *operation, *next;
 
-	if (client->closing)
+	if (client->closing || time >= client->wake_time)
 		return;
-	if (!list_empty(&client->failed))
-		first = now;
-	if (client->wire && !client->wire->open && client->wire->deadline < first)
-		first = client->wire->deadline;
-	list_for_each (operation, next, &client->operations, link)
-		if (operation->deadline && operation->deadline < first)
-			first = operation->deadline;
-	if (first == UINT64_MAX)
-		uv_timer_stop(&client->timer);
-	else
-		uv_timer_start(&client->timer, on_timer, first > now ? first - now : 0, 0);
+	client->wake_time = time;
+	uv_timer_start(&client->timer, on_timer, time > now ? time - now : 0, 0);
+}
+
+static void wake_now(struct http_client *client)
+{
+	wake_by(client, uv_now(client->loop));
 }
 
 /* -- the interface -- */
@@ -519,6 +559,8 @@ struct http_client *http_client_create(uv_loop_t *loop, const char *host, int po
 	client->loop = loop;
 	client->host = xstrdup(host);
 	client->port = port;
+	client->depth = 1;
+	client->wake_time = UINT64_MAX;
 	list_init(&client->operations);
 	list_init(&client->failed);
 	uv_timer_init(loop, &client->timer);
@@ -529,6 +571,16 @@ struct http_client *http_client_create(uv_loop_t *loop, const char *host, int po
 void http_client_drop_bodies(struct http_client *client)
 {
 	client->drops_bodies = true;
+}
+
+void http_client_pipeline(struct http_client *client, int depth)
+{
+	client->depth = depth;
+}
+
+size_t http_client_waiting(const struct http_client *client)
+{
+	return client->count;
 }
 
 uint64_t http_client_received(const struct http_client *client)
@@ -567,10 +619,13 @@ static struct operation *enqueue(struct http_client *client, const char *method,
 
 	operation->context = context;
 	operation->head_only = strcmp(method, "HEAD") == 0;
-	if (timeout_ms > 0)
+	if (timeout_ms > 0) {
 		operation->deadline = uv_now(client->loop) + (uint64_t)timeout_ms;
+		wake_by(client, operation->deadline);
+	}
 	encode(operation, client, method, path, headers, body, len);
 	list_append(&client->operations, &operation->link);
+	client->count++;
 	return operation;
 }
 
@@ -585,16 +640,16 @@ void http_client_send(struct http_client *client, const char *method, const char
 		enqueue(client, method, path, headers, body, len, timeout_ms, context);
 	operation->answered = answered;
 	proceed(client);
-	arm_timer(client);
 }
 
 void http_client_stream(struct http_client *client, const char *path, const char *const *headers,
-			const void *body, size_t len, const struct http_stream_handlers *handlers,
-			void *context)
+			const void *body, size_t len, int timeout_ms,
+			const struct http_stream_handlers *handlers, void *context)
 {
 	if (client->closing)
 		return;
-	struct operation *operation = enqueue(client, "POST", path, headers, body, len, 0, context);
+	struct operation *operation =
+		enqueue(client, "POST", path, headers, body, len, timeout_ms, context);
 	operation->streaming = true;
 	operation->handlers = *handlers;
 	proceed(client);

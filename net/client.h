@@ -26,30 +26,35 @@ struct http_answer {
 struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port);
 /* From now on answers (not streams) are read to their end, but come without a body. */
 void http_client_drop_bodies(struct http_client *client);
+/* From now on up to `depth` requests (1 at first) are on their way at a time; answers come in
+ * the order of the requests. A connection that breaks fails all that are on their way. */
+void http_client_pipeline(struct http_client *client, int depth);
+/* Requests without an answer yet, streams among them. */
+size_t http_client_waiting(const struct http_client *client);
 /* Bytes of bodies that came so far, dropped or not. */
 uint64_t http_client_received(const struct http_client *client);
 /* Drops what is in flight (no more callbacks) and frees itself from the loop. */
 void http_client_close(struct http_client *client);
 
-/* Sends a request when those before it were answered. `headers`: pairs of name
- * and value ended by NULL, or NULL. The answer is valid inside the callback.
- * `timeout_ms` 0 = none. */
+/* Sends a request when those before it were answered (see http_client_pipeline()).
+ * `headers`: pairs of name and value ended by NULL, or NULL. The answer is valid inside the
+ * callback. `timeout_ms` 0 = none. */
 void http_client_send(struct http_client *client, const char *method, const char *path,
 		      const char *const *headers, const void *body, size_t len, int timeout_ms,
 		      void (*answered)(void *context, const struct http_answer *answer),
 		      void *context);
 
-/* A request whose 200 answer is an endless RecordIO stream. `opened` is called
- * with the head (and the whole body if the status is not 200); then `record` for
- * each record; `ended` once when the stream is over for whatever reason (also
- * after a refusal or failed connection, after `opened`). */
+/* A request whose 200 answer is an endless RecordIO stream, whose head must come within
+ * `timeout_ms` (0 = no limit). `opened` is called with the head (and the whole body if the status
+ * is not 200); then `record` for each record; `ended` once when the stream is over for whatever
+ * reason (also after a refusal or failed connection, after `opened`). */
 struct http_stream_handlers {
 	void (*opened)(void *context, const struct http_answer *answer);
 	void (*record)(void *context, struct slice record);
 	void (*ended)(void *context, const char *why);
 };
 void http_client_stream(struct http_client *client, const char *path, const char *const *headers,
-			const void *body, size_t len, const struct http_stream_handlers *handlers,
-			void *context);
+			const void *body, size_t len, int timeout_ms,
+			const struct http_stream_handlers *handlers, void *context);
 
 #endif

@@ -86,7 +86,7 @@ static void open_stream(struct scheduler *s, const Mesos__Scheduler__Call *call)
 
 	buf_clear(&s->body);
 	write_call(s, call, &s->body);
-	http_client_stream(s->stream, "/api/v1/scheduler", headers, s->body.data, s->body.len,
+	http_client_stream(s->stream, "/api/v1/scheduler", headers, s->body.data, s->body.len, 0,
 			   &handlers, s);
 }
 

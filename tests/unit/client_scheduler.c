@@ -65,8 +65,13 @@ static void on_torn_down(void *context)
 	maybe_close();
 }
 
-static const struct scheduler_handlers handlers = {on_event, on_disconnected, on_failed, on_refused,
-						   on_unreachable};
+static const struct scheduler_handlers handlers = {
+	.event = on_event,
+	.disconnected = on_disconnected,
+	.failed = on_failed,
+	.refused = on_refused,
+	.unreachable = on_unreachable,
+};
 
 static Mesos__Scheduler__Call *call_of(struct slice body)
 {
@@ -96,9 +101,10 @@ static void start(const char *address)
 
 	info.user = (char *)"user";
 	info.name = (char *)"name";
-	cr_assert_eq(scheduler_driver_create(&master.loop, address, &info, &handlers, &master,
-					     &driver, &err),
-		     0, "%s", err.text);
+	struct scheduler_options options = {.master = address, .info = &info};
+	cr_assert_eq(
+		scheduler_driver_create(&master.loop, &options, &handlers, &master, &driver, &err),
+		0, "%s", err.text);
 }
 
 static void set_up(void)
@@ -438,8 +444,9 @@ Test(scheduler, says_that_an_address_is_bad)
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct err err;
 
-	cr_assert_eq(scheduler_driver_create(&master.loop, "zk://host/mesos", &info, &handlers,
-					     NULL, &driver, &err),
-		     ERR_INVALID);
+	struct scheduler_options options = {.master = "zk://host/mesos", .info = &info};
+	cr_assert_eq(
+		scheduler_driver_create(&master.loop, &options, &handlers, NULL, &driver, &err),
+		ERR_INVALID);
 	cr_assert_null(driver);
 }

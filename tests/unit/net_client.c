@@ -113,7 +113,7 @@ Test(client, sends_headers)
 
 Test(client, streams_records)
 {
-	http_client_stream(client, "/stream", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/stream", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	cr_assert_str_eq(answers.data, "200 application/json 42 |");
 	http_stream_record(fixture.streams[0], "one", 3);
@@ -130,7 +130,7 @@ Test(client, streams_records)
 
 Test(client, tells_when_a_stream_is_refused)
 {
-	http_client_stream(client, "/none", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/none", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, ended == 1);
 	cr_assert_eq(opened, 1);
 	cr_assert_str_eq(answers.data, "404 text/plain; charset=utf-8  404 Not Found.|");
@@ -138,7 +138,7 @@ Test(client, tells_when_a_stream_is_refused)
 
 Test(client, tells_when_a_stream_breaks)
 {
-	http_client_stream(client, "/stream", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/stream", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	fixture_stop_server(&fixture);
 	until(&fixture, ended == 1);
@@ -147,7 +147,7 @@ Test(client, tells_when_a_stream_breaks)
 
 Test(client, ends_a_stream_that_is_no_recordio)
 {
-	http_client_stream(client, "/stream", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/stream", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	http_stream_write(fixture.streams[0], "2\nokgarbage", 11);
 	until(&fixture, ended == 1);
@@ -157,7 +157,7 @@ Test(client, ends_a_stream_that_is_no_recordio)
 
 Test(client, may_be_closed_in_a_record)
 {
-	http_client_stream(client, "/stream", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/stream", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	http_stream_write(fixture.streams[0], "5\nclose4\nmore", 13);
 	until(&fixture, fixture.closed_count == 1);
@@ -176,7 +176,7 @@ Test(client, may_be_closed_in_an_answer)
 Test(client, may_be_closed_when_a_stream_opens)
 {
 	close_in_callback = true;
-	http_client_stream(client, "/none", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/none", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	cr_assert_eq(ended, 0);
 }
@@ -206,7 +206,7 @@ Test(client, tells_when_nobody_is_there)
 	http_client_close(client);
 	client = http_client_create(&fixture.loop, "127.0.0.1", unused_port());
 	post("/echo", "a", 0);
-	http_client_stream(client, "/stream", NULL, "{}", 2, &handlers, NULL);
+	http_client_stream(client, "/stream", NULL, "{}", 2, 0, &handlers, NULL);
 	cr_assert_eq(answers.len, 0, "not inside the call");
 	until(&fixture, answered("failed|failed|"));
 	cr_assert_eq(opened, 1);
@@ -282,4 +282,55 @@ Test(client, bears_bad_answers)
 	talk_to_liar("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n"
 		     "Content-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 		     105, "202   |");
+}
+
+Test(client, pipelines_in_order)
+{
+	http_client_pipeline(client, 3);
+	for (int i = 0; i < 5; i++)
+		post(i == 1 ? "/later" : "/echo", (const char *[]){"a", "b", "c", "d", "e"}[i], 0);
+	cr_assert_eq(http_client_waiting(client), 5);
+	/* The server sees no request before it answered the one in front. */
+	until(&fixture, fixture.kept[0] && answered("200   a|"));
+	http_reply_text(fixture.kept[0], 200, "late");
+	until(&fixture, http_client_waiting(client) == 0);
+	cr_assert_str_eq(answers.data, "200   a|200 text/plain; charset=utf-8  late|200   c|"
+				       "200   d|200   e|");
+	cr_assert_eq(fixture.closed_count, 0);
+}
+
+Test(client, fails_all_that_are_on_their_way)
+{
+	http_client_pipeline(client, 3);
+	post("/later", "a", 50);
+	post("/echo", "b", 60000);
+	post("/echo", "c", 0);
+	post("/echo", "d", 60000);
+	/* The fourth was not on its way: it goes over a connection of its own. */
+	until(&fixture, answered("failed|failed|failed|200   d|"));
+	cr_assert_eq(http_client_waiting(client), 0);
+}
+
+Test(client, waits_no_longer_for_the_head_of_a_stream)
+{
+	http_client_stream(client, "/later", NULL, "{}", 2, 50, &handlers, NULL);
+	until(&fixture, ended == 1);
+	cr_assert_eq(opened, 1);
+	cr_assert_str_eq(answers.data, "failed|");
+}
+
+Test(client, keeps_a_stream_whose_head_came_in_time)
+{
+	http_client_stream(client, "/stream", NULL, "{}", 2, 30, &handlers, NULL);
+	until(&fixture, opened == 1);
+	uint64_t begin = uv_now(&fixture.loop);
+	struct http_client *other =
+		http_client_create(&fixture.loop, "127.0.0.1", http_server_port(fixture.server));
+	http_client_send(other, "POST", "/later", NULL, NULL, 0, 100, on_answer, NULL);
+	until(&fixture, answered("200 application/json 42 |failed|"));
+	cr_assert_geq(uv_now(&fixture.loop) - begin, 90);
+	http_stream_record(fixture.streams[0], "one", 3);
+	until(&fixture, records.data && strcmp(records.data, "[one]") == 0);
+	cr_assert_eq(ended, 0);
+	http_client_close(other);
 }

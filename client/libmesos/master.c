@@ -1,0 +1,74 @@
+/* See master.h. */
+#include "client/libmesos/master.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "client/address.h"
+
+#define FILE_PREFIX "file://"
+#define FILE_MAX 4096 /* bytes of a master string in a file */
+#define DEFAULT_PORT 5050
+
+static int read_file(const char *path, char **out, struct err *err)
+{
+	char text[FILE_MAX + 1];
+	FILE *file = fopen(path, "re");
+	size_t len;
+
+	if (!file)
+		return err_set(err, ERR_NOT_FOUND, "Failed to read from file at '%s'", path);
+	len = fread(text, 1, FILE_MAX, file);
+	fclose(file);
+	while (len && strchr(" \t\r\n", text[len - 1]))
+		len--;
+	*out = xstrndup(text, len);
+	return 0;
+}
+
+static int parse_address(const char *text, char **out, struct err *err)
+{
+	char *host;
+	int port;
+	int rv = address_parse(text, DEFAULT_PORT, &host, &port, err);
+
+	if (rv < 0)
+		return rv;
+	*out = xprintf("%s:%d", host, port);
+	free(host);
+	return 0;
+}
+
+static int parse(const char *text, char **out, struct err *err)
+{
+	if (!*text)
+		return err_set(err, ERR_INVALID, "it is empty");
+	if (str_has_prefix(text, FILE_PREFIX))
+		return err_set(err, ERR_INVALID, "a file names no other file");
+	if (libmesos_master_is_local(text)) {
+		*out = xstrdup(text);
+		return 0;
+	}
+	return parse_address(text, out, err);
+}
+
+int libmesos_master_parse(const char *text, char **out, struct err *err)
+{
+	char *content = NULL;
+	int rv = 0;
+
+	if (str_has_prefix(text, FILE_PREFIX))
+		rv = read_file(text + strlen(FILE_PREFIX), &content, err);
+	if (rv == 0)
+		rv = parse(content ? content : text, out, err);
+	free(content);
+	return rv < 0 ? err_wrap(err, rv, "Failed to create a master detector for '%s'", text) : 0;
+}
+
+bool libmesos_master_is_local(const char *master)
+{
+	return !strcmp(master, "local") || !strcmp(master, "localquiet");
+}

@@ -1,0 +1,103 @@
+/* See wire_write.h. */
+#include "proto/wire_write.h"
+
+#include "proto/proto.h"
+#include "proto/wire.h"
+
+static void put_varint(struct buf *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		buf_putc(out, (char)(value | 0x80));
+	buf_putc(out, (char)value);
+}
+
+void wire_put_number(struct buf *out, uint32_t field, uint64_t value)
+{
+	put_varint(out, field << 3 | WIRE_VARINT);
+	put_varint(out, value);
+}
+
+void wire_put_bytes(struct buf *out, uint32_t field, struct slice bytes)
+{
+	put_varint(out, field << 3 | WIRE_BYTES);
+	put_varint(out, bytes.len);
+	buf_append(out, bytes.data, bytes.len);
+}
+
+void wire_put_message(struct buf *out, uint32_t field, const void *message)
+{
+	struct buf bytes = BUF_INIT;
+
+	proto_pack(message, &bytes);
+	wire_put_bytes(out, field, (struct slice){bytes.data, bytes.len});
+	buf_free(&bytes);
+}
+
+/* One field that `at` begins with; false at the end and at what is malformed. */
+static bool step(struct wire *at, uint32_t *field, enum wire_type *type, uint64_t *number,
+		 struct wire *bytes)
+{
+	if (at->at == at->end || wire_tag(at, field, type))
+		return false;
+	switch (*type) {
+	case WIRE_VARINT:
+		return !wire_varint(at, number);
+	case WIRE_BYTES:
+		return !wire_bytes(at, bytes);
+	default:
+		return !wire_skip(at, *field, *type, 0);
+	}
+}
+
+static struct wire wire_over(struct slice bytes)
+{
+	const uint8_t *data = (const uint8_t *)bytes.data;
+
+	return (struct wire){data, data + bytes.len};
+}
+
+bool wire_number(struct slice message, uint32_t wanted, uint64_t *out)
+{
+	struct wire at = wire_over(message), bytes;
+	enum wire_type type;
+	uint64_t number;
+	uint32_t field;
+	bool found = false;
+
+	while (step(&at, &field, &type, &number, &bytes)) {
+		if (field != wanted || type != WIRE_VARINT)
+			continue;
+		*out = number;
+		found = true;
+	}
+	return found;
+}
+
+bool wire_part(struct slice message, uint32_t wanted, struct slice *out)
+{
+	bool found = false;
+	struct slice part;
+
+	while (wire_next(&message, wanted, &part)) {
+		*out = part;
+		found = true;
+	}
+	return found;
+}
+
+bool wire_next(struct slice *at, uint32_t wanted, struct slice *out)
+{
+	struct wire in = wire_over(*at), bytes;
+	enum wire_type type;
+	uint64_t number;
+	uint32_t field;
+
+	while (step(&in, &field, &type, &number, &bytes)) {
+		if (field != wanted || type != WIRE_BYTES)
+			continue;
+		*out = (struct slice){(const char *)bytes.at, (size_t)(bytes.end - bytes.at)};
+		*at = (struct slice){(const char *)in.at, (size_t)(in.end - in.at)};
+		return true;
+	}
+	return false;
+}

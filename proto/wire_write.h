@@ -1,0 +1,25 @@
+/* Putting messages together from parts that are packed already, and finding such parts: for
+ * who passes messages on without unpacking them. The fields of a message may come in any order,
+ * so what is known last is appended last. */
+#ifndef PROTO_WIRE_WRITE_H
+#define PROTO_WIRE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* Append one field. */
+void wire_put_number(struct buf *out, uint32_t field, uint64_t value);
+void wire_put_bytes(struct buf *out, uint32_t field, struct slice bytes);
+void wire_put_message(struct buf *out, uint32_t field, const void *message);
+
+/* The last number, and the last text, bytes or message of a field, as a parser would take
+ * them; false when there is none. What comes before a malformed part counts. */
+bool wire_number(struct slice message, uint32_t field, uint64_t *out);
+bool wire_part(struct slice message, uint32_t field, struct slice *out);
+/* Steps through a repeated field: false at its end. `at` is a copy of the message first. */
+bool wire_next(struct slice *at, uint32_t field, struct slice *out);
+
+#endif
