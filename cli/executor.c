@@ -390,7 +390,7 @@ static void open_handles(struct command_executor *e)
 
 int executor_main(int argc, char **argv)
 {
-	static const struct executor_handlers handlers = {event_cb, failed_cb};
+	static const struct executor_handlers handlers = {.event = event_cb, .failed = failed_cb};
 	struct command_executor e = {0};
 	struct err err = {{0}};
 

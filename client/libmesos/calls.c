@@ -28,7 +28,8 @@
 #define CALL_TYPE 2 /* field number */
 #define EVENT_TYPE 1
 
-#define CALL_TYPES 32 /* more than there are */
+#define REDIRECTS_MAX 5 /* masters that name each other have no leader yet */
+#define CALL_TYPES 32	/* more than there are */
 
 enum { KIND_CONNECTED, KIND_DISCONNECTED, KIND_RECEIVED };
 
@@ -56,6 +57,7 @@ struct libmesos_calls {
 	struct sent_call sent[CALL_TYPES]; /* by type */
 	bool connected;
 	bool redirected; /* the master on `stream` named another one */
+	int redirects;	 /* one after the other */
 	int pause_ms;
 	int open_handles;
 };
@@ -151,6 +153,7 @@ static void look_later(struct libmesos_calls *c)
 {
 	bool was_connected = c->connected;
 
+	c->redirects = 0;
 	drop_connections(c);
 	uv_timer_start(&c->timer, timer_cb, (uint64_t)c->pause_ms, 0);
 	c->pause_ms = c->pause_ms * 2 > RETRY_LAST_MS ? RETRY_LAST_MS : c->pause_ms * 2;
@@ -315,6 +318,7 @@ static void take_subscribed(struct libmesos_calls *c, struct slice record)
 		uv_timer_start(&c->timer, silence_cb, (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
 			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1);
 	c->pause_ms = RETRY_FIRST_MS;
+	c->redirects = 0;
 }
 
 static void record_cb(void *context, struct slice record)
@@ -344,6 +348,10 @@ static void ended_cb(void *context, const char *why)
 	if (!c->redirected)
 		return;
 	c->redirected = false;
+	if (++c->redirects > REDIRECTS_MAX) {
+		look_later(c);
+		return;
+	}
 	http_client_close(c->calls);
 	c->calls = http_client_create(driver_loop_uv(c->driver.loop), c->host, c->port);
 	http_client_pipeline(c->calls, CALLS_AT_A_TIME);
@@ -504,8 +512,12 @@ struct libmesos_calls *libmesos_calls_new(const char *master, const char *princi
 	n.c->context = context;
 	driver_init(&n.c->driver, &methods, context, handlers->thread_begins,
 		    handlers->thread_ends);
-	driver_start(&n.c->driver, n.c->address ? NULL : n.c->problem.text);
 	return n.c;
+}
+
+void libmesos_calls_start(struct libmesos_calls *c)
+{
+	driver_start(&c->driver, c->address ? NULL : c->problem.text);
 }
 
 void libmesos_calls_free(struct libmesos_calls *c)

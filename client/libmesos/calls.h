@@ -24,13 +24,14 @@ struct libmesos_calls_handlers {
 	void (*thread_ends)(void *context);
 };
 
-/* Begins to look for a master at once. `principal` NULL: no credential. NULL when there is no
- * memory. */
+/* `principal` NULL: no credential. NULL when there is no memory. */
 struct libmesos_calls *libmesos_calls_new(const char *master, const char *principal,
 					  const char *secret,
 					  const struct libmesos_calls_handlers *handlers,
 					  void *context);
 void libmesos_calls_free(struct libmesos_calls *calls);
+/* Begins to look for a master. */
+void libmesos_calls_start(struct libmesos_calls *calls);
 
 /* The bytes of a whole Call. */
 void libmesos_calls_send(struct libmesos_calls *calls, struct slice call);

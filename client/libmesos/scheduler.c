@@ -632,17 +632,31 @@ void libmesos_scheduler_free(struct libmesos_scheduler *s)
 	free(s);
 }
 
+struct start {
+	struct libmesos_scheduler *s;
+	char *address;
+	struct err err;
+};
+
+static void find_address(void *context)
+{
+	struct start *start = context;
+
+	if (libmesos_master_parse(start->s->master, &start->address, &start->err) < 0)
+		start->address = NULL;
+}
+
 enum libmesos_status libmesos_scheduler_start(struct libmesos_scheduler *s)
 {
-	struct err err;
-	char *address;
+	struct start start = {s, NULL, {"out of memory"}};
 
 	if (driver_status(&s->driver) != DRIVER_NOT_STARTED)
 		return driver_status(&s->driver);
-	if (libmesos_master_parse(s->master, &address, &err) < 0)
-		return driver_start(&s->driver, err.text);
+	libmesos_guard(find_address, &start);
+	if (!start.address)
+		return driver_start(&s->driver, start.err.text);
 	free(s->address);
-	s->address = address;
+	s->address = start.address;
 	return driver_start(&s->driver, NULL);
 }
 

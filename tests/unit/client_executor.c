@@ -38,7 +38,7 @@ static void on_failed(void *context, const char *why)
 	maybe_close();
 }
 
-static const struct executor_handlers handlers = {on_event, on_failed};
+static const struct executor_handlers handlers = {.event = on_event, .failed = on_failed};
 
 static Mesos__Executor__Call *call_of(struct slice body)
 {

@@ -1,0 +1,168 @@
+/* The callbacks of org.apache.mesos.Scheduler, on the driver's own thread. */
+#include "bindings/jvm/scheduler.h"
+#include "proto/wire_write.h"
+
+#define DRIVER "Lorg/apache/mesos/SchedulerDriver;"
+#define PROTOS "org/apache/mesos/Protos$"
+#define MESSAGE(name) "Lorg/apache/mesos/Protos$" name ";"
+
+static const struct callback_target *target_of(void *context)
+{
+	const struct jvm_scheduler *s = context;
+
+	return &s->target;
+}
+
+static int registered(void *context, struct slice framework_id, struct slice master_info)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "registered",
+			   "(" DRIVER MESSAGE("FrameworkID") MESSAGE("MasterInfo") ")V")) {
+		jobject id = jvm_new_message(c.env, PROTOS "FrameworkID", framework_id);
+		jobject master =
+			id ? jvm_new_message(c.env, PROTOS "MasterInfo", master_info) : NULL;
+
+		CALLBACK(&c, id, master);
+	}
+	return callback_finish(&c);
+}
+
+static int reregistered(void *context, struct slice master_info)
+{
+	return callback_message(target_of(context), "reregistered",
+				"(" DRIVER MESSAGE("MasterInfo") ")V", PROTOS "MasterInfo",
+				master_info);
+}
+
+static int rescinded(void *context, struct slice offer_id)
+{
+	return callback_message(target_of(context), "offerRescinded",
+				"(" DRIVER MESSAGE("OfferID") ")V", PROTOS "OfferID", offer_id);
+}
+
+static int update(void *context, struct slice status)
+{
+	return callback_message(target_of(context), "statusUpdate",
+				"(" DRIVER MESSAGE("TaskStatus") ")V", PROTOS "TaskStatus", status);
+}
+
+static int agent_lost(void *context, struct slice agent_id)
+{
+	return callback_message(target_of(context), "slaveLost", "(" DRIVER MESSAGE("SlaveID") ")V",
+				PROTOS "SlaveID", agent_id);
+}
+
+static int disconnected(void *context)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "disconnected", "(" DRIVER ")V"))
+		CALLBACK(&c);
+	return callback_finish(&c);
+}
+
+static jobject new_list(JNIEnv *env, jmethodID *add)
+{
+	jclass class = jvm_class(env, "java/util/ArrayList");
+	jmethodID make = class ? (*env)->GetMethodID(env, class, "<init>", "()V") : NULL;
+
+	*add = make ? (*env)->GetMethodID(env, class, "add", "(Ljava/lang/Object;)Z") : NULL;
+	return *add ? (*env)->NewObject(env, class, make) : NULL;
+}
+
+static jobject offer_list(JNIEnv *env, struct slice offers)
+{
+	jmethodID add;
+	jobject list = new_list(env, &add);
+	struct slice bytes;
+
+	while (list && wire_next(&offers, 1, &bytes)) {
+		jobject offer = jvm_new_message(env, PROTOS "Offer", bytes);
+
+		if (!offer)
+			return NULL;
+		(*env)->CallBooleanMethod(env, list, add, offer);
+		(*env)->DeleteLocalRef(env, offer);
+		if ((*env)->ExceptionCheck(env))
+			return NULL;
+	}
+	return list;
+}
+
+static int offers(void *context, struct slice bytes)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "resourceOffers",
+			   "(" DRIVER "Ljava/util/List;)V")) {
+		jobject list = offer_list(c.env, bytes);
+
+		CALLBACK(&c, list);
+	}
+	return callback_finish(&c);
+}
+
+static int message(void *context, struct slice executor_id, struct slice agent_id,
+		   struct slice data)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "frameworkMessage",
+			   "(" DRIVER MESSAGE("ExecutorID") MESSAGE("SlaveID") "[B)V")) {
+		jobject executor = jvm_new_message(c.env, PROTOS "ExecutorID", executor_id);
+		jobject agent =
+			executor ? jvm_new_message(c.env, PROTOS "SlaveID", agent_id) : NULL;
+		jbyteArray array = agent ? jvm_new_bytes(c.env, data) : NULL;
+
+		CALLBACK(&c, executor, agent, array);
+	}
+	return callback_finish(&c);
+}
+
+static int executor_lost(void *context, struct slice executor_id, struct slice agent_id, int status)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "executorLost",
+			   "(" DRIVER MESSAGE("ExecutorID") MESSAGE("SlaveID") "I)V")) {
+		jobject executor = jvm_new_message(c.env, PROTOS "ExecutorID", executor_id);
+		jobject agent =
+			executor ? jvm_new_message(c.env, PROTOS "SlaveID", agent_id) : NULL;
+
+		CALLBACK(&c, executor, agent, (jint)status);
+	}
+	return callback_finish(&c);
+}
+
+static void error(void *context, const char *why)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target_of(context), "error", "(" DRIVER "Ljava/lang/String;)V")) {
+		jstring text = jvm_new_string(c.env, why);
+
+		CALLBACK(&c, text);
+	}
+	callback_finish(&c);
+}
+
+static void thread_begins(void *context)
+{
+	callback_thread_begins(target_of(context), "mesos-scheduler");
+}
+
+const struct libmesos_scheduler_handlers jvm_scheduler_handlers = {
+	.registered = registered,
+	.reregistered = reregistered,
+	.disconnected = disconnected,
+	.offers = offers,
+	.rescinded = rescinded,
+	.update = update,
+	.message = message,
+	.agent_lost = agent_lost,
+	.executor_lost = executor_lost,
+	.error = error,
+	.thread_begins = thread_begins,
+	.thread_ends = callback_thread_ends,
+};
