@@ -293,6 +293,27 @@ char *host_name_of(const char *ip, bool lookup)
 	return xstrdup(rv ? ip : name);
 }
 
+char *host_native_library(const char *program)
+{
+	static const char *const variables[] = {"MESOS_NATIVE_JAVA_LIBRARY",
+						"MESOS_NATIVE_LIBRARY"};
+	static const char *const places[] = {"libmesos.so", "../lib/libmesos.so"};
+	const char *slash = strrchr(program, '/');
+
+	for (size_t i = 0; i < 2; i++)
+		if (getenv(variables[i]))
+			return xstrdup(getenv(variables[i]));
+	for (size_t i = 0; slash && i < 2; i++) {
+		char *path = xprintf("%.*s/%s", (int)(slash - program), program, places[i]);
+		char *real = realpath(path, NULL);
+
+		free(path);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
 char *host_boot_id(void)
 {
 	char text[64] = "";

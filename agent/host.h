@@ -32,6 +32,10 @@ int host_environment(struct arena *arena, const char *text, const char *const **
 char *host_advertised_ip(const char *ip);
 /* The name of an address; the address itself if it has none or !lookup. Heap. */
 char *host_name_of(const char *ip, bool lookup);
+/* The JNI library that Java executors are told of: $MESOS_NATIVE_JAVA_LIBRARY or
+ * $MESOS_NATIVE_LIBRARY, else libmesos.so beside `program` or in ../lib from there. NULL if there
+ * is none. Heap. */
+char *host_native_library(const char *program);
 /* Changes with every boot; "" if unknown. Heap. */
 char *host_boot_id(void);
 

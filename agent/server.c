@@ -234,7 +234,7 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 static int create_core(struct agent_shell *shell, struct err *err)
 {
 	const struct agent_flags *f = shell->flags;
-	const char *library = getenv("MESOS_NATIVE_JAVA_LIBRARY");
+	char *library = host_native_library(shell->program);
 	struct agent_options options = {
 		.ip = shell->ip,
 		.port = shell->port,
@@ -259,7 +259,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.recovery_timeout = f->recovery_timeout,
 		.gc_delay = f->gc_delay,
 		.libprocess_ip = listen_ip(shell),
-		.native_library = library ? library : getenv("MESOS_NATIVE_LIBRARY"),
+		.native_library = library,
 		.max_completed_executors_per_framework =
 			(int)f->max_completed_executors_per_framework,
 	};
@@ -280,10 +280,12 @@ static int create_core(struct agent_shell *shell, struct err *err)
 	if (rv == 0)
 		rv = host_environment(&shell->arena, f->executor_environment_variables,
 				      &options.executor_environment, err);
-	if (rv < 0)
-		return rv;
-	options.attributes = attributes;
-	return agent_create(&options, &shell->core, err);
+	if (rv == 0) {
+		options.attributes = attributes;
+		rv = agent_create(&options, &shell->core, err);
+	}
+	free(library);
+	return rv;
 }
 
 static int load_pair(void *context, struct slice key, struct slice value)

@@ -321,7 +321,9 @@ static bool is_empty(JNIEnv *env, jobject collection)
 	jclass class = jvm_class(env, "java/util/Collection");
 	jmethodID method = class ? (*env)->GetMethodID(env, class, "isEmpty", "()Z") : NULL;
 
-	return collection && method && (*env)->CallBooleanMethod(env, collection, method);
+	bool empty = collection && method && (*env)->CallBooleanMethod(env, collection, method);
+
+	return !(*env)->ExceptionCheck(env) && empty;
 }
 
 NATIVE(jobject)

@@ -197,13 +197,16 @@ NATIVE(jlong) STATE(names)(JNIEnv *env, jobject self)
 
 /* ---- futures ------------------------------------------------------------------------ */
 
+/* Whether the waiting thread is to stop; an exception is pending then. */
 static bool was_interrupted(JNIEnv *env)
 {
 	jclass class = jvm_class(env, "java/lang/Thread");
-	jmethodID method =
-		class ? (*env)->GetStaticMethodID(env, class, "interrupted", "()Z") : NULL;
+	jmethodID method = class ? (*env)->GetStaticMethodID(env, class, "interrupted", "()Z") : NULL;
+	bool interrupted = method && (*env)->CallStaticBooleanMethod(env, class, method);
 
-	return method && (*env)->CallStaticBooleanMethod(env, class, method);
+	if (!(*env)->ExceptionCheck(env) && interrupted)
+		jvm_throw(env, "java/lang/InterruptedException", "interrupted");
+	return (*env)->ExceptionCheck(env);
 }
 
 /* Waits; false: an exception is pending. */
@@ -214,10 +217,8 @@ static bool await(JNIEnv *env, struct state_future *future, int64_t nanoseconds)
 	while (outcome == STATE_PENDING && nanoseconds > 0) {
 		int64_t span = nanoseconds < SLICE_NANOSECONDS ? nanoseconds : SLICE_NANOSECONDS;
 
-		if (was_interrupted(env)) {
-			jvm_throw(env, "java/lang/InterruptedException", "interrupted");
+		if (was_interrupted(env))
 			return false;
-		}
 		outcome = state_future_wait(future, span);
 		if (nanoseconds != INT64_MAX)
 			nanoseconds -= span;
@@ -297,6 +298,8 @@ static jobject get_names(JNIEnv *env, struct state_future *future)
 		if (!name)
 			return NULL;
 		(*env)->CallBooleanMethod(env, list, add, name);
+		if ((*env)->ExceptionCheck(env))
+			return NULL;
 		(*env)->DeleteLocalRef(env, name);
 	}
 	return list ? (*env)->CallObjectMethod(env, list, iterator) : NULL;

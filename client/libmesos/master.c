@@ -32,8 +32,12 @@ static int read_file(const char *path, char **out, struct err *err)
 static int parse_address(const char *text, char **out, struct err *err)
 {
 	char *host;
-	int port;
-	int rv = address_parse(text, DEFAULT_PORT, &host, &port, err);
+	int port, rv;
+
+	/* libmesos has no port of its own, and a slip of the pen should not be a host's name. */
+	if (!strchr(text, ':'))
+		return err_set(err, ERR_INVALID, "'%s' is no address: expected host:port", text);
+	rv = address_parse(text, DEFAULT_PORT, &host, &port, err);
 
 	if (rv < 0)
 		return rv;

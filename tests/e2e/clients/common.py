@@ -4,6 +4,8 @@ CLIENTS=all makes a missing language a failure, otherwise its tests are skipped 
 go to CLIENTS_CACHE; a stamp with the hash of what pins them says that an installation is whole.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -30,7 +32,21 @@ def need(language, *checks):
         raise unittest.SkipTest(message)
 
 
+@contextlib.contextmanager
+def locked(name):
+    """One at a time: modules of tests run side by side."""
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, name + ".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def install(name, sources, commands, products):
+    with locked(name):
+        return install_alone(name, sources, commands, products)
+
+
+def install_alone(name, sources, commands, products):
     """Copies `sources` to a directory of the cache and runs commands there, unless done before.
 
     Returns the directory. The commands may use {dir}.
