@@ -52,13 +52,13 @@ def classpath(jar):
     if jar == "1.11.0":
         directory = common.install("java-1.11.0", SOURCES, maven(
             "org.apache.mesos:mesos:1.11.0", "com.google.protobuf:protobuf-java:3.5.0") + [
-                ("sh", "-c", "mkdir classes && javac -nowarn -d classes -cp 'lib/*' *.java")],
+                ("sh", "-c", "mkdir -p classes && javac -nowarn -d classes -cp 'lib/*' *.java")],
                                    ["classes/Driven.class"])
         return "%s/classes:%s/lib/*" % (directory, directory)
     mesos = os.path.join(pyspark()[0], "jars/mesos-1.4.3-shaded-protobuf.jar")
     directory = common.install("java-1.4.3", SOURCES, [
         ("sh", "-c", "sed -i s/com.google.protobuf/org.apache.mesos.protobuf/ *.java && "
-         "mkdir classes && javac -nowarn -d classes -cp %s *.java" % mesos)],
+         "mkdir -p classes && javac -nowarn -d classes -cp %s *.java" % mesos)],
                                ["classes/Driven.class"])
     return "%s/classes:%s" % (directory, mesos)
 
