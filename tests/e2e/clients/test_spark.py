@@ -286,7 +286,26 @@ class Dispatcher(SparkTestCase):
     def setUp(self):
         super().setUp()
         self.port, self.directory = harness.free_port(), self.temporary()
+        self.rounded = self.rounded_home()
         self.start()
+
+    def rounded_home(self):
+        """A Spark whose spark-submit takes what its own dispatcher says: `--driver-cores 1.0`,
+        which since 2.3 is "Driver cores must be a positive number"."""
+        home = self.directory + "/spark"
+        os.makedirs(home + "/bin")
+        for name in os.listdir(self.home):
+            if name != "bin":
+                os.symlink(os.path.join(self.home, name), os.path.join(home, name))
+        for name in os.listdir(self.home + "/bin"):
+            if name != "spark-submit":
+                os.symlink(os.path.join(self.home, "bin", name), os.path.join(home, "bin", name))
+        with open(home + "/bin/spark-submit", "w", encoding="ascii") as file:
+            file.write("#!/bin/bash\nexport SPARK_HOME=%s\n"
+                       "exec %s/bin/spark-submit \"${@/%%.0/}\"\n" % (self.home, self.home))
+        os.chmod(home + "/bin/spark-submit", 0o755)
+        os.chmod(self.directory, 0o755)
+        return home
 
     def start(self):
         with open(self.directory + "/log", "ab") as log:
@@ -295,7 +314,8 @@ class Dispatcher(SparkTestCase):
                  "org.apache.spark.deploy.mesos.MesosClusterDispatcher", "--host", "127.0.0.1",
                  "--port", str(self.port), "--webui-port", "0", "--master",
                  "mesos://%s:%d" % self.master.address],
-                env=self.environment(SPARK_DAEMON_JAVA_OPTS=JAVA), stdout=log,
+                env=self.environment(SPARK_DAEMON_JAVA_OPTS=JAVA +
+                                     " -Dspark.mesos.rejectOfferDuration=2s"), stdout=log,
                 stderr=subprocess.STDOUT)
         harness.wait_for(lambda: [f for f in self.master.state()["frameworks"]
                                   if f["name"] == "Spark Cluster" and f["connected"]],
@@ -312,8 +332,8 @@ class Dispatcher(SparkTestCase):
         done = processes.run(
             [self.home + "/bin/spark-submit", "--master", "mesos://127.0.0.1:%d" % self.port,
              "--deploy-mode", "cluster", "--class", "Job", *options,
-             *self.conf({"spark.master.rest.enabled": "true", "spark.driver.cores": "1",
-                         "spark.cores.max": "2", **{
+             *self.conf({"spark.master.rest.enabled": "true", "spark.cores.max": "2",
+                         "spark.mesos.executor.home": self.rounded, **{
                              "spark.mesos.driverEnv." + name: value
                              for name, value in self.driver_environment(env).items()}}),
              self.jar, *arguments],
@@ -332,7 +352,8 @@ class Dispatcher(SparkTestCase):
         done = processes.run(
             [self.home + "/bin/spark-submit", "--master", "mesos://127.0.0.1:%d" % self.port,
              "--conf", "spark.master.rest.enabled=true", option, submission],
-            env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90)
+            env=self.environment(SPARK_SUBMIT_OPTS="-Dlog4j2.configurationFile=file:" +
+                                 os.path.join(common.HERE, "spark/log4j2.properties")), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90)
         return done.stdout.decode("utf-8", "replace")
 
     def wait_state(self, submission, *states):
