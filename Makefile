@@ -14,8 +14,11 @@ CONFIGURE = cmake -G Ninja -S . -Wno-dev --log-level=WARNING
 NINJA = ninja -j $(JOBS)
 SOURCES = $(shell git ls-files '*.c' '*.h')
 
+# libmesos.so is built once a JDK is there, which may be later than the first build.
+FIND_JDK = ! grep -qs 'JNI_INCLUDE:PATH=.*NOTFOUND' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD)
+
 .DEFAULT_GOAL := build
-.PHONY: build run test install asan fuzz format format-check bench conformance clean help
+.PHONY: build run spark test install asan fuzz format format-check bench conformance clean help
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -26,20 +29,27 @@ build: ## build/mesita, with what it needs
 	@deploy/install-deps build
 	@[ -f $(BUILD)/build.ninja ] || $(CONFIGURE) -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) \
 		-DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
-	@$(NINJA) -C $(BUILD) mesita
+	@$(FIND_JDK)
+	@$(NINJA) -C $(BUILD) product
 
 run: build ## a local cluster runs a job of 24 tasks
 	@deploy/demo $(BUILD)/mesita
 
+spark: ## a local cluster runs a word count by Apache Spark
+	@deploy/install-deps build java python
+	@$(MAKE) -s build
+	@deploy/spark $(BUILD)
+
 test: ## every test; CLIENTS=all installs the languages of all clients
-	@deploy/install-deps build test $(if $(filter all,$(CLIENTS)),python go node)
+	@deploy/install-deps build test $(if $(filter all,$(CLIENTS)),python go node java)
 	@grep -qs 'MESITA_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD) \
 		-DCMAKE_BUILD_TYPE=$(TYPE) -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
+	@$(FIND_JDK)
 	@$(NINJA) -C $(BUILD)
 	@tests/run --build $(BUILD) --clients $(CLIENTS)
 
 install: build ## into PREFIX, with links in Mesos' names
-	@deploy/install $(BUILD)/mesita "$(DESTDIR)$(PREFIX)"
+	@deploy/install $(BUILD) "$(DESTDIR)$(PREFIX)"
 
 asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and UBSan
 	@deploy/install-deps build test

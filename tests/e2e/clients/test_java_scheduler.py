@@ -2,6 +2,8 @@
 
 import base64
 import os
+import re
+import resource
 import signal
 import socket
 import threading
@@ -387,6 +389,24 @@ class Masters(jvm.JavaTestCase):
         driver.ask("start")
         harness.wait_for(lambda: len(accepted) >= 3, "tries")
         self.assertEqual(driver.ask("stop"), [STOPPED])
+
+    def test_a_record_that_memory_has_no_room_for(self):
+        head = (b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n250000000\n")
+        address, accepted = self.silent(head + bytes(250000000))
+        driver = self.scheduler(master=address)
+        with open("/proc/%d/status" % driver.process.pid, encoding="ascii") as file:
+            size = int(re.search(r"VmSize:\s+(\d+)", file.read()).group(1)) * 1024
+        resource.prlimit(driver.process.pid, resource.RLIMIT_AS, (size + (300 << 20),) * 2)
+        driver.ask("start")
+        self.assertEqual(driver.hear("error"), ["out of memory, the driver gave up"])
+        self.assertEqual(driver.ask("join"), [ABORTED])
+        self.assertEqual(driver.ask("revive"), [ABORTED])
+        self.assertEqual(driver.ask("stop"), [ABORTED])
+        # The process lives on, and so may other drivers.
+        self.assertEqual(driver.ask("new", "master=" + self.silent()[0]), ["made"])
+        self.assertEqual(driver.ask("start"), [RUNNING])
+        self.assertEqual(driver.ask("stop"), [STOPPED])
+        self.assertEqual(driver.ask("join"), [STOPPED])
 
     def test_a_master_that_comes_later(self):
         cluster = self.cluster = harness.Cluster(0)
