@@ -25,6 +25,7 @@ static struct flag table[] = {
 	NUMBER(agent_cpus, "4", "Processors of an agent."),
 	NUMBER(agent_mem, "8192", "Memory of an agent in MB."),
 	INTEGER(schedulers, "1", "Simulated schedulers."),
+	BOOLEAN(others, "false", "Tasks of schedulers that are not simulated end at once."),
 	INTEGER(drivers, "0", "So many of them are v0 drivers over libprocess; the others are on the v1 API."),
 	TEXT(encoding, "protobuf", "Of the scheduler API: protobuf or json."),
 	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
@@ -84,7 +85,8 @@ static int check_values(const struct plan *p, struct err *err)
 	if (rv == 0)
 		rv = check_range("ports", p->ports, 0, PLAN_PORTS_MAX, err);
 	if (rv == 0)
-		rv = check_range("schedulers", p->schedulers, 1, PLAN_SCHEDULERS_MAX, err);
+		rv = check_range("schedulers", p->schedulers, p->others ? 0 : 1,
+				 PLAN_SCHEDULERS_MAX, err);
 	if (rv == 0)
 		rv = check_range("drivers", p->drivers, 0, p->schedulers, err);
 	if (rv == 0)

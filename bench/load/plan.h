@@ -25,6 +25,7 @@ struct plan {
 	double agent_cpus;
 	double agent_mem;
 	int64_t schedulers;
+	bool others; /* their tasks are played, too */
 	int64_t tasks;
 	int64_t duration;
 	double rate;

@@ -129,6 +129,31 @@ static void plan_end(struct fleet *f, struct run *run, enum fate fate, int64_t n
 		timers_start(&f->timers, &run->end, now + length);
 }
 
+/* A task of a scheduler that is not ours ends at once, if the plan says so. Nothing is kept of it:
+ * the update is not repeated. */
+static void end_foreign(struct fleet *f, uint32_t agent, const struct agent_order *order,
+			int64_t now)
+{
+	uint8_t uuid[UUID_BYTES];
+
+	f->foreign++;
+	if (!f->load->plan.others || !order->framework || !order->framework->id)
+		return;
+	uuid_make(&f->load->rng, uuid);
+	buf_clear(&f->body);
+	agent_message_update(&(struct agent_update){.framework = order->framework->id->value,
+						    .agent = f->agents[agent].id,
+						    .task = order->id,
+						    .state = MESOS__TASK_STATE__TASK_FINISHED,
+						    .uuid = uuid,
+						    .time = now,
+						    .number = agent,
+						    .ip = f->load->plan.ip,
+						    .port = fleet_port(f, agent)},
+			     &f->body);
+	fleet_send(f, agent, f->master, "StatusUpdateMessage");
+}
+
 void fleet_run(struct fleet *f, uint32_t agent, const struct agent_order *order, int64_t now)
 {
 	struct books *books = &f->load->books;
@@ -138,7 +163,7 @@ void fleet_run(struct fleet *f, uint32_t agent, const struct agent_order *order,
 
 	record = books_find(books, order->id, &number);
 	if (!record || !f->agents[agent].id) {
-		f->foreign++;
+		end_foreign(f, agent, order, now);
 		return;
 	}
 	if (!books_arrive(books, number, now))

@@ -1,9 +1,9 @@
 """All cases of the set, in the order in which they run, and the choice among them."""
 
-from . import (allocation, failover, growth, launching, paper, reading, real_tasks, starting)
+from . import (allocation, failover, growth, jvm, launching, paper, reading, real_tasks, starting)
 
 ALL = [*starting.CASES, *launching.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
-       *growth.CASES, *real_tasks.CASES, *allocation.CASES]
+       *growth.CASES, *real_tasks.CASES, *jvm.CASES, *allocation.CASES]
 
 # What --quick runs: of sizes that are the same when scaled down, one.
 QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "latency",

@@ -14,6 +14,7 @@ TITLES = {
     "reads": "READS",
     "memory": "MEMORY of the master",
     "tasks": "REAL TASKS `true` on one agent",
+    "jvm": "JVM: Mesos' jars on libmesos.so",
     "allocator": "ALLOCATOR",
 }
 

@@ -23,6 +23,10 @@ class Failure(Exception):
     """A case could not be measured; the text says why."""
 
 
+class LeftOut(Exception):
+    """What a case measures is not on this machine; the text says what."""
+
+
 def processors():
     """(of the master, of the load): different ones, where there are two."""
     allowed = sorted(os.sched_getaffinity(0))
@@ -86,13 +90,14 @@ class Lines:
         return [line.decode("utf-8", "replace") for line in whole]
 
 
-def run(argv, seconds, cpus=None, heard=None):
+def run(argv, seconds, cpus=None, heard=None, **options):
     """Runs a program to its end and returns its output.
 
     What it says on standard error goes to `heard` line by line; the last of it is the reason
     when it fails. It has `seconds`, then it is ended.
     """
-    process = start(argv, cpus, signal.SIGTERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = start(argv, cpus, signal.SIGTERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    **options)
     name = os.path.basename(argv[0])
     out, err, said = Lines(process.stdout), Lines(process.stderr), []
     output, deadline = [], time.monotonic() + seconds

@@ -8,7 +8,7 @@ import time
 
 from . import keeping, machine, processes
 from .context import Context
-from .processes import Failure
+from .processes import Failure, LeftOut
 
 # Not mistakes of this program: a machine or a master that does not do what it is asked.
 TROUBLE = (Failure, OSError, ValueError, KeyError, subprocess.SubprocessError)
@@ -23,6 +23,8 @@ def run_case(case, context, figures):
         for figure in case.run(context):
             figures.append(figure.to_json())
         return "ok", ""
+    except LeftOut as error:
+        return "left out", str(error)
     except TROUBLE as error:
         words = "no %s in what it printed" % error if isinstance(error, KeyError) else str(error)
         return "failed", words or type(error).__name__

@@ -63,6 +63,18 @@ def classpath(jar):
     return "%s/classes:%s" % (directory, mesos)
 
 
+# JVMs that start fast: a few cores are shared by many of them.
+SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def spark_job(home):
+    """The jar of spark/Job.java."""
+    directory = common.install("spark-job", ["spark/Job.java"], [
+        ("sh", "-c", "mkdir -p classes && javac -nowarn -d classes -cp '%s/jars/*' *.java && "
+         "jar cf job.jar -C classes ." % home)], ["job.jar"])
+    return os.path.join(directory, "job.jar")
+
+
 def environment(**more):
     return harness.clean_environment(MESOS_NATIVE_JAVA_LIBRARY=LIBRARY, MESITA=harness.MESITA,
                                      **more)

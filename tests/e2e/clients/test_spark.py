@@ -15,8 +15,7 @@ import processes
 
 TEXT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(common.HERE))), "LICENSE")
 SECONDS = 150       # a job on a busy machine
-# JVMs that start fast: there are two cores for all of them.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA = jvm.SMALL_JAVA
 
 
 def words():
@@ -38,10 +37,7 @@ class SparkTestCase(harness.TestCase):
     def setUpClass(cls):
         jvm.need()
         cls.home, cls.python = jvm.pyspark()
-        directory = common.install("spark-job", ["spark/Job.java"], [
-            ("sh", "-c", "mkdir -p classes && javac -nowarn -d classes -cp '%s/jars/*' *.java && "
-             "jar cf job.jar -C classes ." % cls.home)], ["job.jar"])
-        cls.jar = os.path.join(directory, "job.jar")
+        cls.jar = jvm.spark_job(cls.home)
 
     def environment(self, **more):
         return jvm.environment(SPARK_LOCAL_IP="127.0.0.1", SPARK_HOME=self.home,

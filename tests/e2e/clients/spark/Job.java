@@ -113,6 +113,13 @@ public class Job {
     return first + " " + words(context, new String[] {"words", arguments[3]});
   }
 
+  /** A count of words that also says when its first task ran, in milliseconds of the epoch. */
+  private static Object timed(JavaSparkContext context, String[] arguments) {
+    long first = context.parallelize(numbers(6), 6).map(i -> System.currentTimeMillis())
+        .reduce(Math::min);
+    return first + " " + words(context, arguments);
+  }
+
   /** What was shipped by the fetcher, as an executor sees it. */
   private static Object shipped(JavaSparkContext context, String[] arguments) {
     return context.parallelize(numbers(1), 1).map(i -> new String(Files.readAllBytes(
@@ -123,6 +130,7 @@ public class Job {
     switch (arguments[0]) {
       case "pi": return pi(context, arguments);
       case "words": return words(context, arguments);
+      case "timed": return timed(context, arguments);
       case "gated": return gated(context, arguments);
       case "breathing": return breathing(context, arguments);
       case "shipped": return shipped(context, arguments);
