@@ -94,6 +94,12 @@ NATIVE(jint) JNI_OnLoad(JavaVM *vm, void *reserved)
 	return JNI_WANTED;
 }
 
+/* A program that says stop() and ends at once means it. */
+__attribute__((destructor)) static void farewell(void)
+{
+	libmesos_wait_for_stops();
+}
+
 NATIVE(jobject) Java_org_apache_mesos_MesosNativeLibrary__1version(JNIEnv *env, jclass library)
 {
 	jclass class = jvm_class(env, "org/apache/mesos/MesosNativeLibrary$Version");

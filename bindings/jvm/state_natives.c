@@ -12,8 +12,9 @@
 #define VARIABLE(name) Java_org_apache_mesos_state_Variable_##name
 #define VARIABLE_POINTER "__variable"
 #define STATE_POINTER "__state"
-#define SLICE_NANOSECONDS 50000000 /* after which a wait looks whether its thread was interrupted  \
-				    */
+#define SLICE_NANOSECONDS                                                                          \
+	50000000 /* after which a wait looks whether its thread was interrupted                    \
+		  */
 
 /* ---- variables ------------------------------------------------------------------ */
 
@@ -201,7 +202,8 @@ NATIVE(jlong) STATE(names)(JNIEnv *env, jobject self)
 static bool was_interrupted(JNIEnv *env)
 {
 	jclass class = jvm_class(env, "java/lang/Thread");
-	jmethodID method = class ? (*env)->GetStaticMethodID(env, class, "interrupted", "()Z") : NULL;
+	jmethodID method =
+		class ? (*env)->GetStaticMethodID(env, class, "interrupted", "()Z") : NULL;
 	bool interrupted = method && (*env)->CallStaticBooleanMethod(env, class, method);
 
 	if (!(*env)->ExceptionCheck(env) && interrupted)

@@ -26,7 +26,7 @@ static void count_stops(int by)
 	pthread_mutex_unlock(&stops_mutex);
 }
 
-void driver_wait_for_stops(void)
+void libmesos_wait_for_stops(void)
 {
 	struct timespec until;
 	int rv = 0;

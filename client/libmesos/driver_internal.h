@@ -85,8 +85,5 @@ void driver_settled(struct driver *driver);
 /* Any thread: has `run` called on the loop once more though the driver has ended; it is to
  * call driver_settled() again. False when there is no loop to do so. */
 bool driver_again(struct driver *driver, void (*run)(struct loop_task *task));
-/* Waits, a second at most, for drivers that are being stopped to say so to their masters: for
- * the end of the process. Any thread. */
-void driver_wait_for_stops(void);
 
 #endif

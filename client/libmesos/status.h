@@ -19,5 +19,8 @@ enum libmesos_status {
 int libmesos_guard(void (*work)(void *context), void *context);
 /* Called by whoever loads the library, once. */
 void libmesos_init(void);
+/* Waits, a second at most, for drivers that are being stopped to say so to their masters: for
+ * the end of the process. Any thread. */
+void libmesos_wait_for_stops(void);
 
 #endif

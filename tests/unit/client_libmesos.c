@@ -1,0 +1,606 @@
+/* The contract of libmesos' scheduler driver, against a fake master: statuses, threads, order. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "client/libmesos/master.h"
+#include "client/libmesos/scheduler.h"
+#include "client_harness.h"
+#include "proto/wire_write.h"
+
+#define TICK_MS 2
+#define TRACE_MAX 4096
+
+static struct fake master;
+static uv_timer_t ticker; /* other threads make things come true */
+static struct libmesos_scheduler *driver;
+static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char trace[TRACE_MAX]; /* "registered offers:1 ..." */
+static atomic_int in_callbacks, overlaps, callbacks, fail_update, stop_in_update;
+static atomic_int joined;
+
+static void tick_cb(uv_timer_t *timer)
+{
+}
+
+static void note(const char *format, ...)
+{
+	va_list args;
+	size_t len;
+
+	pthread_mutex_lock(&trace_mutex);
+	len = strlen(trace);
+	va_start(args, format);
+	vsnprintf(trace + len, sizeof(trace) - len, format, args);
+	va_end(args);
+	pthread_mutex_unlock(&trace_mutex);
+}
+
+static bool noted(const char *words)
+{
+	bool found;
+
+	pthread_mutex_lock(&trace_mutex);
+	found = strstr(trace, words) != NULL;
+	pthread_mutex_unlock(&trace_mutex);
+	return found;
+}
+
+static void enter(void)
+{
+	overlaps += atomic_fetch_add(&in_callbacks, 1) != 0;
+	callbacks++;
+}
+
+static int leave(int rv)
+{
+	in_callbacks--;
+	return rv;
+}
+
+static int on_registered(void *context, struct slice framework_id, struct slice master_info)
+{
+	enter();
+	cr_assert_eq(context, &master);
+	note("registered:%.*s ", (int)framework_id.len - 2, framework_id.data + 2);
+	return leave(0);
+}
+
+static int on_reregistered(void *context, struct slice master_info)
+{
+	enter();
+	note("reregistered ");
+	return leave(0);
+}
+
+static int on_disconnected(void *context)
+{
+	enter();
+	note("disconnected ");
+	return leave(0);
+}
+
+static int on_offers(void *context, struct slice offers)
+{
+	struct slice offer;
+	int count = 0;
+
+	enter();
+	while (wire_next(&offers, 1, &offer))
+		count++;
+	note("offers:%d ", count);
+	return leave(0);
+}
+
+static int on_rescinded(void *context, struct slice offer_id)
+{
+	enter();
+	note("rescinded ");
+	return leave(0);
+}
+
+static int on_update(void *context, struct slice status)
+{
+	uint64_t state = 0, reason = 0;
+
+	enter();
+	wire_number(status, 2, &state);
+	wire_number(status, 10, &reason);
+	note("update:%d/%d ", (int)state, (int)reason);
+	if (stop_in_update)
+		cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_STOPPED);
+	return leave(fail_update ? -1 : 0);
+}
+
+static int on_message(void *context, struct slice executor_id, struct slice agent_id,
+		      struct slice data)
+{
+	enter();
+	note("message:%.*s ", (int)data.len, data.data);
+	return leave(0);
+}
+
+static int on_agent_lost(void *context, struct slice agent_id)
+{
+	enter();
+	note("agent_lost ");
+	return leave(0);
+}
+
+static int on_executor_lost(void *context, struct slice executor_id, struct slice agent_id,
+			    int status)
+{
+	enter();
+	note("executor_lost:%d ", status);
+	return leave(0);
+}
+
+static void on_error(void *context, const char *why)
+{
+	enter();
+	note("error:%s ", why);
+	leave(0);
+}
+
+static const struct libmesos_scheduler_handlers handlers = {
+	.registered = on_registered,
+	.reregistered = on_reregistered,
+	.disconnected = on_disconnected,
+	.offers = on_offers,
+	.rescinded = on_rescinded,
+	.update = on_update,
+	.message = on_message,
+	.agent_lost = on_agent_lost,
+	.executor_lost = on_executor_lost,
+	.error = on_error,
+};
+
+static bool is_subscribe(struct slice body)
+{
+	uint64_t type = 0;
+
+	wire_number(body, 2, &type);
+	return type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
+}
+
+static void make(const char *address, const char *id, bool implicit)
+{
+	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
+	Mesos__FrameworkID framework_id = MESOS__FRAMEWORK_ID__INIT;
+	struct libmesos_scheduler_options options = {
+		.master = address, .info = &info, .implicit_acknowledgements = implicit};
+
+	framework_id.value = (char *)id;
+	info.user = (char *)"";
+	info.name = (char *)"name";
+	info.id = id ? &framework_id : NULL;
+	driver = libmesos_scheduler_new(&options, &handlers, &master);
+}
+
+static void set_up(void)
+{
+	libmesos_init();
+	fake_init(&master, is_subscribe);
+	uv_timer_init(&master.loop, &ticker);
+	uv_timer_start(&ticker, tick_cb, TICK_MS, TICK_MS);
+}
+
+static void *free_driver(void *argument)
+{
+	libmesos_scheduler_free(driver);
+	driver = NULL;
+	joined = 1;
+	return NULL;
+}
+
+/* The driver waits for answers that this thread gives. */
+static void tear_down_driver(void)
+{
+	pthread_t thread;
+
+	if (!driver)
+		return;
+	joined = 0;
+	pthread_create(&thread, NULL, free_driver, NULL);
+	until(&master, joined);
+	pthread_join(thread, NULL);
+}
+
+static void tear_down(void)
+{
+	tear_down_driver();
+	cr_assert_eq(overlaps, 0, "callbacks at the same time");
+	uv_close((uv_handle_t *)&ticker, NULL);
+	fake_finish(&master);
+}
+
+TestSuite(libmesos, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static void say_subscribed(void)
+{
+	Mesos__Scheduler__Event event = MESOS__SCHEDULER__EVENT__INIT;
+	Mesos__Scheduler__Event__Subscribed subscribed = MESOS__SCHEDULER__EVENT__SUBSCRIBED__INIT;
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
+
+	id.value = (char *)"f1";
+	subscribed.framework_id = &id;
+	event.has_type = 1;
+	event.type = MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED;
+	event.subscribed = &subscribed;
+	fake_send(&master, &event);
+}
+
+static void say_update(bool with_uuid)
+{
+	Mesos__Scheduler__Event event = MESOS__SCHEDULER__EVENT__INIT;
+	Mesos__Scheduler__Event__Update update = MESOS__SCHEDULER__EVENT__UPDATE__INIT;
+	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
+	Mesos__TaskID task_id = MESOS__TASK_ID__INIT;
+	Mesos__AgentID agent_id = MESOS__AGENT_ID__INIT;
+
+	task_id.value = (char *)"t1";
+	agent_id.value = (char *)"a1";
+	status.task_id = &task_id;
+	status.agent_id = &agent_id;
+	status.state = MESOS__TASK_STATE__TASK_RUNNING;
+	status.has_uuid = with_uuid;
+	status.uuid = (ProtobufCBinaryData){16, (uint8_t *)"0123456789abcdef"};
+	update.status = &status;
+	event.has_type = 1;
+	event.type = MESOS__SCHEDULER__EVENT__TYPE__UPDATE;
+	event.update = &update;
+	fake_send(&master, &event);
+}
+
+static void start(void)
+{
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	until(&master, master.stream);
+	say_subscribed();
+	until(&master, noted("registered"));
+}
+
+static enum libmesos_status revive(void)
+{
+	struct buf call = BUF_INIT;
+
+	return libmesos_scheduler_call(driver, MESOS__SCHEDULER__CALL__TYPE__REVIVE, &call);
+}
+
+/* How many calls of a type came. */
+static int came(Mesos__Scheduler__Call__Type type)
+{
+	int count = 0;
+
+	for (int i = 0; i < master.call_count; i++) {
+		struct slice body = {master.calls[i].body.data, master.calls[i].body.len};
+		uint64_t said = 0;
+
+		count += wire_number(body, 2, &said) && said == type;
+	}
+	return count;
+}
+
+static void *join_driver(void *argument)
+{
+	libmesos_scheduler_join(driver);
+	joined = 1;
+	return NULL;
+}
+
+static void join(void)
+{
+	pthread_t thread;
+
+	joined = 0;
+	pthread_create(&thread, NULL, join_driver, NULL);
+	until(&master, joined);
+	pthread_join(thread, NULL);
+}
+
+Test(libmesos, tells_what_happens_in_order)
+{
+	make(master.address, NULL, true);
+	start();
+	say_update(true);
+	until(&master, came(MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE) == 1);
+	cr_assert_str_eq(trace, "registered:f1 update:1/0 ");
+	fake_end_stream(&master);
+	until(&master, master.stream);
+	until(&master, noted("disconnected"));
+	say_subscribed();
+	until(&master, noted("reregistered"));
+	cr_assert_str_eq(trace, "registered:f1 update:1/0 disconnected reregistered ");
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_STOPPED);
+	join();
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__TEARDOWN), 1);
+}
+
+Test(libmesos, acknowledges_only_what_has_a_uuid_and_if_it_should)
+{
+	make(master.address, NULL, false);
+	start();
+	say_update(true);
+	say_update(false);
+	until(&master, callbacks == 3);
+	revive();
+	until(&master, came(MESOS__SCHEDULER__CALL__TYPE__REVIVE) == 1);
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE), 0);
+}
+
+Test(libmesos, fills_in_user_and_host)
+{
+	struct slice subscribe, info, user = SLICE(""), host = SLICE("");
+
+	make(master.address, NULL, true);
+	start();
+	cr_assert(wire_part((struct slice){master.calls[0].body.data, master.calls[0].body.len}, 3,
+			    &subscribe));
+	cr_assert(wire_part(subscribe, 1, &info));
+	cr_assert(wire_part(info, 1, &user) && user.len > 0);
+	cr_assert(wire_part(info, 7, &host) && host.len > 0);
+}
+
+Test(libmesos, registers_again_with_an_id)
+{
+	struct slice id;
+
+	make(master.address, "f1", true);
+	start();
+	cr_assert(wire_part((struct slice){master.calls[0].body.data, master.calls[0].body.len}, 1,
+			    &id));
+	cr_assert_str_eq(trace, "registered:f1 ");
+}
+
+Test(libmesos, knows_four_statuses)
+{
+	make(master.address, NULL, true);
+	cr_assert_eq(revive(), DRIVER_NOT_STARTED);
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_NOT_STARTED);
+	cr_assert_eq(libmesos_scheduler_abort(driver), DRIVER_NOT_STARTED);
+	cr_assert_eq(libmesos_scheduler_join(driver), DRIVER_NOT_STARTED);
+	start();
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	cr_assert_eq(libmesos_scheduler_abort(driver), DRIVER_ABORTED);
+	cr_assert_eq(libmesos_scheduler_abort(driver), DRIVER_ABORTED);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_ABORTED);
+	join();
+	cr_assert_eq(revive(), DRIVER_ABORTED);
+	cr_assert_eq(libmesos_scheduler_stop(driver, true), DRIVER_ABORTED);
+	cr_assert_eq(libmesos_scheduler_stop(driver, true), DRIVER_STOPPED);
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__REVIVE), 0);
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__TEARDOWN), 0);
+}
+
+Test(libmesos, stop_in_a_callback)
+{
+	make(master.address, NULL, true);
+	start();
+	stop_in_update = 1;
+	say_update(true);
+	say_update(true);
+	join();
+	cr_assert_eq(callbacks, 2, "none after the stop");
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE), 0);
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__TEARDOWN), 1);
+}
+
+Test(libmesos, a_callback_that_fails_aborts)
+{
+	make(master.address, NULL, true);
+	start();
+	fail_update = 1;
+	say_update(true);
+	join();
+	cr_assert_eq(libmesos_scheduler_status(driver), DRIVER_ABORTED);
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__ACKNOWLEDGE), 0);
+	cr_assert_not(noted("error"));
+}
+
+Test(libmesos, an_aborted_driver_is_torn_down_by_stop)
+{
+	make(master.address, NULL, true);
+	start();
+	libmesos_scheduler_abort(driver);
+	join();
+	until(&master, !master.stream);
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_ABORTED);
+	until(&master, master.stream);
+	say_subscribed();
+	join();
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__TEARDOWN), 1);
+	cr_assert_eq(callbacks, 1, "nobody hears of it");
+}
+
+Test(libmesos, an_error_event_aborts_and_is_told)
+{
+	Mesos__Scheduler__Event event = MESOS__SCHEDULER__EVENT__INIT;
+	Mesos__Scheduler__Event__Error error = MESOS__SCHEDULER__EVENT__ERROR__INIT;
+
+	make(master.address, NULL, true);
+	start();
+	error.message = (char *)"Framework failed over";
+	event.has_type = 1;
+	event.type = MESOS__SCHEDULER__EVENT__TYPE__ERROR;
+	event.error = &error;
+	fake_send(&master, &event);
+	join();
+	cr_assert_str_eq(trace, "registered:f1 error:Framework failed over ");
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_ABORTED);
+	join();
+	cr_assert_eq(came(MESOS__SCHEDULER__CALL__TYPE__TEARDOWN), 0, "it is another one's now");
+}
+
+Test(libmesos, a_refused_subscription_aborts_and_is_told)
+{
+	master.subscribe_status = 403;
+	make(master.address, NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	join();
+	cr_assert(noted("error:the master "), "%s", trace);
+	cr_assert(noted("refused the subscription (403): go away"), "%s", trace);
+}
+
+Test(libmesos, tasks_that_reach_no_master_are_lost)
+{
+	struct buf call = BUF_INIT, accept = BUF_INIT, operation = BUF_INIT, launch = BUF_INIT;
+	Mesos__TaskInfo task = MESOS__TASK_INFO__INIT;
+	Mesos__TaskID task_id = MESOS__TASK_ID__INIT;
+	Mesos__AgentID agent_id = MESOS__AGENT_ID__INIT;
+
+	make(master.address, NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	task_id.value = agent_id.value = task.name = (char *)"x";
+	task.task_id = &task_id;
+	task.agent_id = &agent_id;
+	wire_put_message(&launch, 1, &task);
+	wire_put_message(&launch, 1, &task);
+	wire_put_number(&operation, 1, MESOS__OFFER__OPERATION__TYPE__LAUNCH);
+	wire_put_bytes(&operation, 2, (struct slice){launch.data, launch.len});
+	wire_put_bytes(&accept, 2, (struct slice){operation.data, operation.len});
+	wire_put_bytes(&call, 4, (struct slice){accept.data, accept.len});
+	cr_assert_eq(libmesos_scheduler_call(driver, MESOS__SCHEDULER__CALL__TYPE__ACCEPT, &call),
+		     DRIVER_RUNNING);
+	until(&master, callbacks == 2);
+	/* TASK_LOST, REASON_MASTER_DISCONNECTED. */
+	cr_assert_str_eq(trace, "update:5/7 update:5/7 ");
+	buf_free(&launch);
+	buf_free(&operation);
+	buf_free(&accept);
+	cr_assert_eq(libmesos_scheduler_abort(driver), DRIVER_ABORTED);
+}
+
+Test(libmesos, strings_that_name_no_master)
+{
+	static const char *const cases[][2] = {
+		{"", "it is empty"},
+		{"host", "expected host:port"},
+		{"host:", "the port must be a number"},
+		{"host:65536", "the port must be a number"},
+		{"zk://host/mesos", "ZooKeeper"},
+		{"file:///no/such/file", "Failed to read from file at '/no/such/file'"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		memset(trace, 0, sizeof(trace));
+		make(cases[i][0], NULL, true);
+		cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_ABORTED);
+		cr_assert(noted(cases[i][1]), "%s: %s", cases[i][0], trace);
+		cr_assert(noted("error:Failed to create a master detector for '"), "%s", trace);
+		cr_assert_eq(libmesos_scheduler_join(driver), DRIVER_ABORTED);
+		libmesos_scheduler_free(driver);
+		driver = NULL;
+	}
+}
+
+/* ---- many threads -------------------------------------------------------------- */
+
+#define THREADS 4
+#define CALLS 12 /* of each; the fake keeps 64 */
+
+/* A MESSAGE whose data says who made it, and the how many-eth. */
+static void *call_often(void *argument)
+{
+	int self = *(int *)argument;
+
+	for (int i = 0; i < CALLS; i++) {
+		struct buf message = BUF_INIT, call = BUF_INIT;
+		char data[2] = {(char)('a' + self), (char)i};
+
+		wire_put_bytes(&message, 3, (struct slice){data, 2});
+		wire_put_bytes(&call, 10, (struct slice){message.data, message.len});
+		buf_free(&message);
+		libmesos_scheduler_call(driver, MESOS__SCHEDULER__CALL__TYPE__MESSAGE, &call);
+	}
+	return NULL;
+}
+
+Test(libmesos, calls_from_many_threads_come_in_the_order_of_each)
+{
+	pthread_t threads[THREADS];
+	int numbers[THREADS], next[THREADS] = {0};
+
+	make(master.address, NULL, true);
+	start();
+	for (int i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		pthread_create(&threads[i], NULL, call_often, &numbers[i]);
+	}
+	until(&master, came(MESOS__SCHEDULER__CALL__TYPE__MESSAGE) == THREADS * CALLS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < master.call_count; i++) {
+		struct slice body = {master.calls[i].body.data, master.calls[i].body.len}, part;
+
+		if (!wire_part(body, 10, &part) || !wire_part(part, 3, &part))
+			continue;
+		cr_assert_eq(part.data[1], next[part.data[0] - 'a']++);
+		cr_assert_str_eq(master.calls[i].stream_id, "stream-1");
+	}
+}
+
+/* What several threads may do at any time; each returns. */
+static void do_something(struct rng *rng)
+{
+	switch (rng_next(rng) % 8) {
+	case 0:
+		libmesos_scheduler_start(driver);
+		break;
+	case 1:
+		if (rng_unit(rng) < 0.1)
+			libmesos_scheduler_stop(driver, rng_next(rng) % 2);
+		break;
+	case 2:
+		if (rng_unit(rng) < 0.1)
+			libmesos_scheduler_abort(driver);
+		break;
+	default:
+		if (rng_unit(rng) < 0.2)
+			revive();
+		else
+			libmesos_scheduler_status(driver);
+	}
+}
+
+static void *act_at_random(void *argument)
+{
+	struct rng rng;
+
+	rng_seed(&rng, (uint64_t)(uintptr_t)argument);
+	for (int i = 0; i < 30; i++)
+		do_something(&rng);
+	return NULL;
+}
+
+/* Whatever threads do at the same time: nothing hangs, callbacks come one at a time, and none
+ * comes when the driver was joined. */
+Test(libmesos, any_calls_from_any_threads)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		pthread_t threads[THREADS];
+		int told;
+
+		for (int i = 0; i < master.call_count; i++) {
+			free(master.calls[i].path);
+			free(master.calls[i].stream_id);
+			buf_free(&master.calls[i].body);
+		}
+		master.call_count = 0;
+		make(master.address, NULL, true);
+		for (uintptr_t i = 0; i < THREADS; i++)
+			pthread_create(&threads[i], NULL, act_at_random,
+				       (void *)(seed * THREADS + i));
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		libmesos_scheduler_start(driver);
+		libmesos_scheduler_abort(driver);
+		join();
+		told = callbacks;
+		tear_down_driver();
+		cr_assert_eq(callbacks, told);
+	}
+}
