@@ -20,7 +20,7 @@ SOURCES = sorted("java/" + os.path.basename(path)
 DEPENDENCY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy"
 # What -Xcheck:jni and a JVM that dies say.
 COMPLAINTS = ("WARNING in native method", "WARNING: JNI", "FATAL ERROR in native", "SIGSEGV",
-              "SIGABRT", "A fatal error has been detected")
+              "SIGABRT", "AddressSanitizer", "runtime error:", "A fatal error has been detected")
 
 
 def need():
@@ -75,7 +75,17 @@ def spark_job(home):
     return os.path.join(directory, "job.jar")
 
 
+def sanitizer():
+    """What a JVM needs that is to load a library built with AddressSanitizer."""
+    if b"__asan_init" not in open(LIBRARY, "rb").read():
+        return {}
+    path = subprocess.check_output(["gcc", "-print-file-name=libasan.so"]).decode().strip()
+    return {"LD_PRELOAD": path, "ASAN_OPTIONS": "handle_segv=0:detect_leaks=0:"
+            "allow_user_segv_handler=1:abort_on_error=1"}
+
+
 def environment(**more):
+    more = {**sanitizer(), **more}
     return harness.clean_environment(MESOS_NATIVE_JAVA_LIBRARY=LIBRARY, MESITA=harness.MESITA,
                                      **more)
 
