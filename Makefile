@@ -59,7 +59,7 @@ asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and U
 	@[ -f $(BUILD)/build.ninja ] || $(CONFIGURE) -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) \
 		-DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
 	@$(NINJA) -C $(BUILD) mesita-sim
-	@tests/run --build $(BUILD)-asan --only unit,sim,e2e --quick --slow 3 \
+	@tests/run --build $(BUILD)-asan --only unit,sim,e2e,clients --quick --slow 3 \
 		--seeds 2000 --other $(BUILD)
 
 fuzz: ## each decoder for FUZZ_SECONDS
