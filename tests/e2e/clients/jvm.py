@@ -93,11 +93,11 @@ def environment(**more):
 class Driven:
     """A Java program that obeys lines and tells lines: see java/Driven.java."""
 
-    def __init__(self, jar, main, *arguments, checked=True, options=(), **env):
+    def __init__(self, jar, main, *arguments, checked=True, options=(), path=None, **env):
         argv = ["java", "-Xmx128m", "-XX:+UseSerialGC", *options]
         argv += ["-Xcheck:jni"] if checked else []
         self.process = processes.spawn(
-            argv + ["-cp", classpath(jar), main, *arguments], stdin=subprocess.PIPE,
+            argv + ["-cp", path or classpath(jar), main, *arguments], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(**env))
         self.heard, self.other = [], []
         self._lines = queue.Queue()
