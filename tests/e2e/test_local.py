@@ -150,9 +150,13 @@ class Commands(harness.TestCase):
     def test_names_of_mesos(self):
         prefix = self.temporary()
         root = os.path.dirname(os.path.dirname(harness.HERE))
-        done = processes.spawn([os.path.join(root, "deploy/install"), harness.MESITA, prefix],
+        build = os.path.dirname(harness.MESITA)
+        done = processes.spawn([os.path.join(root, "deploy/install"), build, prefix],
                                stdout=subprocess.DEVNULL)
         self.assertEqual(done.wait(20), 0)
+        if os.path.exists(build + "/libmesos.so"):
+            for name in ("libmesos.so", "libmesos-1.4.3.so", "libmesos-1.11.0.so"):
+                self.assertTrue(os.path.exists(os.path.join(prefix, "lib", name)), name)
         for name in ("mesos-master", "mesos-agent", "mesos-slave", "mesos-local"):
             process = processes.spawn([os.path.join(prefix, "bin", name), "--help"],
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
