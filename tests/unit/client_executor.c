@@ -179,6 +179,33 @@ static void acknowledge(const Mesos__TaskStatus *status)
 	until(&agent, events[EVENT(ACKNOWLEDGED)] > before);
 }
 
+Test(executor, says_its_token_with_each_call)
+{
+	setenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", "a.b.c", 1);
+	start();
+	until(&agent, agent.stream);
+	send_subscribed();
+	until(&agent, executor_driver_connected(driver));
+	executor_driver_message(driver, "x", 1);
+	until(&agent, agent.call_count == 2);
+	for (int i = 0; i < agent.call_count; i++)
+		cr_assert_str_eq(agent.calls[i].authorization, "Bearer a.b.c");
+	unsetenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN");
+}
+
+Test(executor, finds_its_agent_by_the_pid_of_old)
+{
+	char *pid = xprintf("slave(1)@%s", agent.address);
+
+	unsetenv("MESOS_AGENT_ENDPOINT");
+	setenv("MESOS_SLAVE_PID", pid, 1);
+	start();
+	until(&agent, agent.stream);
+	cr_assert_str_eq(agent.calls[0].authorization, "");
+	unsetenv("MESOS_SLAVE_PID");
+	free(pid);
+}
+
 Test(executor, subscribes)
 {
 	Mesos__Executor__Call *call;

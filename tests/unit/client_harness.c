@@ -32,12 +32,14 @@ static void on_request(void *context, struct http_request *request)
 	struct fake *fake = context;
 	struct fake_call *call = &fake->calls[fake->call_count++];
 	const char *stream_id = http_header(request, "Mesos-Stream-Id");
+	const char *authorization = http_header(request, "Authorization");
 
 	cr_assert_leq(fake->call_count, CALLS_MAX);
 	cr_assert_str_eq(request->method, "POST");
 	cr_assert_eq(http_content_type(request), HTTP_MEDIA_PROTOBUF);
 	call->path = xstrdup(request->path);
 	call->stream_id = xstrdup(stream_id ? stream_id : "");
+	call->authorization = xstrdup(authorization ? authorization : "");
 	buf_append(&call->body, request->body.data, request->body.len);
 	call->subscribe = fake->is_subscribe(request->body);
 	if (call->subscribe) {
@@ -116,6 +118,7 @@ void fake_finish(struct fake *fake)
 	for (int i = 0; i < fake->call_count; i++) {
 		free(fake->calls[i].path);
 		free(fake->calls[i].stream_id);
+		free(fake->calls[i].authorization);
 		buf_free(&fake->calls[i].body);
 	}
 	free(fake->address);

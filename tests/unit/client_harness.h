@@ -14,7 +14,8 @@
 
 struct fake_call {
 	char *path;
-	char *stream_id; /* "" if none */
+	char *stream_id;     /* "" if none */
+	char *authorization; /* "" if none */
 	struct buf body;
 	bool subscribe;
 	struct http_request *held; /* not answered yet */

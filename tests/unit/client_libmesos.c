@@ -167,12 +167,17 @@ static bool is_subscribe(struct slice body)
 	return type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
 }
 
+static const char *principal; /* of the next driver's credential */
+
 static void make(const char *address, const char *id, bool implicit)
 {
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	Mesos__FrameworkID framework_id = MESOS__FRAMEWORK_ID__INIT;
-	struct libmesos_scheduler_options options = {
-		.master = address, .info = &info, .implicit_acknowledgements = implicit};
+	struct libmesos_scheduler_options options = {.master = address,
+						     .info = &info,
+						     .implicit_acknowledgements = implicit,
+						     .principal = principal,
+						     .secret = "s"};
 
 	framework_id.value = (char *)id;
 	info.user = (char *)"";
@@ -354,6 +359,34 @@ Test(libmesos, registers_again_with_an_id)
 	cr_assert(wire_part((struct slice){master.calls[0].body.data, master.calls[0].body.len}, 1,
 			    &id));
 	cr_assert_str_eq(trace, "registered:f1 ");
+}
+
+Test(libmesos, says_its_credential_with_each_call)
+{
+	principal = "pr";
+	make(master.address, NULL, true);
+	start();
+	revive();
+	until(&master, came(MESOS__SCHEDULER__CALL__TYPE__REVIVE) == 1);
+	for (int i = 0; i < master.call_count; i++)
+		cr_assert_str_eq(master.calls[i].authorization, "Basic cHI6cw==");
+	principal = NULL;
+}
+
+Test(libmesos, follows_to_the_leader)
+{
+	char location[64];
+
+	snprintf(location, sizeof(location), "//%s/api/v1/scheduler", master.address);
+	master.subscribe_status = 307;
+	master.location = location;
+	make(master.address, NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	until(&master, master.subscribe_count == 2);
+	master.subscribe_status = 200;
+	until(&master, master.stream);
+	say_subscribed();
+	until(&master, noted("registered"));
 }
 
 Test(libmesos, knows_four_statuses)
@@ -587,6 +620,7 @@ Test(libmesos, any_calls_from_any_threads)
 		for (int i = 0; i < master.call_count; i++) {
 			free(master.calls[i].path);
 			free(master.calls[i].stream_id);
+			free(master.calls[i].authorization);
 			buf_free(&master.calls[i].body);
 		}
 		master.call_count = 0;

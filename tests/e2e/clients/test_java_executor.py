@@ -1,6 +1,7 @@
 """A Java executor on mesita's libmesos.so, and schedulers that work as Hadoop-on-Mesos does."""
 
 import os
+import socket
 
 import harness
 import jvm
@@ -123,6 +124,21 @@ class Executor(ExecutorTestCase):
             ["java", "-cp", jvm.classpath(self.jar), "DrivenExecutor"], cwd=self.temporary(),
             env=jvm.environment(), stdout=-1, stderr=-2)
         self.assertEqual(done.returncode, 1, done.stdout)
+
+
+    def test_an_agent_that_says_nothing(self):
+        server = socket.create_server((harness.IP, 0))
+        self.addCleanup(server.close)
+        server.settimeout(60 * harness.SCALE)
+        executor = jvm.Driven(
+            self.jar, "DrivenExecutor", MESOS_FRAMEWORK_ID="f", MESOS_EXECUTOR_ID="e",
+            MESOS_AGENT_ENDPOINT="%s:%d" % server.getsockname(), MESOS_LOCAL="1")
+        self.addCleanup(executor.close)
+        # It gives up and comes again: client/executor.c, SUBSCRIBE_TIMEOUT_MS.
+        accepted = [server.accept()[0] for _ in range(2)]
+        self.assertIsNone(executor.process.poll())
+        for connection in accepted:
+            connection.close()
 
 
 class ExecutorOfOldJar(Executor):

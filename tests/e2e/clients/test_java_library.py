@@ -145,6 +145,22 @@ class Version1(jvm.JavaTestCase):
         self.assertIn("Failed to create a master detector for 'zk://host/mesos'", error)
 
 
+class Loaders(jvm.JavaTestCase):
+    """Programs whose classes the JVM's own loader does not know, as in application servers."""
+
+    def test_a_loader_of_its_own(self):
+        path = jvm.classpath(self.jar)
+        driven = jvm.Driven(self.jar, "Loader", path, "Driven", path=path.split(":")[0])
+        self.addCleanup(driven.close)
+        self.assertEqual(driven.ask("new", "master=" + self.address()), ["made"])
+        self.assertEqual(driven.ask("start"), ["DRIVER_RUNNING"])
+        line = driven.wait(lambda l: l[0] == "registered", "registration")
+        self.assertRegex(line[1], ":true:true$")        # the context class loader is the program's
+        offer, agent_id, *_ = driven.offers()[0]
+        driven.ask("launch", offer, "t|%s|0.1|command|true" % agent_id)
+        driven.hear("statusUpdate", "t", "TASK_FINISHED")
+
+
 class Memory(jvm.JavaTestCase):
     def test_a_million_callbacks(self):
         driven = self.driven("Flood", self.address(), "1000000", checked=False)
