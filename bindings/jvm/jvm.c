@@ -40,14 +40,15 @@ JNIEnv *jvm_env(void)
 	return jvm && (*jvm)->GetEnv(jvm, &env, JNI_WANTED) == JNI_OK ? env : NULL;
 }
 
-/* Quiet unless asked: the program's output is its own. */
+/* The program's output is its own: warnings, such as of a master that cannot be reached, and no
+ * more unless asked. */
 static void set_up_log(void)
 {
 	const char *level = getenv("MESOS_LOGGING_LEVEL"), *verbose = getenv("GLOG_v");
-	enum log_level least = LOG_LEVEL_ERROR;
+	enum log_level least = LOG_LEVEL_WARNING;
 
-	if (level && !strcmp(level, "WARNING"))
-		least = LOG_LEVEL_WARNING;
+	if (level && !strcmp(level, "ERROR"))
+		least = LOG_LEVEL_ERROR;
 	else if ((level && !strcmp(level, "INFO")) || verbose)
 		least = LOG_LEVEL_INFO;
 	log_setup(least, 2);

@@ -15,6 +15,7 @@
 #include "client/libmesos/local.h"
 #include "client/libmesos/master.h"
 #include "net/client.h"
+#include "net/http.h"
 #include "proto/proto.h"
 #include "proto/wire_write.h"
 
@@ -258,8 +259,9 @@ static void silence_cb(uv_timer_t *timer)
 /* A refused call; texts are those of libmesos. */
 static void refused(struct libmesos_calls *c, const char *call, const struct http_answer *answer)
 {
-	char *why = xprintf("Received unexpected '%d' (%.*s) for %s", answer->status,
-			    (int)answer->body.len, answer->body.data, call);
+	char *why = xprintf("Received unexpected '%d %s' (%.*s) for %s", answer->status,
+			    http_status_text(answer->status), (int)answer->body.len,
+			    answer->body.data, call);
 
 	/* Not ready yet, or no leader: the program tries again. */
 	if (answer->status == 503 || answer->status == 404)

@@ -541,8 +541,12 @@ static void run_update(struct loop_task *task)
 	struct update_task *t = container_of(task, struct update_task, task);
 	struct libmesos_scheduler *s = t->scheduler;
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
 
 	if (s->session) {
+		id.value = (char *)scheduler_driver_id(s->session);
+		if (*id.value && !t->update->framework_info->id)
+			t->update->framework_info->id = proto_copy(&id);
 		scheduler_driver_change(s->session, t->update->framework_info,
 					t->update->suppressed_roles, t->update->n_suppressed_roles,
 					t->update->offer_constraints);
@@ -693,10 +697,13 @@ libmesos_scheduler_update_framework(struct libmesos_scheduler *s,
 				    const Mesos__Scheduler__Call__UpdateFramework *update)
 {
 	struct update_task *t = xcalloc(1, sizeof(*t));
+	Mesos__Scheduler__Call__UpdateFramework completed = *update;
 
+	completed.framework_info = complete_info(update->framework_info);
 	t->task.run = run_update;
 	t->scheduler = s;
-	t->update = proto_copy(update);
+	t->update = proto_copy(&completed);
+	proto_free(completed.framework_info);
 	if (!driver_post(&s->driver, &t->task)) {
 		proto_free(t->update);
 		free(t);

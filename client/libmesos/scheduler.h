@@ -75,7 +75,8 @@ enum libmesos_status libmesos_scheduler_status(struct libmesos_scheduler *driver
  * type and framework_id, which the driver takes. */
 enum libmesos_status libmesos_scheduler_call(struct libmesos_scheduler *driver,
 					     Mesos__Scheduler__Call__Type type, struct buf *call);
-/* UPDATE_FRAMEWORK; what it says is also said by later subscriptions. */
+/* UPDATE_FRAMEWORK; what it says is also said by later subscriptions. An id, user or host name
+ * that is missing is filled in. */
 enum libmesos_status
 libmesos_scheduler_update_framework(struct libmesos_scheduler *driver,
 				    const Mesos__Scheduler__Call__UpdateFramework *update);

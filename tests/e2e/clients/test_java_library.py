@@ -118,7 +118,7 @@ class Version1(jvm.JavaTestCase):
             driven.wait(lambda l: l[0] == "UPDATE" and l[2] == state, state)
         driven.say("bad")
         error = driven.wait(lambda l: l[0] == "ERROR", "error")[1]
-        self.assertEqual(error, "Received unexpected '400' (Failed to validate "
+        self.assertEqual(error, "Received unexpected '400 Bad Request' (Failed to validate "
                          "scheduler::Call: Expecting 'kill' to be present) for KILL")
         return driven, framework_id
 

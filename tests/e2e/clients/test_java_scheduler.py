@@ -267,9 +267,8 @@ class Roles(jvm.JavaTestCase):
         return self.frameworks()[0]["offers"]
 
     def test_update_of_the_framework(self):
-        driver, framework_id = self.registered(roles="a", capabilities="MULTI_ROLE", failover=60)
-        info = ["id=" + framework_id, "capabilities=MULTI_ROLE", "failover=60",
-                "user=" + self.frameworks()[0]["user"]]
+        driver, _ = self.registered(roles="a", capabilities="MULTI_ROLE", failover=60)
+        info = ["capabilities=MULTI_ROLE", "failover=60"]   # id and user are filled in
         self.assertEqual(driver.ask("update", "roles=b,c", "suppressed=b,c", *info), [RUNNING])
         harness.wait_for(lambda: self.frameworks()[0]["roles"] == ["b", "c"], "new roles")
         # Said again to a master that comes back.
