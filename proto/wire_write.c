@@ -85,6 +85,14 @@ bool wire_part(struct slice message, uint32_t wanted, struct slice *out)
 	return found;
 }
 
+struct slice wire_part_of(struct slice message, uint32_t field)
+{
+	struct slice part = SLICE("");
+
+	wire_part(message, field, &part);
+	return part;
+}
+
 bool wire_next(struct slice *at, uint32_t wanted, struct slice *out)
 {
 	struct wire in = wire_over(*at), bytes;

@@ -19,6 +19,8 @@ void wire_put_message(struct buf *out, uint32_t field, const void *message);
  * them; false when there is none. What comes before a malformed part counts. */
 bool wire_number(struct slice message, uint32_t field, uint64_t *out);
 bool wire_part(struct slice message, uint32_t field, struct slice *out);
+/* The same; empty when there is none. */
+struct slice wire_part_of(struct slice message, uint32_t field);
 /* Steps through a repeated field: false at its end. `at` is a copy of the message first. */
 bool wire_next(struct slice *at, uint32_t field, struct slice *out);
 

@@ -1,4 +1,4 @@
-/* What a Java scheduler is told; see scheduler_callbacks.c. */
+/* The parts of org.apache.mesos.MesosSchedulerDriver. */
 #ifndef BINDINGS_JVM_SCHEDULER_H
 #define BINDINGS_JVM_SCHEDULER_H
 
@@ -11,6 +11,8 @@ struct jvm_scheduler {
 	struct callback_target target;
 };
 
+/* That of a Java driver; NULL: an exception is pending. */
+struct jvm_scheduler *jvm_scheduler_of(JNIEnv *env, jobject driver);
 /* Their context is the struct. */
 extern const struct libmesos_scheduler_handlers jvm_scheduler_handlers;
 

@@ -55,28 +55,21 @@ static struct libmesos_executor *executor_of(struct driver *driver)
 
 /* ---- on the callback thread ------------------------------------------------ */
 
-static struct slice part_of(struct slice message, uint32_t field)
-{
-	struct slice part = SLICE("");
-
-	wire_part(message, field, &part);
-	return part;
-}
-
 static int tell_subscribed(struct libmesos_executor *e, struct slice subscribed, bool again)
 {
-	struct slice agent_info = part_of(subscribed, SUBSCRIBED_AGENT_INFO);
+	struct slice agent_info = wire_part_of(subscribed, SUBSCRIBED_AGENT_INFO);
 
 	if (again)
 		return e->handlers.reregistered(e->context, agent_info);
-	return e->handlers.registered(e->context, part_of(subscribed, SUBSCRIBED_EXECUTOR_INFO),
-				      part_of(subscribed, SUBSCRIBED_FRAMEWORK_INFO), agent_info);
+	return e->handlers.registered(
+		e->context, wire_part_of(subscribed, SUBSCRIBED_EXECUTOR_INFO),
+		wire_part_of(subscribed, SUBSCRIBED_FRAMEWORK_INFO), agent_info);
 }
 
 /* libmesos' executors know no groups: each task is launched for itself. */
 static int tell_group(struct libmesos_executor *e, struct slice launch)
 {
-	struct slice group = part_of(launch, LAUNCH_GROUP_TASK_GROUP), task;
+	struct slice group = wire_part_of(launch, LAUNCH_GROUP_TASK_GROUP), task;
 	int rv = 0;
 
 	while (rv == 0 && wire_next(&group, TASK_GROUP_TASKS, &task))
@@ -93,20 +86,20 @@ static int tell(struct driver *driver, struct callback *callback)
 	case KIND_DISCONNECTED:
 		return e->handlers.disconnected(e->context);
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
-		return tell_subscribed(e, part_of(event, EVENT_SUBSCRIBED), false);
+		return tell_subscribed(e, wire_part_of(event, EVENT_SUBSCRIBED), false);
 	case KIND_REREGISTERED:
-		return tell_subscribed(e, part_of(event, EVENT_SUBSCRIBED), true);
+		return tell_subscribed(e, wire_part_of(event, EVENT_SUBSCRIBED), true);
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
-		return e->handlers.launch(e->context,
-					  part_of(part_of(event, EVENT_LAUNCH), LAUNCH_TASK));
+		return e->handlers.launch(
+			e->context, wire_part_of(wire_part_of(event, EVENT_LAUNCH), LAUNCH_TASK));
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP:
-		return tell_group(e, part_of(event, EVENT_LAUNCH_GROUP));
+		return tell_group(e, wire_part_of(event, EVENT_LAUNCH_GROUP));
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
-		return e->handlers.kill(e->context,
-					part_of(part_of(event, EVENT_KILL), KILL_TASK_ID));
+		return e->handlers.kill(
+			e->context, wire_part_of(wire_part_of(event, EVENT_KILL), KILL_TASK_ID));
 	case MESOS__EXECUTOR__EVENT__TYPE__MESSAGE:
-		return e->handlers.message(e->context,
-					   part_of(part_of(event, EVENT_MESSAGE), MESSAGE_DATA));
+		return e->handlers.message(
+			e->context, wire_part_of(wire_part_of(event, EVENT_MESSAGE), MESSAGE_DATA));
 	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
 		return e->handlers.shutdown(e->context);
 	default:

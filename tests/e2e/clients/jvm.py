@@ -81,7 +81,7 @@ def sanitizer():
         return {}
     path = subprocess.check_output(["gcc", "-print-file-name=libasan.so"]).decode().strip()
     return {"LD_PRELOAD": path, "ASAN_OPTIONS": "handle_segv=0:detect_leaks=0:"
-            "allow_user_segv_handler=1:abort_on_error=1"}
+            "allow_user_segv_handler=1:abort_on_error=1:quarantine_size_mb=8"}
 
 
 def environment(**more):
