@@ -170,5 +170,5 @@ def run_spark(context):
                  "standalone")
 
 
-CASES = [Case("jvm/launch", 25, run_launch),
-         Case("jvm/spark", 50, run_spark, own_master=True)]
+CASES = [Case("jvm/launch", 33, run_launch),
+         Case("jvm/spark", 60, run_spark, own_master=True)]
