@@ -66,6 +66,7 @@ libmesos_scheduler_new(const struct libmesos_scheduler_options *options,
 
 	if (!libmesos_guard(create_guarded, &c))
 		return NULL;
+	pthread_mutex_init(&c.s->start_mutex, NULL);
 	c.s->handlers = *handlers;
 	c.s->context = context;
 	driver_init(&c.s->driver, &methods, context, handlers->thread_begins,
@@ -76,6 +77,7 @@ libmesos_scheduler_new(const struct libmesos_scheduler_options *options,
 void libmesos_scheduler_free(struct libmesos_scheduler *s)
 {
 	driver_finish(&s->driver);
+	pthread_mutex_destroy(&s->start_mutex);
 	free(s->master);
 	free(s->address);
 	proto_free(s->info);
@@ -101,18 +103,20 @@ static void find_address(void *context)
 		start->address = NULL;
 }
 
+/* Several threads may start the driver: the address is found once. */
 enum libmesos_status libmesos_scheduler_start(struct libmesos_scheduler *s)
 {
 	struct start start = {s, NULL, {"out of memory"}};
+	bool found;
 
-	if (driver_status(&s->driver) != DRIVER_NOT_STARTED)
-		return driver_status(&s->driver);
-	libmesos_guard(find_address, &start);
-	if (!start.address)
-		return driver_start(&s->driver, start.err.text);
-	free(s->address);
-	s->address = start.address;
-	return driver_start(&s->driver, NULL);
+	pthread_mutex_lock(&s->start_mutex);
+	if (!s->address) {
+		libmesos_guard(find_address, &start);
+		s->address = start.address;
+	}
+	found = s->address != NULL;
+	pthread_mutex_unlock(&s->start_mutex);
+	return driver_start(&s->driver, found ? NULL : start.err.text);
 }
 
 enum libmesos_status libmesos_scheduler_stop(struct libmesos_scheduler *s, bool failover)

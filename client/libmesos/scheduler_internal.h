@@ -16,9 +16,10 @@ struct libmesos_scheduler {
 	struct driver driver;
 	struct libmesos_scheduler_handlers handlers;
 	void *context;
-	char *master;		    /* as given */
-	char *address;		    /* "host:port" or "local"; since start */
-	Mesos__FrameworkInfo *info; /* heap; the id is set once known */
+	char *master;		     /* as given */
+	char *address;		     /* "host:port" or "local"; since start */
+	pthread_mutex_t start_mutex; /* of setting it */
+	Mesos__FrameworkInfo *info;  /* heap; the id is set once known */
 	char **suppressed_roles;
 	size_t suppressed_role_count;
 	bool implicit;
