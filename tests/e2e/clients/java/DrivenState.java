@@ -120,11 +120,17 @@ public class DrivenState {
     Variable variable = state.fetch("x").get();
     byte[] big = new byte[4 << 20];
     Future<?>[] many = new Future<?>[40];
-    for (int i = 0; i < many.length; i++) {
-      many[i] = state.store(variable.mutate(big));
-    }
-    Future<Variable> last = state.fetch("x");
-    check(last.cancel(true) && last.isCancelled() && last.isDone(), "cancelled");
+    Future<Variable> last;
+    int tries = 0;
+    do {
+      for (int i = 0; i < many.length; i++) {
+        many[i] = state.store(variable.mutate(big));
+      }
+      last = state.fetch("x");
+      check(++tries < 100, "what waits behind much can be cancelled");
+      // Unless this thread was slower than all of that.
+    } while (!last.cancel(true));
+    check(last.isCancelled() && last.isDone(), "cancelled");
     check(!last.cancel(true), "only once");
     try {
       last.get();
@@ -154,7 +160,20 @@ public class DrivenState {
     for (Future<?> future : many) {
       stored += future.get() != null ? 1 : 0;
     }
-    check(stored == 1, "one of those that knew the same value: " + stored);
+    check(stored == (tries == 1 ? 1 : 0), "one of those that knew the same value: " + stored);
+  }
+
+  /** The value once the first state was collected: two cannot have the database. */
+  static String reopened(String path) throws Exception {
+    for (int i = 0;; i++) {
+      System.gc();
+      System.runFinalization();
+      try {
+        return text(new LevelDBState(path).fetch("kept").get());
+      } catch (ExecutionException e) {
+        check(e.getMessage().contains("lock") && i < 100, e.getMessage());
+      }
+    }
   }
 
   static void failures() throws Exception {
@@ -198,13 +217,8 @@ public class DrivenState {
     futures(state);
     Variable kept = state.store(state.fetch("kept").get().mutate(bytes("value"))).get();
     state = null;
-    for (int i = 0; i < 10; i++) {
-      System.gc();
-      System.runFinalization();
-    }
     check(text(kept).equals("value"), "variables outlive states");
-    LevelDBState again = new LevelDBState(path + "/db");
-    check(text(again.fetch("kept").get()).equals("value"), "kept on disk");
+    check(reopened(path + "/db").equals("value"), "kept on disk");
     failures();
     refused(() -> new ZooKeeperState("localhost:2181", 1, TimeUnit.SECONDS, "/x"));
     refused(() -> new ZooKeeperState("localhost:2181", 1, TimeUnit.SECONDS, "/x", "digest",
