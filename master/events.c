@@ -49,8 +49,9 @@ void master_refuse_stream(struct master *m, uint64_t stream, const char *text)
 	master_emit(m, MASTER_END_STREAM)->end_stream.stream = stream;
 }
 
-/* What schedulers hear of the master. QUOTA_V2 is for operators and is left out here: JSON
- * decoders of schedulers older than it (mesos-go's) give up at a name that they do not know. */
+/* What schedulers hear of the master. JSON decoders that were generated before AGENT_DRAINING and
+ * QUOTA_V2 existed (mesos-go's, a Rust client's) give up at a name that they do not know, and no
+ * scheduler needs either. */
 static Mesos__MasterInfo *info_for_schedulers(struct master *m)
 {
 	Mesos__MasterInfo *info = STEP_NEW(m, Mesos__MasterInfo, mesos__master_info__descriptor);
@@ -61,7 +62,7 @@ static Mesos__MasterInfo *info_for_schedulers(struct master *m)
 	for (size_t i = 0; i < m->info->n_capabilities; i++) {
 		Mesos__MasterInfo__Capability *capability = m->info->capabilities[i];
 
-		if (capability->type != MESOS__MASTER_INFO__CAPABILITY__TYPE__QUOTA_V2)
+		if (capability->type == MESOS__MASTER_INFO__CAPABILITY__TYPE__AGENT_UPDATE)
 			proto_push(&m->out->arena, info->n_capabilities, info->capabilities,
 				   capability);
 	}

@@ -26,7 +26,7 @@ Test(master_subscribe, new_framework_hears_subscribed_then_heartbeat)
 	cr_expect_eq(s, 1);
 	expect(d, "event 1 SUBSCRIBED", "\"framework_id\":{\"value\":\"M-0000\"}",
 	       "\"heartbeat_interval_seconds\":15.0", "\"pid\":\"master@127.0.0.1:5050\"",
-	       "\"ip\":16777343", "AGENT_UPDATE");
+	       "\"ip\":16777343", "\"capabilities\":[{\"type\":\"AGENT_UPDATE\"}]");
 	expect(d, "event 1 HEARTBEAT {\"type\":\"HEARTBEAT\"}");
 	cr_expect(strstr(trace, "SUBSCRIBED") < strstr(trace, "HEARTBEAT"));
 }
