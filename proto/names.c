@@ -44,6 +44,7 @@ static const ProtobufCMessageDescriptor *const types[] = {
 	&mesos__internal__launch_tasks_message__descriptor,
 	&mesos__internal__revive_offers_message__descriptor,
 	&mesos__internal__reconcile_tasks_message__descriptor,
+	&mesos__internal__authenticate_message__descriptor,
 };
 
 const ProtobufCMessageDescriptor *proto_message_type(const char *name)

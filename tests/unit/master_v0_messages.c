@@ -144,6 +144,14 @@ Test(master_v0_messages, nobody_else_may_say_it)
 	cr_expect(framework_connected(f) && f->active);
 }
 
+Test(master_v0_messages, nobody_is_authenticated)
+{
+	driver_forget(d);
+	driver_message(d, P2, TYPE(authenticate), "{\"pid\":\"scheduler@127.0.0.1:7\"}");
+	expect(d, "master -> " P2 " AuthenticationErrorMessage",
+	       "{\"error\":\"No authenticator loaded\"}");
+}
+
 Test(master_v0_messages, of_no_framework_nothing_comes)
 {
 	driver_exited(d, P1);
