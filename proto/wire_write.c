@@ -51,7 +51,7 @@ static bool step(struct wire *at, uint32_t *field, enum wire_type *type, uint64_
 
 static struct wire wire_over(struct slice bytes)
 {
-	const uint8_t *data = (const uint8_t *)bytes.data;
+	const uint8_t *data = (const uint8_t *)(bytes.data ? bytes.data : "");
 
 	return (struct wire){data, data + bytes.len};
 }

@@ -36,6 +36,16 @@ Test(wire_write, what_is_put_is_found)
 	buf_free(&out);
 }
 
+Test(wire_write, nothing_has_no_parts)
+{
+	struct slice nothing = {NULL, 0}, part;
+	uint64_t number;
+
+	cr_assert_not(wire_number(nothing, 1, &number));
+	cr_assert_not(wire_part(nothing, 1, &part));
+	cr_assert_eq(wire_part_of(nothing, 1).len, 0);
+}
+
 Test(wire_write, the_parser_reads_the_same)
 {
 	Mesos__TaskID id = MESOS__TASK_ID__INIT;
