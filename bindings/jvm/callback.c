@@ -42,6 +42,28 @@ int callback_finish(struct callback *c)
 	return failed ? -1 : 0;
 }
 
+int callback_plain(const struct callback_target *target, const char *method, const char *signature)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target, method, signature))
+		CALLBACK(&c);
+	return callback_finish(&c);
+}
+
+int callback_text(const struct callback_target *target, const char *method, const char *signature,
+		  const char *text)
+{
+	struct callback c;
+
+	if (callback_begin(&c, target, method, signature)) {
+		jstring string = jvm_new_string(c.env, text);
+
+		CALLBACK(&c, string);
+	}
+	return callback_finish(&c);
+}
+
 int callback_message(const struct callback_target *target, const char *method,
 		     const char *signature, const char *class, struct slice bytes)
 {

@@ -30,7 +30,10 @@ struct callback {
 bool callback_begin(struct callback *c, const struct callback_target *target, const char *method,
 		    const char *signature);
 int callback_finish(struct callback *c);
-/* A whole callback that is told one message besides the owner. */
+/* A whole callback that is told nothing besides the owner, a text, or one message. */
+int callback_plain(const struct callback_target *target, const char *method, const char *signature);
+int callback_text(const struct callback_target *target, const char *method, const char *signature,
+		  const char *text);
 int callback_message(const struct callback_target *target, const char *method,
 		     const char *signature, const char *class, struct slice bytes);
 

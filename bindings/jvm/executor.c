@@ -68,11 +68,7 @@ static int kill_task(void *context, struct slice task_id)
 
 static int tell_nothing(void *context, const char *method)
 {
-	struct callback c;
-
-	if (callback_begin(&c, target_of(context), method, "(" DRIVER_TYPE ")V"))
-		CALLBACK(&c);
-	return callback_finish(&c);
+	return callback_plain(target_of(context), method, "(" DRIVER_TYPE ")V");
 }
 
 static int disconnected(void *context)
@@ -99,15 +95,7 @@ static int message(void *context, struct slice data)
 
 static void error(void *context, const char *why)
 {
-	struct callback c;
-
-	if (callback_begin(&c, target_of(context), "error",
-			   "(" DRIVER_TYPE "Ljava/lang/String;)V")) {
-		jstring text = jvm_new_string(c.env, why);
-
-		CALLBACK(&c, text);
-	}
-	callback_finish(&c);
+	callback_text(target_of(context), "error", "(" DRIVER_TYPE "Ljava/lang/String;)V", why);
 }
 
 static void thread_begins(void *context)

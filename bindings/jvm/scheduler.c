@@ -111,7 +111,6 @@ DRIVER(updateFramework)(JNIEnv *env, jobject self, jobject framework, jobject ro
 struct creation {
 	JNIEnv *env;
 	jobject self;
-	struct jvm_scheduler *scheduler;
 };
 
 /* Jars before 0.22 have no such field: their drivers acknowledge by themselves. */
@@ -192,7 +191,7 @@ static void create_guarded(void *context)
 
 NATIVE(void) DRIVER(initialize)(JNIEnv *env, jobject self)
 {
-	struct creation n = {env, self, NULL};
+	struct creation n = {env, self};
 
 	jvm_guard(env, create_guarded, &n);
 }

@@ -55,11 +55,7 @@ static int agent_lost(void *context, struct slice agent_id)
 
 static int disconnected(void *context)
 {
-	struct callback c;
-
-	if (callback_begin(&c, target_of(context), "disconnected", "(" DRIVER ")V"))
-		CALLBACK(&c);
-	return callback_finish(&c);
+	return callback_plain(target_of(context), "disconnected", "(" DRIVER ")V");
 }
 
 static jobject new_list(JNIEnv *env, jmethodID *add)
@@ -137,14 +133,7 @@ static int executor_lost(void *context, struct slice executor_id, struct slice a
 
 static void error(void *context, const char *why)
 {
-	struct callback c;
-
-	if (callback_begin(&c, target_of(context), "error", "(" DRIVER "Ljava/lang/String;)V")) {
-		jstring text = jvm_new_string(c.env, why);
-
-		CALLBACK(&c, text);
-	}
-	callback_finish(&c);
+	callback_text(target_of(context), "error", "(" DRIVER "Ljava/lang/String;)V", why);
 }
 
 static void thread_begins(void *context)

@@ -29,11 +29,7 @@ static const struct callback_target *target_of(void *context)
 
 static int tell_nothing(void *context, const char *method)
 {
-	struct callback c;
-
-	if (callback_begin(&c, target_of(context), method, "(" MESOS_TYPE ")V"))
-		CALLBACK(&c);
-	return callback_finish(&c);
+	return callback_plain(target_of(context), method, "(" MESOS_TYPE ")V");
 }
 
 static int connected(void *context)
