@@ -17,14 +17,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/disks.h"
+#include "agent/containers/sandbox.h"
 #include "agent/estimator.h"
 #include "agent/host.h"
 #include "agent/latest.h"
-#include "agent/sandbox.h"
 #include "agent/shell.h"
-#include "agent/volume_dirs.h"
-#include "agent/volume_worker.h"
+#include "agent/volumes/disks.h"
+#include "agent/containers/volume_dirs.h"
+#include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proto/names.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "agent/latest.h"
-#include "agent/volume_dirs.h"
-#include "agent/volume_worker.h"
+#include "agent/containers/volume_dirs.h"
+#include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
 

@@ -4,11 +4,11 @@
 
 #include <uv.h>
 
-#include "agent/agent.h"
-#include "agent/container.h"
+#include "agent/containers/container.h"
+#include "agent/containers/gc.h"
+#include "agent/core/agent.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
-#include "agent/gc.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "net/event_streams.h"

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/guardian.h"
+#include "cli/executor/guardian.h"
 
 #define READY_TIMEOUT (30 * SECOND)
 #define READY_POLL_MS 5

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
-#include "cli/sandbox_file.h"
+#include "cli/job/sandbox_file.h"
 
 #define FOLLOW_PAUSE_MS 300 /* between two looks at a file that did not grow */
 

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/job.h"
-#include "cli/run_task.h"
+#include "cli/job/job.h"
+#include "cli/job/run_task.h"
 
 #define INSTANCES_MAX 100000
 #define PATIENCE "10secs"

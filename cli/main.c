@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/fetcher.h"
-#include "agent/init.h"
+#include "agent/containers/fetcher.h"
+#include "agent/containers/init.h"
 #include "agent/server.h"
 #include "base/clock.h"
 #include "cli/cli.h"

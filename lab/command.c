@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "lab/scenario.h"
+#include "lab/scenario/scenario.h"
 
 const char command_usage[] =
 	"usage: mesita-sim [options]\n"

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "lab/books.h"
-#include "lab/coverage.h"
-#include "lab/faults.h"
-#include "lab/parts.h"
-#include "lab/scenario.h"
+#include "lab/books/books.h"
+#include "lab/coverage/coverage.h"
+#include "lab/parts/parts.h"
+#include "lab/scenario/faults.h"
+#include "lab/scenario/scenario.h"
 
 #define AGENT_RESOURCES "cpus:4;mem:4096;disk:1000;ports:[31000-31999]"
 /* Longest way to an end: an agent is away for its restart and registers with a backoff of a

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lab/numbers.h"
-#include "lab/world.h"
+#include "lab/world/numbers.h"
+#include "lab/world/world.h"
 
 struct coverage;
 struct scenario;

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "lab/command.h"
-#include "lab/coverage.h"
-#include "lab/shrink.h"
+#include "lab/coverage/coverage.h"
+#include "lab/scenario/shrink.h"
 #include "lab/soak.h"
 
 /* What master and agents log of the disasters is of no interest otherwise. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "lab/coverage.h"
+#include "lab/coverage/coverage.h"
 
 #define REPORT_EVERY (MINUTE)
 #define BENCH_AGENTS 10

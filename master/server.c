@@ -21,7 +21,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "master/core.h"
 #include "master/shell.h"
 #include "proto/names.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "master/core/master.h"
 #include "master/flags.h"
-#include "master/master.h"
 #include "master/timing.h"
 #include "net/event_streams.h"
 #include "net/http.h"

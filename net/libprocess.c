@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 
 #define AGENT_PREFIX "libprocess/"
 

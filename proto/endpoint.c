@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "proto/resource_internal.h"
+#include "proto/resources/resource_internal.h"
 
 /* ---- small parts --------------------------------------------------------- */
 

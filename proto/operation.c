@@ -3,11 +3,12 @@
  * An operation that lacks its part, whose resources have no reservation to take off, or whose
  * sizes do not fit is refused, and then nothing is left to free.
  */
+#include "proto/operation.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "proto/operation.h"
-#include "proto/resource_internal.h"
+#include "proto/resources/resource_internal.h"
 
 #define invalid(err, ...) err_set(err, ERR_INVALID, __VA_ARGS__)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 #include "net/libprocess.h"
 
 #define BODY_MAX 4096

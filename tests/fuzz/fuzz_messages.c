@@ -2,13 +2,15 @@
  * that it knows and that it does not. Input is a list of items: what (a message, the end of a link,
  * a moment that passes), from whom, a length in two bytes, the message's bytes. After each the
  * invariants of the core must hold. */
+#include "master/core/objects.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "master/core.h"
+#include "master/core/check.h"
 
 #define MESSAGE(name) &mesos__internal__##name##_message__descriptor
 

@@ -1,7 +1,7 @@
 /* What containers refuse to be. */
 #include <criterion/criterion.h>
 
-#include "agent/container_info.h"
+#include "agent/containers/container_info.h"
 
 static struct arena arena;
 static Mesos__ContainerInfo *info;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "agent/sandbox.h"
+#include "agent/containers/sandbox.h"
 #include "base/arena.h"
 #include "base/buf.h"
 

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "agent/container.h"
-#include "agent/fetcher.h"
-#include "agent/init.h"
-#include "agent/process_tree.h"
+#include "agent/containers/container.h"
+#include "agent/containers/fetcher.h"
+#include "agent/containers/init.h"
+#include "agent/containers/process_tree.h"
 #include "base/clock.h"
 
 /* Runs before Criterion's main. */

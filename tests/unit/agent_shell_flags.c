@@ -1,8 +1,8 @@
 /* The agent's flags, what is made of them, and the rules of URIs. */
 #include "agent_shell.h"
 
+#include "agent/containers/fetcher.h"
 #include "agent/detector.h"
-#include "agent/fetcher.h"
 #include "agent/flags.h"
 #include "agent/host.h"
 #include "base/clock.h"

@@ -5,10 +5,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "agent/files.h"
-#include "agent/gc.h"
-#include "agent/process_tree.h"
-#include "agent/spawn.h"
+#include "agent/containers/gc.h"
+#include "agent/containers/process_tree.h"
+#include "agent/containers/spawn.h"
+#include "agent/http/files.h"
 #include "base/clock.h"
 
 TestSuite(agent_shell_process, .init = make_directory, .fini = remove_directory, .timeout = 60);

@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 
-#include "agent/disks.h"
-#include "agent/volume_dirs.h"
-#include "agent/volume_worker.h"
+#include "agent/volumes/disks.h"
+#include "agent/containers/volume_dirs.h"
+#include "agent/volumes/volume_worker.h"
 
 TestSuite(agent_shell_volumes, .init = make_directory, .fini = remove_directory, .timeout = 60);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "cli/check_state.h"
+#include "cli/executor/check_state.h"
 
 #define START (1000 * SECOND)
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/executor_command.h"
+#include "cli/executor/executor_command.h"
 
 static struct arena arena;
 static Mesos__TaskInfo *task;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "cli/guardian.h"
+#include "cli/executor/guardian.h"
 
 #define PIDS 4
 #define GUARD_MS 20000

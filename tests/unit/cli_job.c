@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/job.h"
+#include "cli/job/job.h"
 #include "client_harness.h"
 
 #define CALL(x) MESOS__SCHEDULER__CALL__TYPE__##x

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/run_task.h"
+#include "cli/job/run_task.h"
 
 static struct arena arena;
 static struct run_flags flags;

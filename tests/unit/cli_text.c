@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/job.h"
-#include "cli/sandbox_file.h"
+#include "cli/job/job.h"
+#include "cli/job/sandbox_file.h"
 
 Test(text, exit_code_of_a_message)
 {

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "lab/command.h"
-#include "lab/scenario.h"
+#include "lab/scenario/scenario.h"
 
 #define ARGS_MAX 16
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "lab/driver.h"
+#include "lab/parts/driver.h"
 
 static struct arena arena;
 

@@ -1,7 +1,7 @@
 /* Sets of numbers, and their text. */
 #include <criterion/criterion.h>
 
-#include "lab/numbers.h"
+#include "lab/world/numbers.h"
 
 static void expect_text(const struct numbers *n, const char *text)
 {

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "lab/lab.h"
-#include "lab/scenario.h"
-#include "lab/scenario_internal.h"
+#include "lab/scenario/scenario.h"
+#include "lab/scenario/scenario_internal.h"
 
 static struct scenario *parse(const char *text)
 {

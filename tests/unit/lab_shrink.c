@@ -3,8 +3,8 @@
 #include <criterion/redirect.h>
 #include <stdio.h>
 
-#include "lab/scenario.h"
-#include "lab/shrink.h"
+#include "lab/scenario/scenario.h"
+#include "lab/scenario/shrink.h"
 
 /* What the pretended bug needs. */
 struct bug {

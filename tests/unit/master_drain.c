@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "master/core/agents/drain.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

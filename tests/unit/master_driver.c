@@ -8,6 +8,8 @@
 
 #include "base/base64.h"
 #include "base/log.h"
+#include "master/core/check.h"
+#include "master/core/emit.h"
 
 /* ---- life ---------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #ifndef TESTS_UNIT_MASTER_DRIVER_H
 #define TESTS_UNIT_MASTER_DRIVER_H
 
-#include "master/core.h"
+#include "master/core/objects.h"
 
 struct stored_pair {
 	char *key;

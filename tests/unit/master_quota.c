@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/quota.h"
+#include "master/core/roles/quota.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "master/api_objects.h"
+#include "master/http/api_objects.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

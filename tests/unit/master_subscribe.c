@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "master/core/frameworks/subscribe.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

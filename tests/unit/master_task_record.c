@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "master/task_record.h"
+#include "master/core/tasks/task_record.h"
+#include "master/core/tasks/tasks.h"
 #include "proto/states.h"
 
 static struct arena arena;

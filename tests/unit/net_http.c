@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "net/gzip.h"
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 #include "net_server.h"
 
 #define GET_HELLO "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"

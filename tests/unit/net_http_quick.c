@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 #include "net_harness.h"
 
 #define LIBPROCESS                                                                                 \

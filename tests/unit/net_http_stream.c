@@ -1,7 +1,7 @@
 /* HTTP server: answers that last. */
 #include <string.h>
 
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 #include "net_server.h"
 
 #define POST_STREAM "POST /stream HTTP/1.1\r\nContent-Length: 0\r\n\r\n"

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "net/gzip.h"
-#include "net/http_internal.h"
+#include "net/http/http_internal.h"
 #include "net/offload.h"
 #include "net_harness.h"
 

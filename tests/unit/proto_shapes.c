@@ -2,7 +2,7 @@
  * last that needs them. */
 #include <criterion/criterion.h>
 
-#include "proto/resource_internal.h"
+#include "proto/resources/resource_internal.h"
 
 static struct resource_shapes *shapes;
 

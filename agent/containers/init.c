@@ -1,0 +1,156 @@
+/* The first process of a container; see init.h.
+ *
+ * Failures: a program that cannot be executed is told on standard error, exit status 1;
+ * a status file that cannot be written is left out, its absence says "unknown". */
+#include "agent/containers/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/containers/process_tree.h"
+
+/* What cannot be killed in this time (it hangs in the kernel) is left alone. */
+#define KILL_SECONDS 5
+
+struct request {
+	const char *status_path;
+	const char *program;
+	char **arguments;
+};
+
+static int parse(int argc, char **argv, struct request *request)
+{
+	int i;
+
+	memset(request, 0, sizeof(*request));
+	for (i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strncmp(argv[i], "--status=", 9))
+			request->status_path = argv[i] + 9;
+		else if (!strncmp(argv[i], "--program=", 10))
+			request->program = argv[i] + 10;
+		else
+			return -1;
+	}
+	request->arguments = argv + i + 1;
+	return i + 1 < argc && request->program ? 0 : -1;
+}
+
+static pid_t start(const struct request *request, const sigset_t *mask)
+{
+	pid_t pid = vfork();
+
+	if (pid)
+		return pid;
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(request->program, request->arguments);
+	dprintf(STDERR_FILENO, "Failed to execute '%s': %s\n", request->program, strerror(errno));
+	_exit(1);
+}
+
+/* Reaps until `child` has ended; other signals are passed on to it. */
+static int wait_for(pid_t child, const sigset_t *all)
+{
+	int status;
+	pid_t pid;
+
+	for (;;) {
+		int signal = sigwaitinfo(all, NULL);
+
+		if (signal > 0 && signal != SIGCHLD) {
+			kill(child, signal);
+			continue;
+		}
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (pid == child)
+				return status;
+	}
+}
+
+/* All descendants are our children sooner or later, since orphans are given to us. */
+static void kill_rest(void)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	time_t deadline = time(NULL) + KILL_SECONDS;
+
+	for (;;) {
+		pid_t *children = process_children();
+		bool any = children[0] != 0;
+
+		for (pid_t *pid = children; *pid; pid++)
+			kill(*pid, SIGKILL);
+		free(children);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (!any || time(NULL) > deadline)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void write_status(const char *path, int status)
+{
+	char text[16], fresh[4096];
+	int len = snprintf(text, sizeof(text), "%d", status), fd;
+
+	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh))
+		return;
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	if (write(fd, text, (size_t)len) == len)
+		rename(fresh, path);
+	close(fd);
+}
+
+static int end_like(int status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t one;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none); /* the dump is the executor's, not ours */
+	signal(WTERMSIG(status), SIG_DFL);
+	kill(getpid(), WTERMSIG(status));
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	return 128 + WTERMSIG(status);
+}
+
+int init_main(int argc, char **argv)
+{
+	struct request request;
+	sigset_t all, old;
+	pid_t child;
+	int status;
+
+	if (parse(argc, argv, &request)) {
+		fputs("usage: mesita init [--status=FILE] --program=PROGRAM -- ARGV0 "
+		      "[ARGUMENT...]\n",
+		      stderr);
+		return 1;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	child = start(&request, &old);
+	if (child < 0) {
+		fprintf(stderr, "Failed to fork: %s\n", strerror(errno));
+		return 1;
+	}
+	status = wait_for(child, &all);
+	kill_rest();
+	if (request.status_path)
+		write_status(request.status_path, status);
+	return end_like(status);
+}

@@ -1,0 +1,26 @@
+/* Sandboxes: the directory of one run of an executor. */
+#ifndef AGENT_CONTAINERS_SANDBOX_H
+#define AGENT_CONTAINERS_SANDBOX_H
+
+#include <stdbool.h>
+
+#include "agent/containers/user.h"
+#include "base/err.h"
+
+/* Makes .../runs/<container> with mode 0750, owned by `user` (NULL = us), and points
+ * .../runs/latest at it. What is above is made as needed. */
+int sandbox_create(const char *path, const char *user_name, const struct user *user,
+		   struct err *err);
+/* Makes (or empties) a file for output in the sandbox, owned by the user; returns its
+ * descriptor, opened for appending. */
+int sandbox_open_output(const char *path, const char *name, const struct user *user,
+			struct err *err);
+/* mkdir -p; mode of all that is made: 0755. */
+int sandbox_make_directories(const char *path, struct err *err);
+/* Removes a file or a directory with all in it; links are removed, not followed. Also
+ * fine if there is none. May take long. */
+int sandbox_remove(const char *path, struct err *err);
+/* Removes all that is in a directory (which may be a link to one). */
+int sandbox_empty(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* vfork and exec; see spawn.h.
+ *
+ * Between the two the child runs in our memory while our thread waits: it may only
+ * make system calls, and tells of a failure by writing it down. C library functions
+ * that change ids of all threads (setuid and its like) would hit ours, so the system
+ * calls are made directly. */
+#include "agent/containers/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* All that the child needs, made before it exists. */
+struct plan {
+	const struct spawn *spawn;
+	char **candidates;  /* paths to try, NULL-ended */
+	char **script;	    /* argv for a file that only a shell understands */
+	volatile int error; /* written by the child */
+	const char *volatile stage;
+};
+
+static const char *path_of(char *const *environment)
+{
+	for (; environment && *environment; environment++)
+		if (!strncmp(*environment, "PATH=", 5))
+			return *environment + 5;
+	return DEFAULT_PATH;
+}
+
+static void make_plan(struct plan *plan, struct arena *arena, const struct spawn *spawn)
+{
+	const char *path = path_of(spawn->environment);
+	size_t count = 1, i = 0;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->spawn = spawn;
+	for (const char *c = path; *c; c++)
+		count += *c == ':';
+	plan->candidates = arena_alloc(arena, (count + 1) * sizeof(char *));
+	if (strchr(spawn->program, '/')) {
+		plan->candidates[0] = arena_strdup(arena, spawn->program);
+	} else {
+		for (;; path++) {
+			size_t len = strcspn(path, ":");
+
+			plan->candidates[i++] = arena_printf(arena, "%.*s/%s", len ? (int)len : 1,
+							     len ? path : ".", spawn->program);
+			path += len;
+			if (!*path)
+				break;
+		}
+	}
+	for (count = 0; spawn->arguments[count];)
+		count++;
+	plan->script = arena_alloc(arena, (count + 3) * sizeof(char *));
+	plan->script[0] = "sh";
+	for (i = 1; i < count; i++)
+		plan->script[i + 1] = spawn->arguments[i];
+}
+
+static void __attribute__((noreturn)) child_fail(struct plan *plan, const char *stage)
+{
+	plan->error = errno;
+	plan->stage = stage;
+	_exit(127);
+}
+
+static void child_switch_user(struct plan *plan)
+{
+	const struct user *user = plan->spawn->user;
+
+	if (syscall(SYS_setgroups, user->group_count, user->groups) ||
+	    syscall(SYS_setresgid, user->gid, user->gid, user->gid) ||
+	    syscall(SYS_setresuid, user->uid, user->uid, user->uid))
+		child_fail(plan, "Failed to switch to the user");
+}
+
+static void child_exec(struct plan *plan)
+{
+	int error = ENOENT;
+
+	for (char **path = plan->candidates; *path; path++) {
+		execve(*path, plan->spawn->arguments, plan->spawn->environment);
+		if (errno == ENOEXEC) {
+			plan->script[1] = *path;
+			execve("/bin/sh", plan->script, plan->spawn->environment);
+		}
+		if (errno != ENOENT && errno != ENOTDIR)
+			error = errno;
+		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+			break;
+	}
+	errno = error;
+}
+
+static void __attribute__((noreturn)) child_main(struct plan *plan)
+{
+	const struct spawn *spawn = plan->spawn;
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	/* All signals are blocked up to here: a handler of ours must not run in it. Nobody
+	 * here touches the real-time signals behind SIGSYS. */
+	for (int i = 1; i <= SIGSYS; i++)
+		sigaction(i, &standard, NULL);
+	setsid();
+	if (!spawn->leaves_orphans)
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	/* Before the user is switched: it may be closed out of the directories above. */
+	if (chdir(spawn->directory))
+		child_fail(plan, "Failed to change the working directory");
+	if (spawn->user)
+		child_switch_user(plan);
+	if (dup2(spawn->input, 0) < 0 || dup2(spawn->output, 1) < 0 || dup2(spawn->error, 2) < 0)
+		child_fail(plan, "Failed to redirect the output");
+	/* Before Linux 5.9 only what is close-on-exec is closed, which all of ours is. */
+	syscall(SYS_close_range, 3, ~0U, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	child_exec(plan);
+	child_fail(plan, "Failed to execute");
+}
+
+static pid_t __attribute__((noinline)) fork_child(struct plan *plan)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		child_main(plan);
+	return pid;
+}
+
+pid_t spawn_process(const struct spawn *spawn, struct err *err)
+{
+	struct arena arena;
+	struct plan plan;
+	sigset_t all, old;
+	pid_t pid;
+
+	arena_init(&arena);
+	make_plan(&plan, &arena, spawn);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid = fork_child(&plan);
+	if (pid < 0)
+		plan.error = errno;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	arena_free(&arena);
+	if (pid < 0)
+		return err_set(err, ERR_IO, "Failed to fork: %s", strerror(plan.error));
+	if (!plan.stage)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return err_set(err, ERR_IO, "%s '%s': %s", plan.stage, spawn->program,
+		       strerror(plan.error));
+}

@@ -1,0 +1,30 @@
+/* Starts a process as fast as Linux can: the parent's memory is not copied, and no
+ * helper stands between it and the program. */
+#ifndef AGENT_CONTAINERS_SPAWN_H
+#define AGENT_CONTAINERS_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "agent/containers/user.h"
+#include "base/err.h"
+
+struct spawn {
+	const char *program;	  /* without '/': searched in PATH of `environment` */
+	char *const *arguments;	  /* argv[0] included, NULL-ended */
+	char *const *environment; /* the whole of it, NULL-ended */
+	const char *directory;	  /* to work in */
+	const struct user *user;  /* NULL = ours */
+	int input;		  /* descriptors that become 0, 1 and 2 */
+	int output;
+	int error;
+	bool leaves_orphans; /* it is no child subreaper */
+};
+
+/* The process leads a session and group of its own, adopts its orphans (is a child
+ * subreaper) unless told otherwise, has no other descriptor than 0, 1 and 2, and default signal
+ * handling. Returns its pid, or a negative code if it could not be made or its program not be
+ * executed. */
+pid_t spawn_process(const struct spawn *spawn, struct err *err);
+
+#endif

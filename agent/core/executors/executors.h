@@ -1,0 +1,50 @@
+/* Executors: from launch to removal. */
+#ifndef AGENT_CORE_EXECUTORS_EXECUTORS_H
+#define AGENT_CORE_EXECUTORS_EXECUTORS_H
+
+#include "agent/core/objects.h"
+
+Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *framework_id,
+					    const Mesos__TaskInfo *task);
+
+struct executor *agent_executor_find(struct framework *framework, const char *id);
+struct executor *agent_container_find(struct agent *agent, const char *container);
+/* Bare: no info, container or place in agent->containers yet. */
+struct executor *agent_executor_alloc(struct framework *framework, const char *id);
+void agent_executor_set_container(struct agent *agent, struct executor *executor,
+				  const char *container);
+struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
+				       const Mesos__ExecutorInfo *info, const char *container);
+/* The task is delivered when it and what it runs on are stored, with the ticket returned. */
+uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
+			      Mesos__TaskInfo *info);
+void agent_executor_launch(struct agent *agent, struct executor *executor);
+void agent_executor_deliver(struct agent *agent, struct executor *executor);
+void agent_executor_shrunk(struct agent *agent, struct executor *executor); /* a task ended */
+void agent_executor_shutdown(struct agent *agent, struct executor *executor);
+void agent_executor_destroy(struct agent *agent, struct executor *executor);
+/* 0 = none. The old one is only let go, not ended. */
+void agent_executor_set_stream(struct agent *agent, struct executor *executor, uint64_t stream);
+void agent_executor_set_pending(struct executor *executor, Mesos__TaskState state,
+				Mesos__TaskStatus__Reason reason, const char *message);
+void agent_executor_exited(struct agent *agent, struct executor *executor, int status,
+			   const char *abnormal);
+/* Removes it if it is over and nothing is outstanding. */
+void agent_executor_settle(struct agent *agent, struct executor *executor);
+void agent_executor_free(struct agent *agent, struct executor *executor);
+void agent_executor_timeout(struct agent *agent, struct executor *executor);
+/* It came: REGISTERING -> RUNNING. */
+void agent_executor_arrived(struct agent *agent, struct executor *executor);
+bool agent_executor_idle(const struct executor *executor); /* never got a task, none queued */
+/* Tells the master that the executor is no more. */
+void agent_send_exited_executor(struct agent *agent, const char *framework_id,
+				const char *executor_id, int status);
+void agent_handle_shutdown_executor(struct agent *agent, const char *from,
+				    Mesos__Internal__ShutdownExecutorMessage *message);
+void agent_handle_container_started(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_failed(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_exited(struct agent *agent, const struct agent_event *event);
+
+char **agent_executor_environment(struct agent *agent, const struct executor *executor);
+
+#endif

@@ -1,0 +1,12 @@
+/* What may follow what in the lives of the agent and of executors. */
+#ifndef AGENT_CORE_STATES_H
+#define AGENT_CORE_STATES_H
+
+#include "agent/core/objects.h"
+
+const char *agent_state_name(enum agent_state state);
+const char *executor_state_name(enum executor_state state);
+void agent_set_state(struct agent *agent, enum agent_state to);
+void agent_executor_set_state(struct executor *executor, enum executor_state to);
+
+#endif

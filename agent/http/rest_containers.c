@@ -1,0 +1,169 @@
+/* /containers and /monitor/statistics: executors as the core
+ * shows them in its state, with what /proc says of their processes. */
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/containers/process_tree.h"
+#include "agent/shell.h"
+#include "base/clock.h"
+
+#define MB (1024.0 * 1024.0)
+
+/* Which executors the query asks for. */
+struct wanted {
+	const char *container;
+	const char *framework;
+	const char *executor;
+};
+
+struct usage {
+	double user;
+	double system;
+	uint64_t rss;
+};
+
+static void measure(struct process_list *all, pid_t pid, struct usage *usage)
+{
+	double tick = (double)sysconf(_SC_CLK_TCK);
+
+	memset(usage, 0, sizeof(*usage));
+	process_list_mark(all, pid);
+	for (size_t i = 0; i < all->count; i++) {
+		const struct process *p = &all->items[i];
+
+		if (!p->member)
+			continue;
+		usage->user += (double)p->user_ticks / tick;
+		usage->system += (double)p->system_ticks / tick;
+		usage->rss += p->rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	}
+}
+
+static void write_statistics(struct json_writer *w, const struct json *executor,
+			     const struct usage *usage)
+{
+	const struct json *resources = json_get(executor, "resources");
+	const struct json *cpus = json_get(resources, "cpus"), *mem = json_get(resources, "mem");
+
+	jw_key(w, "statistics");
+	jw_begin_object(w);
+	if (cpus)
+		jw_kv_double(w, "cpus_soft_limit", json_number(cpus));
+	jw_kv_double(w, "cpus_system_time_secs", usage->system);
+	jw_kv_double(w, "cpus_user_time_secs", usage->user);
+	if (mem)
+		jw_kv_int(w, "mem_limit_bytes", (int64_t)(json_number(mem) * MB));
+	jw_kv_int(w, "mem_rss_bytes", (int64_t)usage->rss);
+	if (mem)
+		jw_kv_int(w, "mem_soft_limit_bytes", (int64_t)(json_number(mem) * MB));
+	jw_kv_double(w, "timestamp", clock_seconds(clock_now()));
+	jw_end_object(w);
+}
+
+static void write_status(struct json_writer *w, const char *container, pid_t pid)
+{
+	jw_key(w, "status");
+	jw_begin_object(w);
+	jw_key(w, "container_id");
+	jw_begin_object(w);
+	jw_kv_string(w, "value", container);
+	jw_end_object(w);
+	jw_kv_int(w, "executor_pid", pid);
+	jw_end_object(w);
+}
+
+static bool is_wanted(const struct wanted *wanted, const char *framework,
+		      const struct json *executor)
+{
+	if (wanted->container && strcmp(wanted->container, json_get_string(executor, "container")))
+		return false;
+	if (wanted->framework && strcmp(wanted->framework, framework))
+		return false;
+	return !wanted->executor || !strcmp(wanted->executor, json_get_string(executor, "id"));
+}
+
+/* Executors as an array; `full` adds what only /containers has. */
+static void write_executors(const struct agent_shell *shell, const struct json *state,
+			    const struct wanted *wanted, bool full, struct json_writer *w)
+{
+	const struct json *frameworks = json_get(state, "frameworks");
+	struct process_list all;
+	struct usage usage;
+
+	process_list_read(&all);
+	jw_begin_array(w);
+	for (size_t i = 0; frameworks && i < frameworks->count; i++) {
+		const struct json *framework = &frameworks->items[i];
+		const struct json *executors = json_get(framework, "executors");
+
+		for (size_t j = 0; executors && j < executors->count; j++) {
+			const struct json *executor = &executors->items[j];
+			const char *container = json_get_string(executor, "container");
+			pid_t pid = containers_pid(shell->containers, container);
+
+			if (!pid || !is_wanted(wanted, json_get_string(framework, "id"), executor))
+				continue;
+			measure(&all, pid, &usage);
+			jw_begin_object(w);
+			if (full)
+				jw_kv_string(w, "container_id", container);
+			jw_kv_string(w, "executor_id", json_get_string(executor, "id"));
+			jw_kv_string(w, "executor_name", json_get_string(executor, "name"));
+			jw_kv_string(w, "framework_id", json_get_string(framework, "id"));
+			jw_kv_string(w, "source", json_get_string(executor, "source"));
+			write_statistics(w, executor, &usage);
+			if (full)
+				write_status(w, container, pid);
+			jw_end_object(w);
+		}
+	}
+	jw_end_array(w);
+	process_list_free(&all);
+}
+
+static void reply_executors(const struct agent_shell *shell, struct http_request *request,
+			    const struct wanted *wanted, bool full)
+{
+	struct buf text = BUF_INIT, body = BUF_INIT;
+	struct json_writer w;
+	struct json *state;
+	struct err err = {""};
+
+	jw_init(&w, &text);
+	jw_begin_object(&w);
+	agent_write_state(shell->core, &w);
+	jw_end_object(&w);
+	if (json_parse(&request->arena, text.data, text.len, &state, &err) < 0) {
+		http_reply_text(request, 500, err.text);
+	} else {
+		jw_init(&w, &body);
+		write_executors(shell, state, wanted, full, &w);
+		router_reply_json(request, &body);
+	}
+	buf_free(&text);
+	buf_free(&body);
+}
+
+void agent_rest_statistics(void *context, struct http_request *request)
+{
+	static const struct wanted all;
+
+	reply_executors(context, request, &all, false);
+}
+
+void agent_rest_containers(void *context, struct http_request *request)
+{
+	struct wanted wanted = {http_query(request, "container_id"),
+				http_query(request, "framework_id"),
+				http_query(request, "executor_id")};
+
+	if ((wanted.container && (wanted.framework || wanted.executor)) ||
+	    (wanted.executor && !wanted.framework)) {
+		http_reply_text(
+			request, 400,
+			"Expecting 'container_id', or 'framework_id', or 'framework_id' and "
+			"'executor_id' in query.\n");
+		return;
+	}
+	reply_executors(context, request, &wanted, true);
+}

@@ -1,0 +1,413 @@
+/* The command executor, `mesita executor`: runs one command task.
+ *
+ * Happy path: SUBSCRIBED -> LAUNCH: TASK_STARTING, fork, TASK_RUNNING -> the command
+ * exits: TASK_FINISHED or TASK_FAILED -> that update is acknowledged: exit 0.
+ * A KILL, a SHUTDOWN or max_completion_time signals the command's whole tree: SIGTERM,
+ * after the grace period SIGKILL. While it runs its checks are made (checker.c); a task
+ * that is unhealthy too often is killed as by a KILL.
+ *
+ * Failure modes: a program that cannot be executed is a command that exited with 1. The
+ * agent is gone for good (SHUTDOWN comes from the driver): the command is killed and
+ * the executor ends without waiting for acknowledgements that cannot come. A terminal
+ * update that nobody acknowledges: exit 1 after a minute.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "agent/containers/process_tree.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/executor/checker.h"
+#include "cli/executor/executor_command.h"
+#include "client/executor.h"
+
+#define KILL_GRACE_DEFAULT (3 * SECOND)
+#define SHUTDOWN_GRACE_DEFAULT (5 * SECOND)
+#define SHUTDOWN_RESERVE (2 * SECOND)  /* what a shutdown leaves for the last updates */
+#define ACKNOWLEDGE_WAIT (60 * SECOND) /* for the terminal update */
+#define SPAN_MAX (3650 * DAY)	       /* longer ones are taken for this */
+#define NOT_EXECUTED (1 << 8)	       /* wait status of a program that cannot be executed */
+
+struct command_executor {
+	uv_loop_t loop;
+	struct rng rng;
+	struct executor_driver *driver;
+	Mesos__TaskInfo *task; /* heap; NULL before LAUNCH */
+	pid_t pid;	       /* of the command, 0 = it does not run */
+	bool over;	       /* the terminal update was sent */
+	bool killed;	       /* by KILL or SHUTDOWN */
+	bool timed_out;	       /* by max_completion_time */
+	bool unhealthy;	       /* killed for that */
+	bool shutting_down;
+	bool tells_killing;    /* the framework has TASK_KILLING_STATE */
+	int64_t kill_time;     /* ns: when the kill began */
+	int64_t kill_deadline; /* ns: when SIGKILL follows */
+	uv_timer_t escalation;
+	uv_timer_t completion;
+	uv_timer_t last_wait;
+	uv_signal_t children;
+	struct checker *checker; /* NULL: no checks */
+	int exit_status;
+	bool ending;
+};
+
+static void start_timer(uv_timer_t *timer, uv_timer_cb callback, int64_t span)
+{
+	uv_timer_start(timer, callback, span > 0 ? (uint64_t)(span / MILLISECOND) : 0, 0);
+}
+
+static int64_t bounded(int64_t span)
+{
+	return span < 0 ? 0 : span > SPAN_MAX ? SPAN_MAX : span;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void close_handles(struct command_executor *e)
+{
+	checker_close(e->checker);
+	e->checker = NULL;
+	uv_close((uv_handle_t *)&e->escalation, NULL);
+	uv_close((uv_handle_t *)&e->completion, NULL);
+	uv_close((uv_handle_t *)&e->last_wait, NULL);
+	uv_close((uv_handle_t *)&e->children, NULL);
+}
+
+static void end(struct command_executor *e, int status)
+{
+	if (e->ending)
+		return;
+	e->ending = true;
+	e->exit_status = status;
+	executor_driver_close(e->driver);
+	close_handles(e);
+}
+
+static void last_wait_cb(uv_timer_t *timer)
+{
+	struct command_executor *e = timer->data;
+
+	log_warning("nobody acknowledged the last update");
+	end(e, e->shutting_down ? 0 : 1);
+}
+
+/* Ends when nothing is left to be done; otherwise bounds the time for it. */
+static void end_if_done(struct command_executor *e)
+{
+	bool told = executor_driver_unacknowledged(e->driver) == 0;
+
+	if (!e->over)
+		return;
+	if (told || (e->shutting_down && !executor_driver_connected(e->driver)))
+		end(e, 0);
+	else if (e->shutting_down)
+		start_timer(&e->last_wait, last_wait_cb, SHUTDOWN_RESERVE);
+	else if (!uv_is_active((uv_handle_t *)&e->last_wait))
+		start_timer(&e->last_wait, last_wait_cb, ACKNOWLEDGE_WAIT);
+}
+
+/* ---- updates ------------------------------------------------------------- */
+
+static void update(struct command_executor *e, const Mesos__TaskID *task_id, Mesos__TaskState state,
+		   const char *message)
+{
+	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
+	struct check_report report;
+
+	status.task_id = (Mesos__TaskID *)task_id;
+	status.state = state;
+	status.message = (char *)message;
+	status.check_status = check_report_empty(&report, e->task);
+	status.has_healthy = e->over && e->unhealthy;
+	if (e->timed_out && state == MESOS__TASK_STATE__TASK_FAILED) {
+		status.has_reason = 1;
+		status.reason = MESOS__TASK_STATUS__REASON__REASON_MAX_COMPLETION_TIME_REACHED;
+	}
+	executor_driver_update(e->driver, &status);
+}
+
+static void finish(struct command_executor *e, Mesos__TaskState state, const char *message)
+{
+	e->over = true;
+	e->pid = 0;
+	checker_stop(e->checker);
+	uv_timer_stop(&e->completion);
+	uv_timer_stop(&e->escalation);
+	update(e, e->task->task_id, state, message);
+	end_if_done(e);
+}
+
+/* ---- killing ------------------------------------------------------------- */
+
+/* Stops the whole tree, signals it, lets it go on: none gets away by forking. */
+static void signal_tree(struct command_executor *e, int signal)
+{
+	const int steps[] = {SIGSTOP, signal, SIGCONT};
+	struct process_list list;
+
+	if (!e->pid)
+		return;
+	process_list_read(&list);
+	process_list_mark(&list, e->pid);
+	for (size_t step = 0; step < 3; step++)
+		for (size_t i = 0; i < list.count; i++)
+			if (list.items[i].member)
+				kill(list.items[i].pid, steps[step]);
+	process_list_free(&list);
+}
+
+static void escalation_cb(uv_timer_t *timer)
+{
+	signal_tree(timer->data, SIGKILL);
+}
+
+/* A second kill may only bring the deadline nearer. */
+static void escalate_after(struct command_executor *e, int64_t grace)
+{
+	int64_t now = clock_now(), deadline = e->kill_time + bounded(grace);
+
+	if (e->kill_deadline && deadline >= e->kill_deadline)
+		return;
+	e->kill_deadline = deadline;
+	if (deadline <= now)
+		signal_tree(e, SIGKILL);
+	else
+		start_timer(&e->escalation, escalation_cb, deadline - now);
+}
+
+static void begin_kill(struct command_executor *e, int64_t grace)
+{
+	if (!e->task || e->over)
+		return;
+	if (!e->killed && !e->timed_out) {
+		e->killed = true;
+		e->kill_time = clock_now();
+		checker_stop(e->checker);
+		uv_timer_stop(&e->completion);
+		if (e->tells_killing)
+			update(e, e->task->task_id, MESOS__TASK_STATE__TASK_KILLING, NULL);
+		signal_tree(e, SIGTERM);
+	}
+	escalate_after(e, grace);
+}
+
+static int64_t kill_grace(const Mesos__KillPolicy *first, const Mesos__KillPolicy *second)
+{
+	if (first && first->grace_period)
+		return first->grace_period->nanoseconds;
+	if (second && second->grace_period)
+		return second->grace_period->nanoseconds;
+	return KILL_GRACE_DEFAULT;
+}
+
+static void completion_cb(uv_timer_t *timer)
+{
+	struct command_executor *e = timer->data;
+
+	if (e->killed || e->over)
+		return;
+	e->timed_out = true;
+	e->kill_time = clock_now();
+	checker_stop(e->checker);
+	signal_tree(e, SIGTERM);
+	escalate_after(e, 0);
+}
+
+static void checked_cb(void *context, const Mesos__TaskStatus *news, bool kill)
+{
+	struct command_executor *e = context;
+	Mesos__TaskStatus status = *news;
+
+	status.task_id = e->task->task_id;
+	executor_driver_update(e->driver, &status);
+	if (!kill)
+		return;
+	e->unhealthy = true;
+	begin_kill(e, kill_grace(NULL, e->task->kill_policy));
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static void command_over(struct command_executor *e, int status)
+{
+	Mesos__TaskState state = MESOS__TASK_STATE__TASK_FAILED;
+	char *message = executor_command_message(status);
+
+	if (e->killed)
+		state = MESOS__TASK_STATE__TASK_KILLED;
+	else if (status == 0 && !e->timed_out)
+		state = MESOS__TASK_STATE__TASK_FINISHED;
+	finish(e, state, message);
+	free(message);
+}
+
+/* Reaps the command, and orphans: the agent starts executors as adopters of those. */
+static void children_cb(uv_signal_t *handle, int signal)
+{
+	struct command_executor *e = handle->data;
+	pid_t pid;
+	int status;
+
+	(void)signal;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == e->pid && !e->ending)
+			command_over(e, status);
+		else
+			checker_reap(e->checker, pid, status);
+}
+
+static void run(struct command_executor *e)
+{
+	static const struct checker_handlers handlers = {checked_cb};
+	struct err err;
+	pid_t pid = executor_command_start(e->task, &err);
+
+	update(e, e->task->task_id, MESOS__TASK_STATE__TASK_RUNNING, NULL);
+	if (pid < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		command_over(e, NOT_EXECUTED);
+		return;
+	}
+	e->pid = pid;
+	e->checker = checker_start(&e->loop, e->task, &handlers, e);
+	if (e->task->max_completion_time)
+		start_timer(&e->completion, completion_cb,
+			    bounded(e->task->max_completion_time->nanoseconds));
+}
+
+static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
+{
+	const Mesos__CommandInfo *command = task->command;
+
+	if (e->task) {
+		update(e, task->task_id, MESOS__TASK_STATE__TASK_FAILED,
+		       "Attempted to run multiple tasks using a \"command\" executor");
+		return;
+	}
+	e->task = proto_copy(task);
+	update(e, task->task_id, MESOS__TASK_STATE__TASK_STARTING, NULL);
+	if (command && command->value)
+		run(e);
+	else
+		finish(e, MESOS__TASK_STATE__TASK_FAILED,
+		       "'CommandInfo.value' must be set for a command task");
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void shut_down(struct command_executor *e)
+{
+	const char *text = getenv("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD");
+	int64_t grace;
+	struct err err;
+
+	e->shutting_down = true;
+	if (!e->task) {
+		end(e, 0);
+	} else if (e->over) {
+		end_if_done(e);
+	} else {
+		if (!text || duration_parse(text, &grace, &err) < 0)
+			grace = SHUTDOWN_GRACE_DEFAULT;
+		begin_kill(e, grace - SHUTDOWN_RESERVE);
+	}
+}
+
+static void note_capabilities(struct command_executor *e, const Mesos__FrameworkInfo *framework)
+{
+	for (size_t i = 0; i < framework->n_capabilities; i++)
+		if (framework->capabilities[i]->type ==
+		    MESOS__FRAMEWORK_INFO__CAPABILITY__TYPE__TASK_KILLING_STATE)
+			e->tells_killing = true;
+}
+
+static void take_kill(struct command_executor *e, const Mesos__Executor__Event__Kill *event)
+{
+	if (e->task && !strcmp(event->task_id->value, e->task->task_id->value))
+		begin_kill(e, kill_grace(event->kill_policy, e->task->kill_policy));
+}
+
+static void event_cb(void *context, const Mesos__Executor__Event *event)
+{
+	struct command_executor *e = context;
+
+	switch (event->type) {
+	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
+		if (event->subscribed)
+			note_capabilities(e, event->subscribed->framework_info);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
+		launch(e, event->launch->task);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
+		if (event->kill)
+			take_kill(e, event->kill);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
+		shut_down(e);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
+		end_if_done(e);
+		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__ERROR:
+		log_error("the agent sent an error: %s", event->error ? event->error->message : "");
+		break;
+	default:
+		break;
+	}
+}
+
+static void failed_cb(void *context, const char *why)
+{
+	struct command_executor *e = context;
+
+	log_error("%s", why);
+	signal_tree(e, SIGKILL);
+	end(e, 1);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void open_handles(struct command_executor *e)
+{
+	uv_timer_t *timers[] = {&e->escalation, &e->completion, &e->last_wait};
+
+	for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++) {
+		uv_timer_init(&e->loop, timers[i]);
+		timers[i]->data = e;
+	}
+	uv_signal_init(&e->loop, &e->children);
+	e->children.data = e;
+	uv_signal_start(&e->children, children_cb, SIGCHLD);
+}
+
+int executor_main(int argc, char **argv)
+{
+	static const struct executor_handlers handlers = {.event = event_cb, .failed = failed_cb};
+	struct command_executor e = {0};
+	struct err err = {{0}};
+
+	/* Mesos' flags (--launcher_dir and so on) have no meaning here. */
+	(void)argc;
+	(void)argv;
+	signal(SIGPIPE, SIG_IGN);
+	rng_seed(&e.rng, rng_entropy());
+	uv_loop_init(&e.loop);
+	open_handles(&e);
+	if (executor_driver_create(&e.loop, &e.rng, &handlers, &e, &e.driver, &err) < 0) {
+		fprintf(stderr, "mesita executor: %s\n", err.text);
+		e.exit_status = 1;
+		close_handles(&e);
+	}
+	uv_run(&e.loop, UV_RUN_DEFAULT);
+	uv_loop_close(&e.loop);
+	proto_free(e.task);
+	return e.exit_status;
+}

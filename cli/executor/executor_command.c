@@ -1,0 +1,105 @@
+/* See executor_command.h. */
+#include "cli/executor/executor_command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/containers/spawn.h"
+
+extern char **environ;
+
+/* Sets NAME=VALUE in a NULL-ended list with room, replacing an earlier one. */
+static void put_variable(char **list, char *variable)
+{
+	size_t name = (size_t)(strchr(variable, '=') - variable) + 1;
+
+	for (; *list; list++) {
+		if (strncmp(*list, variable, name))
+			continue;
+		*list = variable;
+		return;
+	}
+	list[0] = variable;
+	list[1] = NULL;
+}
+
+static const char *allocation_role(const Mesos__TaskInfo *task)
+{
+	if (task->n_resources == 0 || !task->resources[0]->allocation_info)
+		return NULL;
+	return task->resources[0]->allocation_info->role;
+}
+
+char **executor_command_environment(struct arena *arena, char *const *own,
+				    const Mesos__TaskInfo *task)
+{
+	const Mesos__Environment *more = task->command->environment;
+	size_t count = 0, extra = more ? more->n_variables : 0;
+	const char *role = allocation_role(task);
+	char **list;
+
+	while (own[count])
+		count++;
+	list = arena_alloc(arena, (count + extra + 2) * sizeof(*list));
+	memcpy(list, own, count * sizeof(*list));
+	for (size_t i = 0; i < extra; i++) {
+		const Mesos__Environment__Variable *v = more->variables[i];
+
+		if (v->has_type && v->type == MESOS__ENVIRONMENT__VARIABLE__TYPE__SECRET)
+			continue;
+		put_variable(list, arena_printf(arena, "%s=%s", v->name, v->value ? v->value : ""));
+	}
+	if (role)
+		put_variable(list, arena_printf(arena, "MESOS_ALLOCATION_ROLE=%s", role));
+	return list;
+}
+
+/* Without a shell the arguments are the whole of argv, its first included; a program that
+ * is given none still gets its name, as many crash on an empty argv. */
+char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo *command)
+{
+	char **list = arena_alloc(arena, (command->n_arguments + 4) * sizeof(*list));
+
+	if (command->shell) {
+		list[0] = (char *)"sh";
+		list[1] = (char *)"-c";
+		list[2] = command->value;
+		return list;
+	}
+	list[0] = command->value;
+	for (size_t i = 0; i < command->n_arguments; i++)
+		list[i] = command->arguments[i];
+	return list;
+}
+
+pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err)
+{
+	const Mesos__CommandInfo *command = task->command;
+	struct spawn spawn = {
+		.program = command->shell ? "/bin/sh" : command->value,
+		.directory = ".", /* the sandbox; its path may be closed to the user */
+		.input = STDIN_FILENO,
+		.output = STDOUT_FILENO,
+		.error = STDERR_FILENO,
+		.leaves_orphans = true,
+	};
+	struct arena arena;
+	pid_t pid;
+
+	arena_init(&arena);
+	spawn.arguments = executor_command_arguments(&arena, command);
+	spawn.environment = executor_command_environment(&arena, environ, task);
+	pid = spawn_process(&spawn, err);
+	arena_free(&arena);
+	return pid;
+}
+
+char *executor_command_message(int status)
+{
+	if (WIFSIGNALED(status))
+		return xprintf("Command terminated with signal %s%s", strsignal(WTERMSIG(status)),
+			       WCOREDUMP(status) ? " (core dumped)" : "");
+	return xprintf("Command exited with status %d", WEXITSTATUS(status));
+}

@@ -1,0 +1,23 @@
+/* The process of a command task: what it runs, with which arguments and environment. */
+#ifndef CLI_EXECUTOR_EXECUTOR_COMMAND_H
+#define CLI_EXECUTOR_EXECUTOR_COMMAND_H
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "proto/proto.h"
+
+/* Starts the task's command in the sandbox, in a session of its own, with our standard
+ * streams. Returns its pid or a negative code. */
+pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err);
+/* NULL-ended: `own`, then the command's variables that are no secrets, then the role the
+ * task's resources are allocated to. A later one replaces an earlier one. */
+char **executor_command_environment(struct arena *arena, char *const *own,
+				    const Mesos__TaskInfo *task);
+/* NULL-ended argv. */
+char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo *command);
+/* The message of a terminal update, in Mesos' words. Heap. `status` is that of wait(2). */
+char *executor_command_message(int status);
+
+#endif

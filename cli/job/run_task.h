@@ -1,0 +1,43 @@
+/* What `mesita run` was told, and the task made of it. */
+#ifndef CLI_JOB_RUN_TASK_H
+#define CLI_JOB_RUN_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "proto/proto.h"
+
+struct run_flags {
+	const char *master;
+	const char *name;
+	const char *command;
+	bool shell;
+	int64_t instances;
+	double cpus;
+	double mem;
+	double disk;
+	const char *resources;
+	const char *env;
+	const char *uris;
+	const char *role;
+	const char *user;
+	const char *principal;
+	const char *task;
+	bool checkpoint;
+	bool partition_aware;
+	bool follow;
+	bool json;
+	int64_t kill_after;
+	int64_t patience;
+	const char *containers[8]; /* flags that need container images */
+};
+
+/* The task, complete but for what an instance's launch fills in: from --task, from
+ * --command, or from `count` arguments behind the flags (a program and its own). In the
+ * arena, pointing into the flags. NULL with `err` set. */
+Mesos__TaskInfo *run_task_make(struct arena *arena, const struct run_flags *flags,
+			       const char *const *arguments, size_t count, struct err *err);
+
+#endif

@@ -1,0 +1,56 @@
+#include "agent/core/objects.h"
+
+#include <stdio.h>
+
+#include "agent/core/states.h"
+#include "lab/coverage/coverage.h"
+#include "proto/names.h"
+
+static const char *task_state(Mesos__TaskState state)
+{
+	return proto_enum_name(&mesos__task_state__descriptor, (int)state, SPELL_V1);
+}
+
+void coverage_see_agent(struct coverage *c, const char *owner, const struct agent *agent)
+{
+	struct framework *f, *next_f;
+	struct executor *e, *next_e;
+	struct task *t, *next_t;
+	struct operation *o, *next_o;
+	char id[300], uuid[UUID_TEXT];
+
+	coverage_look(c, owner);
+	coverage_see(c, LIFE_OWN_AGENT, "", agent_state_name(agent->state));
+	HASH_ITER (hh, agent->frameworks, f, next_f) {
+		HASH_ITER (hh, f->executors, e, next_e)
+			coverage_see(c, LIFE_EXECUTOR, e->container, executor_state_name(e->state));
+		HASH_ITER (hh, f->tasks, t, next_t) {
+			snprintf(id, sizeof(id), "%s/%s", f->id, t->record->task_id->value);
+			coverage_see(c, LIFE_OWN_TASK, id, task_state(t->record->state));
+		}
+	}
+	HASH_ITER (hh, agent->operations, o, next_o) {
+		uuid_format(o->uuid, uuid);
+		coverage_see(c, LIFE_OWN_OPERATION, uuid,
+			     proto_enum_name(&mesos__operation_state__descriptor,
+					     (int)o->record->latest_status->state, SPELL_V1));
+	}
+	coverage_looked(c);
+}
+
+static void put(struct buf *out, const char *what, size_t count)
+{
+	if (count)
+		buf_printf(out, " %zu %s in an agent", count, what);
+}
+
+void coverage_left_in_agent(const struct agent *agent, struct buf *out)
+{
+	put(out, "frameworks", HASH_COUNT(agent->frameworks));
+	put(out, "containers", HASH_CNT(hh_container, agent->containers));
+	put(out, "subscriptions", HASH_CNT(hh_stream, agent->subscribed));
+	put(out, "operations", HASH_COUNT(agent->operations));
+	put(out, "volumes to remove", HASH_COUNT(agent->removals));
+	put(out, "changes of resources", !list_empty(&agent->changes));
+	put(out, "awaited writes", !list_empty(&agent->waiters));
+}

@@ -1,0 +1,64 @@
+/* An agent of the simulation, within lab/parts/agent_*.c.
+ *
+ *	agent_part.c	    its lives: the core, what comes in and what goes out
+ *	agent_containers.c  its containers, which outlive them
+ *	agent_volumes.c	    directories of volumes, which outlive all */
+#ifndef LAB_PARTS_AGENT_PART_H
+#define LAB_PARTS_AGENT_PART_H
+
+#include "agent/core/agent.h"
+#include "lab/parts/parts.h"
+
+struct agent_part {
+	struct world *world;
+	int number;
+	char *name, *address;
+	char *id;      /* as the master says, or NULL */
+	char **former; /* ids before that */
+	int former_count;
+	struct process process;
+	bool alive, crashed;
+	bool leaving; /* the core wants its process to end */
+	struct agent *core;
+	struct agent_actions out;
+	struct rng rng;
+	struct disk disk;
+	struct resource_shapes *shapes;
+	struct resources total;
+	struct happening tick, start, detect;
+	struct happening late; /* it continues, and hears of what was stored meanwhile: */
+	uint64_t late_ticket;
+	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
+	struct list containers;	 /* struct container.link */
+	struct list answers;	 /* struct answer.link: of what is done at once */
+	struct list works;	 /* struct work.link: on volumes, under way */
+	int64_t last_pid;
+	uint64_t last_stream;
+};
+
+/* The core takes a step, with all its consequences; nothing if it is not alive. */
+void agent_part_feed(struct agent_part *part, const struct agent_event *event);
+
+/* ---- containers ------------------------------------------------------------------- */
+
+void agent_part_launch(struct agent_part *part, const struct agent_launch *launch);
+void agent_part_reattach(struct agent_part *part, const struct agent_action *action);
+/* Its processes are killed; the agent hears of it, also if there is no such container. */
+void agent_part_end_container(struct agent_part *part, const char *id);
+/* This life of the agent is over: nobody hears of what ends until the next one asks. */
+void agent_part_orphan(struct agent_part *part);
+/* The machine is gone, and they with it. */
+void agent_part_drop_containers(struct agent_part *part);
+
+/* ---- volumes ---------------------------------------------------------------------- */
+
+/* They are put into a container that starts. */
+void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes);
+/* Whether it is done now; if not, the agent will hear of it. */
+bool agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
+bool agent_part_link_volumes(struct agent_part *part, const struct agent_action *action);
+bool agent_part_remove_volume(struct agent_part *part, const char *path);
+/* This life of the agent is over: what is not done stays as it is. */
+void agent_part_end_works(struct agent_part *part);
+
+#endif

@@ -1,0 +1,358 @@
+#include "lab/parts/driver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATIENCE_LOW (2 * SECOND) /* with a try to register; it doubles */
+#define PATIENCE_HIGH MINUTE
+#define DETECT_HIGH (10 * SECOND) /* until a break is known to be one */
+#define RENEW_HIGH (5 * SECOND)	  /* until the scheduler has another driver */
+/* A careful scheduler takes a driver for lost that hears nothing for so long. */
+#define SILENCE_HIGH (5 * MINUTE)
+
+static bool chance(struct driver *d, double probability)
+{
+	return rng_unit(&d->rng) < probability;
+}
+
+static int64_t within(struct driver *d, int64_t high)
+{
+	return (int64_t)(rng_unit(&d->rng) * (double)high);
+}
+
+/* ---- what it says ------------------------------------------------------------------ */
+
+static void send_message(struct driver *d, const char *actor, const void *message, bool force)
+{
+	struct letter letter = {.message = message, .force = force};
+
+	pid_post(&d->part->process, actor, MASTER_PID, &letter);
+}
+
+static void say(struct driver *d, const char *actor, Mesos__Scheduler__Call *call,
+		const char *framework_id)
+{
+	bool force = call->type == CALL(SUBSCRIBE) && d->force;
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
+	struct arena arena;
+
+	arena_init(&arena);
+	id.value = (char *)framework_id;
+	call->has_type = true;
+	call->framework_id = framework_id ? &id : NULL;
+	send_message(d, actor, driver_wrap_call(&arena, call, d->part->options.old, force), force);
+	arena_free(&arena);
+}
+
+void driver_say_as(struct driver *d, const char *pid, Mesos__Scheduler__Call *call)
+{
+	say(d, pid, call, d->part->framework_id);
+}
+
+void driver_deactivate(struct driver *d, const char *pid)
+{
+	Mesos__Internal__DeactivateFrameworkMessage message =
+		MESOS__INTERNAL__DEACTIVATE_FRAMEWORK_MESSAGE__INIT;
+	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
+
+	id.value = d->part->framework_id;
+	message.framework_id = &id;
+	send_message(d, pid, &message, false);
+}
+
+/* ---- instances --------------------------------------------------------------------- */
+
+/* Another one. It is a failover if it is made with the framework's id. */
+static void renew(struct driver *d)
+{
+	const struct scheduler_options *o = &d->part->options;
+
+	free(d->actor);
+	free(d->pid);
+	d->actors++;
+	d->actor = o->fixed ? xprintf(PID_DRIVER "(%d)", d->actors)
+			    : xprintf(PID_DRIVER "-%d.%d", o->number, d->actors);
+	d->pid = xprintf("%s@%s", d->actor, d->address);
+	d->force = d->part->framework_id != NULL;
+	d->patience = PATIENCE_LOW;
+	d->aborted = d->lost = false;
+}
+
+static void leave(struct driver *d)
+{
+	d->part->subscribed = false;
+	scheduler_drop_offers(d->part);
+}
+
+/* It is over; the scheduler makes another one. */
+static void end_instance(struct driver *d)
+{
+	d->aborted = true;
+	leave(d);
+	if (!d->part->gone)
+		world_after(d->part->world, &d->part->connect, within(d, RENEW_HIGH));
+}
+
+/* Another one takes its place. */
+static void fail_over(struct driver *d)
+{
+	struct scheduler_part *part = d->part;
+
+	if (!part->alive || d->aborted || !part->framework_id || part->leaving || part->gone)
+		return;
+	world_log(part->world, "%s makes another driver", part->name);
+	if (part->subscribed && chance(d, 0.5))
+		driver_deactivate(d, d->actor);
+	else if (chance(d, 0.7))
+		driver_past_begin(d, d->pid);
+	end_instance(d);
+}
+
+void scheduler_part_fail_over(struct scheduler_part *part)
+{
+	if (part->driver)
+		fail_over(part->driver);
+}
+
+static void wait_for_unrest(struct driver *d)
+{
+	double mean = d->part->options.unrest;
+
+	if (mean > 0 && !d->part->finishing)
+		world_after(d->part->world, &d->unrest,
+			    (int64_t)(-log(1 - rng_unit(&d->rng)) * mean * SECOND));
+}
+
+static void on_unrest(struct happening *h)
+{
+	struct driver *d = container_of(h, struct driver, unrest);
+
+	if (!d->part->finishing)
+		fail_over(d);
+	wait_for_unrest(d);
+}
+
+/* ---- registration ------------------------------------------------------------------- */
+
+static void driver_subscribe(struct scheduler_part *part, Mesos__Scheduler__Call *message)
+{
+	say(part->driver, part->driver->actor, message, part->framework_id);
+}
+
+/* There is a master, or it is time to try again. */
+static void driver_connect(struct scheduler_part *part)
+{
+	struct driver *d = part->driver;
+
+	if (d->aborted)
+		renew(d);
+	if (part->subscribed && !d->lost)
+		return;
+	leave(d);
+	d->lost = false;
+	pid_link(&part->process, MASTER_PID);
+	scheduler_subscribe(part);
+	world_after(part->world, &part->connect, MILLISECOND + within(d, d->patience));
+	d->patience = d->patience * 2 < PATIENCE_HIGH ? d->patience * 2 : PATIENCE_HIGH;
+}
+
+static void registered(struct driver *d)
+{
+	d->force = false;
+	d->patience = PATIENCE_LOW;
+	world_cancel(d->part->world, &d->part->connect);
+	/* It may have broken meanwhile. */
+	pid_link(&d->part->process, MASTER_PID);
+	driver_past_wake(d);
+}
+
+static void closed(struct process *p, struct conn *conn)
+{
+	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
+	struct driver *d = part->driver;
+
+	if (!conn->linked || conn->of[CONN_CLIENT].process != p || !part->subscribed || d->lost)
+		return;
+	d->lost = true;
+	world_after(part->world, &part->connect, within(d, DETECT_HIGH));
+}
+
+/* ---- what it hears --------------------------------------------------------------------- */
+
+static void acknowledge(struct driver *d, const Mesos__TaskStatus *status)
+{
+	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
+	Mesos__Scheduler__Call__Acknowledge acknowledge = MESOS__SCHEDULER__CALL__ACKNOWLEDGE__INIT;
+
+	acknowledge.agent_id = status->agent_id;
+	acknowledge.task_id = status->task_id;
+	acknowledge.uuid = status->uuid;
+	call.type = CALL(ACKNOWLEDGE);
+	call.acknowledge = &acknowledge;
+	say(d, d->actor, &call, d->part->framework_id);
+}
+
+/* What is usual between lives of drivers and masters, or after misdeeds. */
+static bool is_usual(const struct driver *d, const char *error)
+{
+	return !strcmp(error, "Framework failed over") ||
+	       !strcmp(error, "Framework disconnected") ||
+	       (d->part->options.mischief > 0 && d->part->subscribed);
+}
+
+/* An error ends the driver, whoever it comes from. */
+static void fail(struct driver *d, const Mesos__Scheduler__Event *event,
+		 const struct letter *letter)
+{
+	struct scheduler_part *part = d->part;
+	const char *text = event->error->message;
+
+	world_log(part->world, "the driver of %s ends: %s", part->name, text);
+	if (part->subscribed)
+		driver_deactivate(d, d->actor);
+	if (!strcmp(text, "Framework has been removed"))
+		scheduler_hear(part, event, letter);
+	else if (!is_usual(d, text))
+		world_fail(part->world, "the driver of %s hears an error: %s", part->name, text);
+	end_instance(d);
+}
+
+static void hear(struct driver *d, const void *message, const Mesos__Scheduler__Event *event,
+		 const struct letter *letter)
+{
+	const Mesos__TaskStatus *status = event->update ? event->update->status : NULL;
+	struct scheduler_part *part = d->part;
+	const char *why = driver_check_message(message, part->framework_id);
+
+	if (why) {
+		world_fail(part->world, "routes: the driver of %s dies of %s", part->name, why);
+		return;
+	}
+	d->heard = part->world->now;
+	if (event->subscribed)
+		registered(d);
+	if (status && status->has_uuid)
+		driver_past_update(d, status);
+	scheduler_hear(part, event, letter);
+	if (status && status->has_uuid && part->options.implicit && part->subscribed)
+		acknowledge(d, status);
+}
+
+static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+{
+	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
+	struct driver *d = part->driver;
+	Mesos__Scheduler__Event event;
+	struct arena arena;
+	void *message;
+
+	(void)conn;
+	if (d->aborted || !letter->name || strcmp(letter->name, d->pid))
+		return;
+	message = letter_open(letter, letter->type);
+	arena_init(&arena);
+	if (!message || !driver_unwrap_event(&arena, message, &event))
+		; /* nothing for it */
+	else if (event.error)
+		fail(d, &event, letter);
+	else if (!strcmp(letter->from, MASTER_PID) && !event.subscribed == part->subscribed)
+		hear(d, message, &event, letter);
+	arena_free(&arena);
+}
+
+static const struct process_ops ops = {receive, closed, scheduler_kill_process};
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+static bool driver_ready(struct scheduler_part *part)
+{
+	return part->subscribed;
+}
+
+/* Not all that a v1 scheduler may say. */
+static bool knows(const struct scheduler_part *part, const Mesos__Scheduler__Call *call)
+{
+	return call->type != CALL(SHUTDOWN) &&
+	       !(call->type == CALL(ACKNOWLEDGE) && part->options.implicit);
+}
+
+static void driver_call(struct scheduler_part *part, Mesos__Scheduler__Call *message,
+			const char *framework_id, const char *speaker)
+{
+	struct driver *d = part->driver;
+
+	if (!knows(part, message))
+		return;
+	say(d, speaker ? speaker : d->actor, message, framework_id);
+	/* Nobody answers that: whether it was heard the next driver finds out. */
+	if (message->type == CALL(TEARDOWN) && !speaker &&
+	    !strcmp(framework_id, part->framework_id))
+		end_instance(d);
+}
+
+static void driver_watch(struct scheduler_part *part)
+{
+	struct driver *d = part->driver;
+
+	if (part->subscribed && part->world->now - d->heard > SILENCE_HIGH)
+		fail_over(d);
+}
+
+/* ---- lives ------------------------------------------------------------------------------- */
+
+static void driver_begin(struct scheduler_part *part)
+{
+	const struct scheduler_options *o = &part->options;
+	struct driver *d = part->driver;
+
+	if (!d) {
+		d = part->driver = xcalloc(1, sizeof(*d));
+		d->part = part;
+		d->unrest.run = on_unrest;
+		rng_seed(&d->rng, part->world->seed ^ (uint64_t)(0xd100 + o->number));
+		driver_past_init(d);
+	}
+	if (!o->fixed || !d->address) {
+		free(d->address);
+		d->address = xprintf("10.2.%d.%d:%d", o->number / 250, o->number % 250,
+				     7000 + d->homes++ % 50000);
+	}
+	if (o->fixed)
+		d->actors = 0;
+	process_start(&part->process, part->world, &ops, part->name, d->address);
+	renew(d);
+	wait_for_unrest(d);
+}
+
+static void driver_end(struct scheduler_part *part)
+{
+	struct driver *d = part->driver;
+
+	world_cancel(part->world, &d->unrest);
+	driver_past_end(d);
+	/* What it was stopped in saying may come late. */
+	if (part->framework_id && !part->gone && chance(d, 0.5))
+		driver_past_begin(d, d->pid);
+}
+
+void driver_destroy(struct driver *d)
+{
+	if (!d)
+		return;
+	driver_past_end(d);
+	free(d->actor);
+	free(d->address);
+	free(d->pid);
+	free(d);
+}
+
+const struct scheduler_wire driver_wire = {
+	.begin = driver_begin,
+	.end = driver_end,
+	.connect = driver_connect,
+	.subscribe = driver_subscribe,
+	.ready = driver_ready,
+	.call = driver_call,
+	.watch = driver_watch,
+};

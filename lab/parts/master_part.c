@@ -1,0 +1,441 @@
+/* A master: the production core, its shell simulated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "lab/coverage/coverage.h"
+#include "lab/parts/parts.h"
+#include "master/core/master.h"
+#include "proto/names.h"
+
+#define RESTART_LOW (50 * MILLISECOND)
+#define RESTART_HIGH (20 * SECOND)
+#define FORGETFUL 0.3 /* chance */
+#define SOON (2 * MINUTE)
+#define RUSHING 0.3 /* chance */
+
+struct master_part {
+	struct world *world;
+	struct process process;
+	bool alive;
+	struct master *core;
+	struct master_actions out;
+	struct rng rng;
+	struct disk disk;
+	struct happening tick, start;
+	struct happening late; /* it continues, and hears of what was stored meanwhile: */
+	uint64_t late_ticket;
+	bool forgetful;		 /* forgets agents that departed soon */
+	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
+	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
+	uint64_t lives;
+	uint64_t last_stream;
+	char id[UUID_TEXT];
+	void (*answer)(void *context, uint64_t number, int status, const char *text);
+	void *answer_context;
+	struct list asked; /* struct asked.link */
+	uint64_t last_asked;
+};
+
+/* A call of the operator API that is not answered. */
+struct asked {
+	struct list link;
+	uint64_t request, number;
+	Mesos__Master__Call *call; /* heap */
+};
+
+static void take_actions(struct master_part *part);
+
+static int64_t part_now(const struct master_part *part)
+{
+	return part->world->now + part->skew;
+}
+
+static void arm(struct master_part *part)
+{
+	int64_t when;
+
+	if (!part->alive)
+		return;
+	when = master_next_timeout(part->core);
+	if (when == TIME_NEVER)
+		world_cancel(part->world, &part->tick);
+	else
+		world_at(part->world, &part->tick, when - part->skew);
+}
+
+static void step(struct master_part *part, const struct master_event *event)
+{
+	master_actions_clear(&part->out);
+	master_step(part->core, part_now(part), event, &part->out);
+	if (part->world->coverage)
+		coverage_see_master(part->world->coverage, part->core);
+}
+
+static void feed(struct master_part *part, const struct master_event *event)
+{
+	step(part, event);
+	take_actions(part);
+	arm(part);
+}
+
+static void on_tick(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, tick);
+	struct master_event event = {.type = MASTER_TICK};
+
+	if (!process_holds(&part->process, h))
+		feed(part, &event);
+}
+
+static void on_stored(void *context, uint64_t ticket)
+{
+	struct master_part *part = context;
+	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = ticket}};
+
+	part->late_ticket = ticket;
+	if (!process_holds(&part->process, &part->late))
+		feed(part, &event);
+}
+
+static void on_late(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, late);
+
+	on_stored(part, part->late_ticket);
+}
+
+/* ---- what comes in ------------------------------------------------------------ */
+
+static void receive_message(struct master_part *part, const struct letter *letter)
+{
+	struct master_event event = {.type = MASTER_MESSAGE};
+
+	event.message.message = letter_open(letter, letter->type);
+	event.message.from = letter->from;
+	event.message.local = MASTER_ADDRESS;
+	event.message.force = letter->force;
+	if (event.message.message)
+		feed(part, &event);
+}
+
+static void receive_call(struct master_part *part, struct conn *conn, const struct letter *letter)
+{
+	struct master_event event = {.type = MASTER_CALL};
+	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
+
+	event.call.call = letter_open(letter, &mesos__scheduler__call__descriptor);
+	if (!event.call.call)
+		return;
+	event.call.acceptable = true;
+	event.call.stream_id = letter->name;
+	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE)
+		event.call.stream = ++part->last_stream;
+	step(part, &event);
+	reply.status = part->out.reply.status;
+	reply.name = xstrdup(part->out.reply.stream_id ? part->out.reply.stream_id
+						       : part->out.reply.text);
+	if (event.call.stream && reply.status == 200)
+		conn->tag = event.call.stream;
+	conn_send(conn, &part->process, &reply);
+	take_actions(part);
+	arm(part);
+}
+
+static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+{
+	struct master_part *part = container_of(p, struct master_part, process);
+
+	if (letter->kind == LETTER_MESSAGE)
+		receive_message(part, letter);
+	else
+		receive_call(part, conn, letter);
+}
+
+static void closed(struct process *p, struct conn *conn)
+{
+	struct master_part *part = container_of(p, struct master_part, process);
+	struct master_event event = {.type = MASTER_EXITED};
+
+	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
+		event.exited.pid = conn->linked;
+		world_log(part->world, "master hears that %s is gone", conn->linked);
+		feed(part, &event);
+	} else if (conn->tag) {
+		event.type = MASTER_STREAM_CLOSED;
+		event.stream_closed.stream = conn->tag;
+		feed(part, &event);
+	}
+}
+
+static void kill_it(struct process *p)
+{
+	master_part_kill(container_of(p, struct master_part, process), false);
+}
+
+static const struct process_ops ops = {receive, closed, kill_it};
+
+/* ---- what goes out ---------------------------------------------------------------- */
+
+/* ---- operators -------------------------------------------------------------------- */
+
+static uint64_t ask(struct master_part *part, const Mesos__Master__Call *call, uint64_t number)
+{
+	struct asked *asked = xcalloc(1, sizeof(*asked));
+
+	asked->request = ++part->last_asked;
+	asked->number = number;
+	asked->call = proto_copy(call);
+	list_append(&part->asked, &asked->link);
+	return asked->request;
+}
+
+static void asked_free(struct asked *asked)
+{
+	list_remove(&asked->link);
+	proto_free(asked->call);
+	free(asked);
+}
+
+static void give_answer(struct master_part *part, uint64_t request, int status, const char *text)
+{
+	struct observer *o = part->world->observer;
+	struct asked *asked, *next;
+
+	list_for_each (asked, next, &part->asked, link) {
+		if (asked->request != request)
+			continue;
+		if (o && status == 200)
+			o->operated(o, asked->call);
+		part->answer(part->answer_context, asked->number, status, text);
+		asked_free(asked);
+		return;
+	}
+}
+
+/* ---- what comes out ----------------------------------------------------------------- */
+
+static void take_action(struct master_part *part, const struct master_action *action)
+{
+	switch (action->type) {
+	case MASTER_SEND_EVENT:
+		stream_send(&part->process, action->send_event.stream, action->send_event.event);
+		break;
+	case MASTER_END_STREAM:
+		stream_end(&part->process, action->end_stream.stream);
+		break;
+	case MASTER_SEND_MESSAGE:
+		pid_send(&part->process, action->send_message.from, action->send_message.to,
+			 action->send_message.message);
+		break;
+	case MASTER_LINK:
+		pid_link(&part->process, action->link.pid);
+		break;
+	case MASTER_UNLINK:
+		pid_unlink(&part->process, action->link.pid);
+		break;
+	case MASTER_STORE:
+		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
+			   action->store.ticket);
+		break;
+	case MASTER_ANSWER:
+		give_answer(part, action->answer.request, action->answer.status,
+			    action->answer.text);
+		break;
+	case MASTER_EXIT:
+		world_fail(part->world, "the master gave up: %s", action->exit.text);
+		break;
+	}
+}
+
+static void take_actions(struct master_part *part)
+{
+	for (size_t i = 0; i < part->out.count; i++)
+		take_action(part, &part->out.items[i]);
+}
+
+/* ---- lives -------------------------------------------------------------------------- */
+
+static int load(void *context, struct slice key, struct slice value)
+{
+	struct master_part *part = context;
+	struct err err;
+
+	if (master_load(part->core, key, value, &err))
+		world_fail(part->world, "the master cannot read %.*s: %s", (int)key.len, key.data,
+			   err.text);
+	return 0;
+}
+
+static void restart_later(struct master_part *part)
+{
+	world_after(part->world, &part->start,
+		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+}
+
+static void on_start(struct happening *h)
+{
+	struct master_part *part = container_of(h, struct master_part, start);
+	struct master_options options = {
+		.id = part->id,
+		.ip = "10.0.0.1",
+		.port = 5050,
+		.hostname = "master",
+		.version = "1.12.0",
+		.rng = &part->rng,
+		.agent_ping_timeout = 15 * SECOND,
+		.max_agent_ping_timeouts = 5,
+		.agent_reregister_timeout = 10 * MINUTE,
+		.recovery_removal_limit = 100,
+		.allocation_interval = SECOND,
+		.filter_gpu_resources = true,
+		.root_submissions = true,
+		.registry_gc_interval = part->forgetful ? SOON / 4 : 0,
+		.registry_max_agent_age = part->forgetful ? SOON : 0,
+		.max_completed_frameworks = 50,
+		.max_completed_tasks_per_framework = 1000,
+		.max_unreachable_tasks_per_framework = 1000,
+		.warm_delay = (part->rushing ? 100 : 5) * MILLISECOND,
+		.warm_burst = part->rushing ? 0 : 20,
+		.warm_rush = part->rushing ? 1 : 50,
+		.warm_rush_delay = 250 * MILLISECOND,
+	};
+	struct err err;
+
+	if (!disk_open(&part->disk, on_stored)) {
+		world_log(part->world, "master cannot open its disk");
+		restart_later(part);
+		return;
+	}
+	snprintf(part->id, sizeof(part->id), "M%llu", (unsigned long long)++part->lives);
+	world_log(part->world, "master starts as %s", part->id);
+	process_start(&part->process, part->world, &ops, "master", MASTER_ADDRESS);
+	part->alive = true;
+	part->skew = part->next_skew;
+	if (master_create(&options, &part->core, &err)) {
+		world_fail(part->world, "no master: %s", err.text);
+		return;
+	}
+	disk_load(&part->disk, load, part);
+	master_actions_clear(&part->out);
+	if (part->world->coverage)
+		coverage_begin(part->world->coverage, "master");
+	master_start(part->core, part_now(part), &part->out);
+	take_actions(part);
+	arm(part);
+}
+
+static void on_disk_failed(void *context, bool crash)
+{
+	master_part_kill(context, crash);
+}
+
+struct master_part *master_part_create(struct world *w)
+{
+	struct master_part *part = xcalloc(1, sizeof(*part));
+	struct rng character;
+
+	part->world = w;
+	part->tick.run = on_tick;
+	part->start.run = on_start;
+	part->late.run = on_late;
+	rng_seed(&part->rng, w->seed ^ 0x6d);
+	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
+	rng_seed(&character, w->seed ^ 0x75);
+	part->rushing = rng_unit(&character) < RUSHING;
+	list_init(&part->asked);
+	master_actions_init(&part->out);
+	disk_init(&part->disk, w, "master", on_disk_failed, part);
+	world_at(w, &part->start, w->now);
+	return part;
+}
+
+static void stop(struct master_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	part->alive = false;
+	world_cancel(part->world, &part->tick);
+	world_cancel(part->world, &part->late);
+	part->process.vanishes = crash;
+	process_end(&part->process);
+	disk_drop(&part->disk, crash);
+	master_destroy(part->core);
+	part->core = NULL;
+	while (!list_empty(&part->asked))
+		asked_free(list_first(&part->asked, struct asked, link));
+}
+
+void master_part_kill(struct master_part *part, bool crash)
+{
+	if (!part->alive)
+		return;
+	world_log(part->world, "master is %s", crash ? "crashed" : "killed");
+	stop(part, crash);
+	restart_later(part);
+}
+
+void master_part_destroy(struct master_part *part)
+{
+	stop(part, false);
+	world_cancel(part->world, &part->start);
+	disk_free(&part->disk);
+	master_actions_free(&part->out);
+	free(part);
+}
+
+bool master_part_alive(const struct master_part *part)
+{
+	return part->alive;
+}
+
+struct process *master_part_process(struct master_part *part)
+{
+	return part->alive ? &part->process : NULL;
+}
+
+struct disk *master_part_disk(struct master_part *part)
+{
+	return &part->disk;
+}
+
+void master_part_set_clock(struct master_part *part, int64_t skew)
+{
+	world_log(part->world, "the clock of master is set to %+.3f s", (double)skew / SECOND);
+	part->next_skew = skew;
+	master_part_kill(part, false);
+}
+
+int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uint64_t number,
+			void (*answer)(void *context, uint64_t number, int status,
+				       const char *text),
+			void *context)
+{
+	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
+	int status;
+
+	if (!part->alive || process_paused(&part->process))
+		return 503;
+	part->answer = answer;
+	part->answer_context = context;
+	event.operator_.request = ask(part, call, number);
+	step(part, &event);
+	status = part->out.reply.status;
+	if (status)
+		give_answer(part, event.operator_.request, status, part->out.reply.text);
+	take_actions(part);
+	arm(part);
+	return status;
+}
+
+void master_part_left(const struct master_part *part, struct buf *out)
+{
+	if (part->alive)
+		coverage_left_in_master(part->core, out);
+}
+
+bool master_part_waits(const struct master_part *part)
+{
+	return part->alive && coverage_waits_in_master(part->core);
+}

@@ -1,0 +1,216 @@
+/* A model scheduler, within lab/parts/scheduler_*.c.
+ *
+ *	scheduler_part.c     its lives
+ *	scheduler_calls.c    what it says
+ *	scheduler_stream.c   how, on the v1 API
+ *	driver_link.c	     how, as a driver of v0; see driver.h
+ *	scheduler_books.c    what it launched and has heard of that
+ *	scheduler_offers.c   what it does with offers
+ *	scheduler_volumes.c  reservations and volumes
+ *	scheduler_operations.c what becomes of those, if it named them
+ *	scheduler_misdeeds.c what no scheduler should do */
+#ifndef LAB_PARTS_SCHEDULER_H
+#define LAB_PARTS_SCHEDULER_H
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "lab/parts/parts.h"
+
+#define TASK_CPUS 0.5
+#define TASK_MEM 64
+#define VOLUME_SIZE 100
+
+#define STATE(name) MESOS__TASK_STATE__TASK_##name
+#define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
+
+struct book {
+	UT_hash_handle hh;
+	char *task_id;
+	char *agent_id;
+	char *executor_id;
+	bool over;
+	bool by_executor;	/* the end came from the executor: it is final */
+	bool by_agent;		/* or from its agent at least */
+	bool may_return;	/* what was said is not for good */
+	Mesos__TaskState final; /* by_executor: which */
+	bool gone;		/* or that it is gone; also when that is said once more */
+	Mesos__TaskState last;	/* heard of */
+	int64_t launched;
+	int64_t kill_sent; /* when first; 0 = not */
+	bool hangs;
+	bool muddled; /* launched more than once: what is heard may be of any of them */
+};
+
+/* An operation that it named. */
+struct deed {
+	UT_hash_handle hh;
+	char *id, *agent_id;
+	bool over;
+	bool told;		     /* its end, by its agent */
+	Mesos__OperationState state; /* heard of last */
+};
+
+struct held_offer {
+	struct happening use; /* when it looks at it */
+	struct list link;
+	struct scheduler_part *part;
+	const Mesos__Offer *offer;
+	struct content *content; /* has it */
+	bool rescinded;
+};
+
+struct scheduler_part;
+struct driver;
+
+/* How it speaks with the master. */
+struct scheduler_wire {
+	/* Its process begins, and will end. */
+	void (*begin)(struct scheduler_part *part);
+	void (*end)(struct scheduler_part *part);
+	/* Tries to subscribe, and again if that does not work. */
+	void (*connect)(struct scheduler_part *part);
+	void (*subscribe)(struct scheduler_part *part, Mesos__Scheduler__Call *message);
+	/* Whether it is subscribed, and the master can be reached. */
+	bool (*ready)(struct scheduler_part *part);
+	/* As another framework, and as somebody else: on a stream, or as an actor, of this name;
+	 * NULL = as itself. */
+	void (*call)(struct scheduler_part *part, Mesos__Scheduler__Call *message,
+		     const char *framework_id, const char *speaker);
+	/* Every minute. */
+	void (*watch)(struct scheduler_part *part);
+};
+extern const struct scheduler_wire scheduler_stream_wire, driver_wire;
+
+struct scheduler_part {
+	struct world *world;
+	struct scheduler_options options;
+	const struct scheduler_wire *wire;
+	char *name;
+	struct process process;
+	bool alive, subscribed, finishing;
+	bool leaving, gone; /* wants its framework torn down; heard that it is */
+	bool doomed;	    /* an operator may tear it down */
+	char **abandoned;   /* ids of frameworks that it had before */
+	int abandoned_count;
+	char *framework_id;
+	struct happening start, connect, reconcile, misdeed;
+	struct happening work; /* with a pace: a task came up */
+	bool suppressed;
+	struct list offers; /* struct held_offer.link */
+	struct book *books;
+	struct deed *deeds;
+	int next_task, next_volume, next_deed;
+	struct scheduler_counts counts;
+	struct rng rng;
+	struct driver *driver; /* or NULL */
+	/* -- on the v1 API -- */
+	char *stream_id;
+	struct conn *stream, *calls;
+	uint64_t next_call, subscribe_call;
+	/* -- misdeeds -- */
+	const Mesos__Offer *last_offer; /* answered */
+	struct content *last_content;	/* has it */
+	Mesos__TaskStatus *last_status; /* heap: acknowledged */
+	int64_t silent_until;		/* acknowledges nothing */
+};
+
+static inline bool scheduler_chance(struct scheduler_part *part, double probability)
+{
+	return rng_unit(&part->rng) < probability;
+}
+
+/* ---- calls ---------------------------------------------------------------------------- */
+
+void scheduler_subscribe(struct scheduler_part *part);
+/* False if it is not subscribed, or cannot reach the master. */
+bool scheduler_tell(struct scheduler_part *part, Mesos__Scheduler__Call *message);
+/* As another framework, or as somebody else; NULL = as itself. */
+void scheduler_tell_as(struct scheduler_part *part, Mesos__Scheduler__Call *message,
+		       const char *framework_id, const char *speaker);
+void scheduler_acknowledge(struct scheduler_part *part, const Mesos__TaskStatus *status);
+void scheduler_send_kill(struct scheduler_part *part, const char *task_id);
+void scheduler_send_shutdown(struct scheduler_part *part, const char *executor_id,
+			     const char *agent_id);
+void scheduler_send_reconcile(struct scheduler_part *part);
+void scheduler_send_teardown(struct scheduler_part *part);
+/* Of all of its roles. */
+void scheduler_suppress(struct scheduler_part *part, bool suppressed);
+
+/* ---- lives ---------------------------------------------------------------------------- */
+
+/* In a letter. */
+void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
+		    const struct letter *letter);
+void scheduler_kill_process(struct process *p);
+
+/* ---- books ----------------------------------------------------------------------------- */
+
+/* A task that is to be launched now. */
+bool scheduler_has_work(const struct scheduler_part *part);
+struct book *scheduler_book_add(struct scheduler_part *part, const char *agent_id);
+struct book *scheduler_book_find(const struct scheduler_part *part, const char *task_id);
+void scheduler_books_free(struct scheduler_part *part);
+void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus *status);
+/* What hangs, or should be over by now, is killed; with its executor if that does not help. */
+void scheduler_end_tasks(struct scheduler_part *part);
+
+/* ---- offers ---------------------------------------------------------------------------- */
+
+/* One ACCEPT under construction. */
+struct answer {
+	struct arena arena;
+	Mesos__Scheduler__Call__Accept accept;
+	bool launches;
+};
+
+double offer_scalar(const Mesos__Offer *offer, const char *name);
+const char *offer_role(const Mesos__Offer *offer);
+Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double value);
+Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operation__Type type);
+/* A word that may be the end of a task. */
+bool scheduler_knows_end(const char *word);
+/* Tasks for what is free in the offer, the first on the volume if there is one. */
+void answer_add_launch(struct scheduler_part *part, struct answer *answer,
+		       const Mesos__Offer *offer, Mesos__Resource *volume);
+/* A task, in the books, that may be launched on the agent. */
+Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
+				     const char *agent_id);
+/* In a letter. */
+void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer,
+			  const struct letter *letter);
+void scheduler_rescind(struct scheduler_part *part, const char *id);
+void scheduler_drop_offers(struct scheduler_part *part);
+/* Reserves disk and makes a volume of it in one go, runs tasks on it, and now and then or in
+ * the end takes it down again. */
+void answer_keep_volumes(struct scheduler_part *part, struct answer *answer,
+			 const Mesos__Offer *offer);
+
+/* ---- operations ------------------------------------------------------------------------ */
+
+/* Those of the answer, if it does so. */
+void scheduler_name_operations(struct scheduler_part *part, struct answer *answer,
+			       const char *agent_id);
+void scheduler_take_operation(struct scheduler_part *part, const Mesos__OperationStatus *status);
+/* Asks of those that are not over. */
+void scheduler_reconcile_operations(struct scheduler_part *part);
+/* Whether all are over. */
+bool scheduler_deeds_done(const struct scheduler_part *part);
+void scheduler_describe_deeds(const struct scheduler_part *part, struct buf *out);
+void scheduler_deeds_free(struct scheduler_part *part);
+
+/* ---- misdeeds --------------------------------------------------------------------------- */
+
+/* Tasks that were never launched, of which it may hear all the same. */
+#define NOBODY "nobody-"
+
+void scheduler_begin_misdeeds(struct scheduler_part *part);
+void scheduler_end_misdeeds(struct scheduler_part *part);
+/* Now and then spoils a launch. */
+void scheduler_spoil_launch(struct scheduler_part *part, struct answer *answer,
+			    Mesos__Offer__Operation__Launch *launch);
+/* Whether it acknowledges the update at all. */
+bool scheduler_wants_acknowledged(struct scheduler_part *part, const Mesos__TaskStatus *status);
+/* An update of a task that it did not launch, but asked about. */
+bool scheduler_asked_for(struct scheduler_part *part, const Mesos__TaskStatus *status);
+
+#endif

@@ -1,0 +1,381 @@
+/* Losing agents: broken links, unreachable, gone,
+ * unregistered; and what becomes of their tasks.
+ *
+ * All but the broken link are durable first. Then: the allocator forgets the agent,
+ * its tasks are told and moved, executors and offers dropped, and every framework
+ * hears FAILURE.
+ */
+#include "master/core/agents/agent_remove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "master/core/agents/agent_health.h"
+#include "master/core/agents/agents.h"
+#include "master/core/agents/drain.h"
+#include "master/core/emit.h"
+#include "master/core/frameworks/events.h"
+#include "master/core/objects.h"
+#include "master/core/offers/inverse_offers.h"
+#include "master/core/offers/offers.h"
+#include "master/core/operations/operation_feedback.h"
+#include "master/core/store/registry.h"
+#include "master/core/store/warm.h"
+#include "master/core/tasks/tasks.h"
+
+#define STATE(name) MESOS__TASK_STATE__TASK_##name
+#define REASON(name) MESOS__TASK_STATUS__REASON__REASON_##name
+
+/* ---- broken links ------------------------------------------------------------------ */
+
+void master_rescind_of_agent(struct master *m, struct agent *a)
+{
+	struct inverse_offer *inverse, *next_inverse;
+	struct offer *o, *next;
+
+	list_for_each (o, next, &a->offers, by_agent)
+		master_rescind_offer(m, o);
+	list_for_each (inverse, next_inverse, &a->inverse_offers, by_agent)
+		master_rescind_inverse(m, inverse);
+}
+
+static bool checkpoints(const struct framework *f)
+{
+	return f->info->has_checkpoint && f->info->checkpoint;
+}
+
+/* Without checkpointing a task does not survive its agent's link. */
+static void lose_fragile_tasks(struct master *m, struct agent *a)
+{
+	struct executor *e, *next_executor;
+	struct task *t, *next;
+	const char *message =
+		arena_printf(&m->out->arena, "Agent %s disconnected", a->info->hostname);
+
+	list_for_each (t, next, &a->tasks, by_agent) {
+		struct master_status say = {
+			.task_id = t->id,
+			.agent_id = a->id,
+			.executor_id = t->executor_id,
+			.state = STATE(LOST),
+			.reason = REASON(AGENT_DISCONNECTED),
+			.message = message,
+		};
+		Mesos__TaskStatus *status;
+
+		if (checkpoints(t->framework))
+			continue;
+		status = master_make_status(m, &say);
+		master_tell_update(m, t->framework, status);
+		master_apply_status(m, t, status, STATE(LOST), true);
+		master_complete_task(m, t, true);
+	}
+	HASH_ITER (hh, a->executors, e, next_executor) {
+		if (!checkpoints(e->framework))
+			master_remove_executor(m, e, true);
+	}
+}
+
+void master_disconnect_agent(struct master *m, struct agent *a)
+{
+	log_info("agent %s at %s (%s) disconnected", a->id, a->pid, a->info->hostname);
+	a->connected = a->active = false;
+	allocator_activate_agent(m->allocator, a->id, false);
+	master_rescind_of_agent(m, a);
+	lose_fragile_tasks(m, a);
+	timers_start(&m->timers, &a->reregister,
+		     master_later(m, m->options.agent_reregister_timeout));
+}
+
+void master_agent_exited(struct master *m, const char *pid)
+{
+	struct agent *a;
+
+	HASH_FIND(hh_pid, m->agents_by_pid, pid, strlen(pid), a);
+	if (a && a->connected)
+		master_disconnect_agent(m, a);
+}
+
+void master_reconnect_agent(struct master *m, struct agent *a)
+{
+	timers_stop(&m->timers, &a->reregister);
+	a->missed_pings = 0;
+	a->pinged = false;
+	if (a->connected)
+		return;
+	a->connected = true;
+	master_cancel_removal(m, a);
+	if (a->deactivated)
+		return;
+	a->active = true;
+	allocator_activate_agent(m->allocator, a->id, true);
+}
+
+/* ---- losing it for good ---------------------------------------------------------------- */
+
+/* How an agent leaves, and what its tasks are told. */
+struct leaving {
+	const char *cause;	       /* message of the updates */
+	Mesos__TaskState aware, plain; /* of PARTITION_AWARE frameworks, and of others */
+	Mesos__TaskStatus__Reason aware_reason;
+	bool park_aware, park_plain; /* to the unreachable tasks, else completed */
+	int64_t unreachable_time;
+	Mesos__OperationState operations; /* UNKNOWN: frameworks hear nothing of these */
+	const char *operations_say;
+};
+
+static void lose_task(struct master *m, struct task *t, const struct leaving *how)
+{
+	struct framework *f = t->framework;
+	bool park = f->partition_aware ? how->park_aware : how->park_plain;
+	struct master_status say = {
+		.task_id = t->id,
+		.agent_id = t->agent_id,
+		.executor_id = t->executor_id,
+		.state = f->partition_aware ? how->aware : how->plain,
+		.reason = f->partition_aware ? how->aware_reason : REASON(AGENT_REMOVED),
+		.message = how->cause,
+		.unreachable_time = how->unreachable_time,
+	};
+	Mesos__TaskStatus *status = master_make_status(m, &say);
+
+	master_tell_update(m, f, status);
+	master_apply_status(m, t, status, say.state, false);
+	if (park)
+		master_park_task(m, t);
+	else
+		master_complete_task(m, t, false);
+}
+
+static void lose_agent(struct master *m, struct agent *a, const struct leaving *how)
+{
+	struct executor *e, *next_executor;
+	struct task *t, *next;
+	const char *id = master_text(m, a->id);
+	bool registered = a->state == AGENT_REGISTERED;
+
+	/* First of all, so that nothing below gives it anything back. Of a RECOVERED one it
+	 * may remember something. */
+	allocator_remove_agent(m->allocator, a->id);
+	list_for_each (t, next, &a->tasks, by_agent)
+		lose_task(m, t, how);
+	HASH_ITER (hh, a->executors, e, next_executor)
+		master_remove_executor(m, e, false);
+	master_lose_operations(m, a, how->operations, how->operations_say);
+	master_rescind_of_agent(m, a);
+	if (registered)
+		master_unlink_agent(m, a);
+	master_remember_removed(m, a->id);
+	warm_delete(m, "agent", a->id, NULL, NULL);
+	master_free_agent(m, a);
+	m->counters.slave_removals++;
+	master_tell_agent_failure(m, id);
+}
+
+/* ---- unreachable --------------------------------------------------------------------------- */
+
+static void unreachable_stored(struct master *m, struct pending *p)
+{
+	struct leaving how = {
+		.cause = p->text,
+		.aware = STATE(UNREACHABLE),
+		.plain = STATE(LOST),
+		.aware_reason = REASON(AGENT_REMOVED),
+		.park_aware = true,
+		.park_plain = true,
+		.unreachable_time = p->time,
+		.operations = MESOS__OPERATION_STATE__OPERATION_UNREACHABLE,
+		.operations_say = "Agent was marked unreachable",
+	};
+	struct agent *a = master_find_agent(m, p->key);
+
+	if (!a || !p->latest)
+		return;
+	master_add_departed(&m->unreachable, a->id, p->time);
+	master_keep_orders(master_find_departed(m->unreachable, a->id), a);
+	m->counters.slave_removals_unhealthy++;
+	lose_agent(m, a, &how);
+}
+
+void master_mark_unreachable(struct master *m, struct agent *a, const char *cause)
+{
+	struct registry_batch batch = {0};
+	struct pending *p;
+
+	if (registry_pending(m, a->id))
+		return;
+	log_warning("marking agent %s (%s) unreachable: %s", a->id, a->info->hostname, cause);
+	registry_delete(m, &batch, registry_key(m, "agent", a->id));
+	registry_put_unreachable(m, &batch, a->id, m->now, a->deactivated, a->drain_info);
+	p = registry_write(m, &batch, a->id, unreachable_stored);
+	p->text = xstrdup(cause);
+}
+
+/* ---- removed ----------------------------------------------------------------------- */
+
+void master_remove_agent_now(struct master *m, struct agent *a, const char *cause)
+{
+	struct leaving how = {
+		.cause = arena_printf(&m->out->arena, "Agent %s removed: %s", a->info->hostname,
+				      cause),
+		.aware = STATE(LOST),
+		.plain = STATE(LOST),
+		.aware_reason = REASON(AGENT_REMOVED),
+		.operations = MESOS__OPERATION_STATE__OPERATION_UNKNOWN,
+	};
+
+	log_info("removing agent %s (%s): %s", a->id, a->info->hostname, cause);
+	lose_agent(m, a, &how);
+}
+
+static void removal_stored(struct master *m, struct pending *p)
+{
+	struct agent *a = master_find_agent(m, p->key);
+
+	if (!a || !p->latest)
+		return;
+	if (p->flag)
+		m->counters.slave_removals_unregistered++;
+	master_remove_agent_now(m, a, p->text);
+}
+
+void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,
+			       bool unregistered)
+{
+	struct registry_batch batch = {0};
+	struct pending *p;
+
+	registry_delete(m, &batch, registry_key(m, "agent", a->id));
+	p = registry_write(m, &batch, a->id, removal_stored);
+	p->text = xstrdup(cause);
+	p->flag = unregistered;
+}
+
+void master_unregister_agent(struct master *m, const char *from,
+			     const Mesos__Internal__UnregisterSlaveMessage *message)
+{
+	struct agent *a = master_find_agent(m, message->agent_id->value);
+
+	m->counters.messages_unregister_slave++;
+	if (!a || a->state != AGENT_REGISTERED || strcmp(a->pid, from)) {
+		log_warning("ignored the unregistration of agent %s from %s: it is not that agent",
+			    message->agent_id->value, from);
+		m->counters.dropped_messages++;
+		return;
+	}
+	if (!registry_pending(m, a->id))
+		master_begin_remove_agent(m, a, "the agent unregistered", true);
+}
+
+/* ---- gone -------------------------------------------------------------------------- */
+
+static void send_gone(struct master *m, struct agent *a)
+{
+	Mesos__Internal__ShutdownMessage *message = STEP_NEW(
+		m, Mesos__Internal__ShutdownMessage, mesos__internal__shutdown_message__descriptor);
+
+	message->message = master_text(m, "Agent has been marked gone");
+	master_send_agent(m, a, message);
+}
+
+/* It was unreachable: its tasks are in the frameworks' unreachable ones. */
+static void lose_parked_tasks(struct master *m, struct departed *away)
+{
+	while (!list_empty(&away->tasks)) {
+		struct task *t = list_first(&away->tasks, struct task, by_agent);
+		struct framework *f = t->framework;
+		struct master_status say = {
+			.task_id = t->id,
+			.agent_id = t->agent_id,
+			.executor_id = t->executor_id,
+			.state = f->partition_aware ? STATE(GONE_BY_OPERATOR) : STATE(LOST),
+			.reason = f->partition_aware ? REASON(AGENT_REMOVED_BY_OPERATOR)
+						     : REASON(AGENT_REMOVED),
+			.message = "Agent has been marked gone",
+		};
+		Mesos__TaskStatus *status = master_make_status(m, &say);
+
+		master_tell_update(m, f, status);
+		master_apply_status(m, t, status, say.state, false);
+		if (f->partition_aware)
+			master_complete_task(m, t, false);
+		else
+			list_remove(&t->by_agent);
+	}
+}
+
+static void gone_stored(struct master *m, struct pending *p)
+{
+	struct leaving how = {
+		.cause = "Agent has been marked gone",
+		.aware = STATE(GONE_BY_OPERATOR),
+		.plain = STATE(LOST),
+		.aware_reason = REASON(AGENT_REMOVED_BY_OPERATOR),
+		.park_plain = true,
+		.operations = MESOS__OPERATION_STATE__OPERATION_GONE_BY_OPERATOR,
+		.operations_say = "Agent has been marked gone",
+	};
+	struct departed *away = master_find_departed(m->unreachable, p->key);
+	struct agent *a = master_find_agent(m, p->key);
+
+	if (away) {
+		lose_parked_tasks(m, away);
+		master_remove_departed(&m->unreachable, p->key);
+	}
+	master_add_departed(&m->gone, p->key, p->time);
+	if (a) {
+		/* At the address of one that did not come back may be another. */
+		if (a->state == AGENT_REGISTERED)
+			send_gone(m, a);
+		lose_agent(m, a, &how);
+	}
+	if (p->request)
+		master_answer(m, p->request, 200, "%s", "");
+}
+
+static struct pending *write_gone(struct master *m, const char *id)
+{
+	struct registry_batch batch = {0};
+	struct pending *p;
+
+	log_info("marking agent %s gone", id);
+	registry_delete(m, &batch, registry_key(m, "agent", id));
+	registry_delete(m, &batch, registry_key(m, "unreachable", id));
+	registry_put_departed(m, &batch, "gone", id, m->now);
+	p = registry_write(m, &batch, id, gone_stored);
+	p->kind = PENDING_GONE;
+	return p;
+}
+
+void master_begin_gone(struct master *m, const char *id)
+{
+	write_gone(m, id);
+}
+
+static bool agent_exists(struct master *m, const char *id)
+{
+	return master_find_agent(m, id) || master_find_departed(m->unreachable, id);
+}
+
+void master_mark_gone(struct master *m, const char *id, uint64_t request)
+{
+	struct pending *p = registry_pending(m, id);
+
+	if (master_find_departed(m->gone, id)) {
+		master_reply(m, 200, "%s", "");
+		return;
+	}
+	/* A reregistration and orders in progress give way, other changes are waited for. */
+	if (p && p->kind != PENDING_REREGISTER && p->kind != PENDING_CHANGE) {
+		master_reply(m, 503, "Agent '%s' is already being transitioned to %s", id,
+			     p->kind == PENDING_GONE ? "gone" : "unreachable or removed");
+		return;
+	}
+	if (!p && !agent_exists(m, id)) {
+		master_reply(m, 404, "Agent '%s' not found", id);
+		return;
+	}
+	write_gone(m, id)->request = request;
+	master_reply(m, 0, "%s", "");
+}

@@ -1,0 +1,40 @@
+/* Framework records: making, changing, connecting and removing them. */
+#ifndef MASTER_CORE_FRAMEWORKS_FRAMEWORKS_H
+#define MASTER_CORE_FRAMEWORKS_FRAMEWORKS_H
+
+#include "master/core/objects.h"
+
+/* A framework of a copy of `info` (id set), in no table. */
+struct framework *master_make_framework(const Mesos__FrameworkInfo *info);
+/* Makes a framework of a copy of `info` (id set) and adds it, to the allocator too;
+ * RECOVERED and inactive. */
+struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info);
+/* Replaces the info but for what may not change and tells the allocator.
+ * Offers of dropped roles are rescinded. */
+void master_update_framework(struct master *m, struct framework *f,
+			     const Mesos__FrameworkInfo *info, char *const *suppressed,
+			     size_t suppressed_count,
+			     const Mesos__Scheduler__OfferConstraints *constraints);
+void master_activate_framework(struct master *m, struct framework *f, bool active);
+/* Those of inverse kind, too; the framework is not told. */
+void master_discard_offers(struct master *m, struct framework *f);
+/* The stream, if any, is ended. */
+void master_remove_framework(struct master *m, struct framework *f);
+/* The stream or link is gone. */
+void master_disconnect_framework(struct master *m, struct framework *f);
+void master_framework_failover_expired(struct master *m, struct framework *f);
+/* Nobody speaks for it any more: no stream, no link. */
+void master_detach_framework(struct master *m, struct framework *f);
+void master_free_framework(struct framework *f);
+/* Interprets info: roles, capabilities. */
+void framework_derive(struct framework *f);
+void framework_set_suppressed(struct framework *f, char *const *roles, size_t count);
+/* Validated ones (master_validate_suppressed), or NULL. */
+void framework_set_constraints(struct framework *f,
+			       const Mesos__Scheduler__OfferConstraints *constraints);
+bool framework_has_role(const struct framework *f, const char *role);
+/* Puts the framework among the completed ones, evicting the oldest. */
+void master_keep_completed(struct master *m, struct framework *f);
+void master_tell_allocator(struct master *m, struct framework *f, bool is_new);
+
+#endif

@@ -1,0 +1,33 @@
+/* Offers: made of what the allocator grants, and taken back. */
+#ifndef MASTER_CORE_OFFERS_OFFERS_H
+#define MASTER_CORE_OFFERS_OFFERS_H
+
+#include "master/core/objects.h"
+
+/* Runs an allocation and sends what it grants. */
+void master_allocate(struct master *m, bool all);
+/* Takes the offer away: its resources are no longer offered, nor given back. */
+void master_take_offer(struct master *m, struct offer *o);
+/* Gives the resources back without telling the framework. */
+void master_discard_offer(struct master *m, struct offer *o);
+void master_rescind_offer(struct master *m, struct offer *o);
+/* The framework is not offered the same again for the time of the filter. */
+void master_rescind_filtered(struct master *m, struct offer *o,
+			     const struct allocator_filter *filter);
+void master_offer_expired(struct master *m, struct offer *o);
+void master_decline(struct master *m, struct framework *f,
+		    const Mesos__Scheduler__Call__Decline *decline);
+/* The allocator's filter of a call; NULL filters mean the default. */
+struct allocator_filter master_filter(const Mesos__Filters *filters);
+/* Where the agent is found: http://hostname:port/slave(1). All of it is the arena's. */
+Mesos__URL *master_agent_url(struct arena *arena, const struct agent *agent);
+/* All that the offer is, copied into the arena. */
+Mesos__Offer *master_offer_message(const struct master *m, struct arena *arena,
+				   const struct offer *o);
+
+void master_accept(struct master *m, struct framework *f,
+		   const Mesos__Scheduler__Call__Accept *accept);
+int master_validate_offers(const struct master *m, const struct framework *f,
+			   Mesos__OfferID *const *ids, size_t count, struct err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* What operators change, by the calls of the operator API. A call that changes the registry
+ * is answered once that is durable. */
+#include "master/core/operator.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "master/core/agents/agent_remove.h"
+#include "master/core/agents/drain.h"
+#include "master/core/emit.h"
+#include "master/core/frameworks/frameworks.h"
+#include "master/core/frameworks/subscribe.h"
+#include "master/core/maintenance/maintenance.h"
+#include "master/core/objects.h"
+#include "master/core/operations/operations.h"
+#include "master/core/roles/roles.h"
+
+static void teardown(struct master *m, const struct operator_request *request)
+{
+	const char *id = request->call->teardown->framework_id->value;
+	struct framework *f = master_find_framework(m, id);
+
+	if (!f) {
+		master_reply(m, 400, "No framework found with specified ID");
+		return;
+	}
+	log_info("an operator tears framework %s down", f->id);
+	master_remove_framework(m, f);
+	master_reply(m, 200, "%s", "");
+}
+
+static void mark_gone(struct master *m, const struct operator_request *request)
+{
+	master_mark_gone(m, request->call->mark_agent_gone->agent_id->value, request->number);
+}
+
+#define TYPE(name) MESOS__MASTER__CALL__TYPE__##name
+
+static const struct {
+	Mesos__Master__Call__Type type;
+	void (*handle)(struct master *m, const struct operator_request *request);
+} changes[] = {
+	{TYPE(TEARDOWN), teardown},
+	{TYPE(MARK_AGENT_GONE), mark_gone},
+	{TYPE(UPDATE_QUOTA), master_update_quota},
+	{TYPE(SET_QUOTA), master_set_quota},
+	{TYPE(REMOVE_QUOTA), master_remove_quota},
+	{TYPE(UPDATE_WEIGHTS), master_update_weights},
+	{TYPE(RESERVE_RESOURCES), master_change_resources},
+	{TYPE(UNRESERVE_RESOURCES), master_change_resources},
+	{TYPE(CREATE_VOLUMES), master_change_resources},
+	{TYPE(DESTROY_VOLUMES), master_change_resources},
+	{TYPE(GROW_VOLUME), master_change_resources},
+	{TYPE(SHRINK_VOLUME), master_change_resources},
+	{TYPE(UPDATE_MAINTENANCE_SCHEDULE), master_update_schedule},
+	{TYPE(START_MAINTENANCE), master_start_maintenance},
+	{TYPE(STOP_MAINTENANCE), master_stop_maintenance},
+	{TYPE(DRAIN_AGENT), master_drain},
+	{TYPE(DEACTIVATE_AGENT), master_deactivate},
+	{TYPE(REACTIVATE_AGENT), master_reactivate},
+};
+
+static void dispatch(struct master *m, const struct operator_request *request)
+{
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		if (changes[i].type == request->call->type) {
+			changes[i].handle(m, request);
+			return;
+		}
+	}
+	master_reply(m, 501, "%s", "");
+}
+
+void master_handle_operator(struct master *m, const struct master_event *event)
+{
+	struct operator_request request = {
+		.call = event->operator_.call,
+		.principal = event->operator_.principal,
+		.number = event->operator_.request,
+	};
+
+	if (!m->recovered) {
+		master_reply(m, 503, "Master has not finished recovery");
+		return;
+	}
+	dispatch(m, &request);
+}
+
+/* ---- requests that wait ------------------------------------------------------------ */
+
+struct deferred {
+	struct list link;
+	Mesos__Master__Call *call;
+	char *principal;
+	uint64_t number;
+};
+
+void master_defer(struct master *m, const struct operator_request *request)
+{
+	struct deferred *d = xcalloc(1, sizeof(*d));
+
+	d->call = proto_copy(request->call);
+	d->principal = request->principal ? xstrdup(request->principal) : NULL;
+	d->number = request->number;
+	list_append(&m->deferred, &d->link);
+	master_reply(m, 0, "%s", "");
+}
+
+static void free_deferred(struct deferred *d)
+{
+	list_remove(&d->link);
+	proto_free(d->call);
+	free(d->principal);
+	free(d);
+}
+
+static void retry(struct master *m, struct deferred *d)
+{
+	struct operator_request request = {
+		.call = STEP_COPY(m, d->call),
+		.principal = d->principal,
+		.number = d->number,
+	};
+
+	dispatch(m, &request);
+	if (m->out->reply.status)
+		master_answer(m, d->number, m->out->reply.status, "%s", m->out->reply.text);
+	master_reply(m, 0, "%s", "");
+}
+
+/* Those that must wait again are appended: only as many as there were are tried. */
+void master_retry_deferred(struct master *m)
+{
+	struct list *last = m->deferred.prev;
+	struct deferred *d;
+	bool more = !list_empty(&m->deferred);
+
+	while (more && (d = list_first(&m->deferred, struct deferred, link))) {
+		more = &d->link != last;
+		retry(m, d);
+		free_deferred(d);
+	}
+}
+
+void master_free_deferred(struct master *m)
+{
+	struct deferred *d, *next;
+
+	list_for_each (d, next, &m->deferred, link)
+		free_deferred(d);
+}
+
+void master_handle_kill_task(struct master *m, const struct master_event *event)
+{
+	const char *task_id = event->kill_task.task_id;
+	struct framework *f = master_find_framework(m, event->kill_task.framework_id);
+	struct task *t = f ? framework_find_task(f, task_id) : NULL;
+
+	if (!m->recovered) {
+		master_reply(m, 503, "Master has not finished recovery");
+		return;
+	}
+	if (!f) {
+		master_reply(m, 400, "No framework found with specified ID");
+		return;
+	}
+	if (!t) {
+		master_reply(m, 404, "Task '%s' of framework '%s' not found", task_id, f->id);
+		return;
+	}
+	log_info("an operator kills task %s of framework %s", t->id, f->id);
+	master_kill(m, f, t->id, NULL, NULL);
+	master_reply(m, 202, "%s", "");
+}

@@ -1,0 +1,25 @@
+/*  */
+#ifndef MASTER_CORE_OPERATOR_H
+#define MASTER_CORE_OPERATOR_H
+
+#include "master/core/objects.h"
+
+void master_handle_call(struct master *m, const struct master_event *event);
+
+void master_handle_message(struct master *m, const struct master_event *event);
+
+/* A changing call; its handler answers with master_reply, at once or (status 0) later with
+ * master_answer and the number. The call lives as long as the step. */
+struct operator_request {
+	Mesos__Master__Call *call;
+	const char *principal; /* or NULL */
+	uint64_t number;
+};
+void master_handle_operator(struct master *m, const struct master_event *event);
+void master_handle_kill_task(struct master *m, const struct master_event *event);
+/* The request must wait for what is being written: it is handled anew when something is. */
+void master_defer(struct master *m, const struct operator_request *request);
+void master_retry_deferred(struct master *m);
+void master_free_deferred(struct master *m);
+
+#endif

@@ -1,0 +1,234 @@
+/* The durable part of the master's state: which agents are admitted, unreachable,
+ * gone, and who this master is.
+ *
+ * A change is a STORE_REGISTRY batch; what follows from it (replies, task updates)
+ * happens in the step that hears it is durable, in the order of the batches. A store
+ * that fails ends the process, so there is no failure path here.
+ *
+ * Keys, values are protobuf records (proto/mesita.proto); ids hold no '/':
+ *   master                                  Mesos.MasterInfo
+ *   agent/<agent id>                        StoredAgent
+ *   unreachable/<agent id>                  StoredDeparted
+ *   gone/<agent id>                         StoredDeparted
+ *   maintenance/schedule                    StoredMaintenance
+ *   quota/<role>                            Mesos.quota.QuotaConfig
+ *   weight/<role>                           Mesos.WeightInfo; the role may hold '/'
+ * and written behind (warm.c):
+ *   framework/<framework id>                StoredFramework
+ *   task/<framework id>/<task id>           StoredTask
+ *   completed/<framework id>/<16 hex>       Mesos.Task, by order of completion
+ *   executor/<agent id>/<framework id>/<executor id>   Mesos.ExecutorInfo
+ *   given/<framework id>/<role>             StoredNumber; a role may hold '/'
+ *   given-role/<role>                       StoredNumber
+ *   arrival/<agent id>                      StoredNumber
+ *   filter/<16 hex>                         StoredFilter
+ * agent/ records are made durable when an agent is admitted or changes, and written
+ * behind when only the rest of it (pid, version) changes.
+ */
+#include "master/core/store/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "master/core/agents/agents.h"
+#include "master/core/emit.h"
+#include "master/core/objects.h"
+#include "master/core/store/warm.h"
+#include "master/core/tasks/tasks.h"
+
+char *registry_key(struct master *m, const char *kind, const char *id)
+{
+	return arena_join(&m->out->arena, kind, "/", id, NULL);
+}
+
+static struct store_op *batch_op(struct master *m, struct registry_batch *batch, const char *key)
+{
+	struct store_op *op;
+
+	if (batch->count == batch->cap) {
+		size_t cap = batch->cap ? batch->cap * 2 : 4;
+		struct store_op *ops = arena_alloc(&m->out->arena, cap * sizeof(*ops));
+
+		if (batch->count)
+			memcpy(ops, batch->ops, batch->count * sizeof(*ops));
+		batch->ops = ops;
+		batch->cap = cap;
+	}
+	op = &batch->ops[batch->count++];
+	*op = (struct store_op){.key = slice_of(key)};
+	return op;
+}
+
+void registry_put(struct master *m, struct registry_batch *batch, const char *key,
+		  const void *message)
+{
+	batch_op(m, batch, key)->value = proto_pack_to(&m->out->arena, message);
+}
+
+void registry_put_bytes(struct master *m, struct registry_batch *batch, const char *key,
+			struct slice value)
+{
+	batch_op(m, batch, key)->value = value;
+}
+
+void registry_delete(struct master *m, struct registry_batch *batch, const char *key)
+{
+	batch_op(m, batch, key);
+}
+
+void registry_put_agent(struct master *m, struct registry_batch *batch,
+			const Mesos__AgentInfo *info, const struct agent *a)
+{
+	const struct departed *away = master_find_departed(m->unreachable, info->id->value);
+	Mesita__StoredAgent *stored;
+
+	if (a)
+		stored = warm_stored_agent(&m->out->arena, a);
+	else
+		stored = STEP_NEW(m, Mesita__StoredAgent, mesita__stored_agent__descriptor);
+	if (away) {
+		stored->has_deactivated = away->deactivated;
+		stored->deactivated = away->deactivated;
+		stored->drain_info = away->drain_info;
+	}
+	stored->info = (Mesos__AgentInfo *)info;
+	registry_put(m, batch, registry_key(m, "agent", info->id->value), stored);
+}
+
+void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
+			   const char *id, int64_t time)
+{
+	Mesita__StoredDeparted *stored =
+		STEP_NEW(m, Mesita__StoredDeparted, mesita__stored_departed__descriptor);
+
+	stored->has_time = true;
+	stored->time = time;
+	registry_put(m, batch, registry_key(m, kind, id), stored);
+}
+
+void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
+			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info)
+{
+	Mesita__StoredDeparted *stored =
+		STEP_NEW(m, Mesita__StoredDeparted, mesita__stored_departed__descriptor);
+
+	stored->has_time = true;
+	stored->time = time;
+	stored->has_deactivated = deactivated;
+	stored->deactivated = deactivated;
+	stored->drain_info = (Mesos__DrainInfo *)drain_info;
+	registry_put(m, batch, registry_key(m, "unreachable", id), stored);
+}
+
+struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+			       void (*follow)(struct master *m, struct pending *p))
+{
+	struct pending *p = xcalloc(1, sizeof(*p)), *older = NULL;
+
+	/* What changed before this is stored before it, and what changes with it at once. */
+	if (timer_running(&m->warm))
+		warm_flush(m, true);
+	m->warm_urgent = true;
+	p->follow = follow;
+	p->time = m->now;
+	p->ticket = master_emit_store(m, STORE_REGISTRY, batch->ops, batch->count);
+	list_append(&m->pending, &p->link);
+	if (!key)
+		return p;
+	p->key = xstrdup(key);
+	p->latest = true;
+	older = registry_pending(m, key);
+	if (older) {
+		HASH_DEL(m->pending_keys, older);
+		older->latest = false;
+	}
+	HASH_ADD_KEYPTR(hh, m->pending_keys, p->key, strlen(p->key), p);
+	return p;
+}
+
+struct pending *registry_pending(const struct master *m, const char *key)
+{
+	struct pending *p;
+
+	HASH_FIND(hh, m->pending_keys, key, strlen(key), p);
+	return p;
+}
+
+static void free_pending(struct pending *p)
+{
+	list_remove(&p->link);
+	proto_free(p->message);
+	free(p->key);
+	free(p->pid);
+	free(p->text);
+	free(p);
+}
+
+void registry_stored(struct master *m, uint64_t ticket)
+{
+	struct pending *p;
+
+	while ((p = list_first(&m->pending, struct pending, link)) && p->ticket <= ticket) {
+		if (p->latest)
+			HASH_DEL(m->pending_keys, p);
+		p->follow(m, p);
+		free_pending(p);
+	}
+}
+
+void registry_free(struct master *m)
+{
+	struct pending *p;
+
+	HASH_CLEAR(hh, m->pending_keys);
+	while ((p = list_first(&m->pending, struct pending, link)))
+		free_pending(p);
+}
+
+/* ---- departed agents of long ago ------------------------------------------------- */
+
+#define PRUNE_INTERVAL (15 * MINUTE)
+#define PRUNE_AGE (2 * WEEK)
+#define PRUNE_COUNT 102400
+
+/* Oldest first; what is pruned leaves memory at once: it only makes an answer vaguer. */
+static void prune_table(struct master *m, struct departed **table, const char *kind,
+			struct registry_batch *batch)
+{
+	const struct master_options *o = &m->options;
+	int64_t age = o->registry_max_agent_age ? o->registry_max_agent_age : PRUNE_AGE;
+	unsigned most =
+		o->registry_max_agent_count ? (unsigned)o->registry_max_agent_count : PRUNE_COUNT;
+	struct departed *d, *next;
+
+	HASH_ITER (hh, *table, d, next) {
+		bool old = m->now - d->time > age;
+
+		if (!old && HASH_COUNT(*table) <= most)
+			continue;
+		if (registry_pending(m, d->id))
+			continue;
+		registry_delete(m, batch, registry_key(m, kind, d->id));
+		while (!list_empty(&d->tasks))
+			master_forget_task(m, list_first(&d->tasks, struct task, by_agent));
+		master_remove_departed(table, d->id);
+	}
+}
+
+static void pruned(struct master *m, struct pending *p)
+{
+	(void)m;
+	(void)p;
+}
+
+void registry_prune(struct master *m)
+{
+	int64_t interval = m->options.registry_gc_interval;
+	struct registry_batch batch = {0};
+
+	prune_table(m, &m->unreachable, "unreachable", &batch);
+	prune_table(m, &m->gone, "gone", &batch);
+	if (batch.count)
+		registry_write(m, &batch, NULL, pruned);
+	timers_start(&m->timers, &m->prune, master_later(m, interval ? interval : PRUNE_INTERVAL));
+}

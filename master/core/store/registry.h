@@ -1,0 +1,59 @@
+/* Durable changes, and what follows from them. */
+#ifndef MASTER_CORE_STORE_REGISTRY_H
+#define MASTER_CORE_STORE_REGISTRY_H
+
+#include "master/core/objects.h"
+
+enum pending_kind {
+	PENDING_OTHER, /* it leaves, or comes */
+	PENDING_REREGISTER,
+	PENDING_GONE,
+	PENDING_CHANGE, /* it stays: an operator's word on it */
+};
+
+struct pending {
+	uint64_t ticket;
+	enum pending_kind kind;
+	void (*follow)(struct master *m, struct pending *p); /* once durable */
+	char *key;     /* agent id, or "@" pid of a registration; NULL = none */
+	bool latest;   /* is what master.pending_keys holds under the key */
+	void *message; /* heap; what is being worked on */
+	char *pid;
+	char *text; /* cause */
+	uint64_t request;
+	int64_t time;
+	bool flag;
+	struct list link;
+	UT_hash_handle hh;
+};
+
+/* A batch under construction, of registry.c or warm.c. Keys and all it holds live as long
+ * as the step's arena. */
+struct registry_batch {
+	struct store_op *ops;
+	size_t count, cap;
+};
+void registry_put(struct master *m, struct registry_batch *batch, const char *key,
+		  const void *message);
+/* The same with a packed message. */
+void registry_put_bytes(struct master *m, struct registry_batch *batch, const char *key,
+			struct slice value);
+void registry_delete(struct master *m, struct registry_batch *batch, const char *key);
+void registry_put_agent(struct master *m, struct registry_batch *batch,
+			const Mesos__AgentInfo *info, const struct agent *a);
+void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
+			   const char *id, int64_t time);
+/* An unreachable agent, with what operators said of it. */
+void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
+			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info);
+/* Writes the batch; `follow` runs once it is durable. An empty batch is written too. */
+struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+			       void (*follow)(struct master *m, struct pending *p));
+struct pending *registry_pending(const struct master *m, const char *key);
+void registry_stored(struct master *m, uint64_t ticket);
+/* Forgets departed agents that are too old or too many, and arms the next time. */
+void registry_prune(struct master *m);
+void registry_free(struct master *m);
+char *registry_key(struct master *m, const char *kind, const char *id);
+
+#endif

@@ -1,0 +1,332 @@
+/* What is written behind (STORE_WARM): tasks, executors, frameworks, and the parts of
+ * agents that registration does not make durable; and what the allocator remembers
+ * (offer_memory.c).
+ *
+ * Records that change are marked and packed later, so many changes of a record cost one
+ * write, and one that comes and goes meanwhile none. Deletions go first: a key deleted
+ * and made again ends up made. Keys are in registry.c.
+ *
+ * What changes with every task and offer waits for options.warm_delay at most; what is rare
+ * ends the waiting with the step. A registry write does so before it, and for all: the
+ * store never has what follows from something without that.
+ *
+ * While there is little to do (options.warm_burst) nothing waits, not even for that.
+ * When there is a rush, records of tasks wait longer, since those of short ones then need
+ * never be written, and until none was seen for that long. A killed master so forgets what it was
+ * told of them in the last moments, and hears it from the agents, who forget no task before the
+ * record of its end is stored (updates.c). What nobody would tell again, as that a task is to be
+ * killed, does not wait.
+ */
+#include "master/core/store/warm.h"
+
+#include <string.h>
+
+#include "master/core/emit.h"
+#include "master/core/objects.h"
+#include "master/core/store/offer_memory.h"
+#include "master/core/store/registry.h"
+#include "master/core/tasks/updates.h"
+
+/* Bounds what waits, and the work of a step. */
+#define WAITING_MAX 4096
+#define TASKS_AT_ONCE 256
+
+static void mark(struct master *m, struct list *dirty, struct list *node)
+{
+	if (!list_empty(node))
+		return;
+	list_append(dirty, node);
+	m->warm_marks++;
+}
+
+void warm_task(struct master *m, struct task *t)
+{
+	if (list_empty(&t->dirty))
+		t->dirty_since = m->now;
+	mark(m, &m->dirty_tasks, &t->dirty);
+}
+
+void warm_task_now(struct master *m, struct task *t)
+{
+	list_remove(&t->dirty);
+	list_prepend(&m->dirty_tasks, &t->dirty);
+	t->dirty_since = 0;
+	m->warm_marks++;
+}
+
+void warm_framework(struct master *m, struct framework *f)
+{
+	mark(m, &m->dirty_frameworks, &f->dirty);
+	m->warm_urgent = true;
+}
+
+void warm_agent(struct master *m, struct agent *a)
+{
+	mark(m, &m->dirty_agents, &a->dirty);
+	m->warm_urgent = true;
+}
+
+void warm_executor(struct master *m, struct executor *e)
+{
+	mark(m, &m->dirty_executors, &e->dirty);
+}
+
+void warm_completed(struct master *m, struct completed_task *c)
+{
+	mark(m, &m->dirty_completed, &c->dirty);
+}
+
+/* ---- deletions ------------------------------------------------------------------- */
+
+static void forget(struct master *m, const char *kind, const char *a, const char *b, const char *c)
+{
+	const char *parts[] = {kind, a, b, c};
+	struct buf *keys = &m->warm_deletes;
+
+	for (size_t i = 0; i < 4 && parts[i]; i++) {
+		if (i)
+			buf_putc(keys, '/');
+		buf_puts(keys, parts[i]);
+	}
+	buf_putc(keys, '\0');
+	m->warm_marks++;
+}
+
+void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c)
+{
+	forget(m, kind, a, b, c);
+	m->warm_urgent = true;
+}
+
+void warm_drop_task(struct master *m, struct task *t)
+{
+	list_remove(&t->dirty);
+	if (!t->fresh)
+		forget(m, "task", t->framework->id, t->id, NULL);
+}
+
+void warm_drop_framework(struct master *m, struct framework *f)
+{
+	list_remove(&f->dirty);
+	warm_delete(m, "framework", f->id, NULL, NULL);
+}
+
+void warm_drop_executor(struct master *m, struct executor *e)
+{
+	list_remove(&e->dirty);
+	forget(m, "executor", e->agent->id, e->key, NULL);
+}
+
+void warm_drop_completed(struct master *m, struct completed_task *c)
+{
+	char name[HEX16_TEXT];
+
+	list_remove(&c->dirty);
+	if (c->fresh)
+		return;
+	str_hex16(name, c->number);
+	forget(m, "completed", c->framework->id, name, NULL);
+}
+
+/* ---- records --------------------------------------------------------------------------- */
+
+void *warm_stored_agent(struct arena *arena, const struct agent *a)
+{
+	Mesita__StoredAgent *s =
+		PROTO_NEW(arena, Mesita__StoredAgent, mesita__stored_agent__descriptor);
+
+	s->info = a->info;
+	s->has_registered_time = a->registered_time != 0;
+	s->registered_time = a->registered_time;
+	s->pid = a->pid;
+	s->version = a->version;
+	s->n_capabilities = a->capability_count;
+	s->capabilities = a->capabilities;
+	s->has_resource_version = a->resource_version != NULL;
+	s->resource_version.data = a->resource_version;
+	s->resource_version.len = a->resource_version_len;
+	s->n_checkpointed = a->checkpointed_count;
+	s->checkpointed = a->checkpointed;
+	s->has_deactivated = a->deactivated;
+	s->deactivated = a->deactivated;
+	s->drain_info = a->drain_info;
+	return s;
+}
+
+static void *stored_framework(struct arena *arena, const struct framework *f)
+{
+	Mesita__StoredFramework *s =
+		PROTO_NEW(arena, Mesita__StoredFramework, mesita__stored_framework__descriptor);
+
+	s->info = f->info;
+	s->has_registered_time = s->has_reregistered_time = s->has_unregistered_time = true;
+	s->registered_time = f->registered_time;
+	s->reregistered_time = f->reregistered_time;
+	s->unregistered_time = f->unregistered_time;
+	s->pid = f->pid;
+	s->n_suppressed_roles = f->suppressed_count;
+	s->suppressed_roles = f->suppressed;
+	s->has_completed = true;
+	s->completed = f->state == FRAMEWORK_COMPLETED;
+	s->has_disconnected = s->disconnected = f->state == FRAMEWORK_DISCONNECTED;
+	return s;
+}
+
+/* A StoredTask around what is packed already. */
+static struct slice stored_task(struct arena *arena, const struct task *t)
+{
+	Mesita__StoredTask marks = MESITA__STORED_TASK__INIT;
+	struct slice task = task_record_bytes(&t->record), rest;
+	uint8_t head[TASK_HEAD_MAX];
+	size_t size = task_record_put_head(head, 1, task.len);
+	char *to;
+
+	marks.has_unreachable = marks.unreachable = t->unreachable;
+	marks.has_kill_wanted = marks.kill_wanted = t->kill_wanted;
+	rest = proto_pack_to(arena, &marks);
+	to = arena_take(arena, size + task.len + rest.len);
+	memcpy(to, head, size);
+	memcpy(to + size, task.data, task.len);
+	memcpy(to + size + task.len, rest.data, rest.len);
+	return (struct slice){to, size + task.len + rest.len};
+}
+
+static struct slice stored_completed(struct arena *arena, const struct completed_task *c)
+{
+	struct slice task = task_record_bytes(&c->record);
+
+	/* It may be gone when this is written. */
+	return (struct slice){arena_memdup(arena, task.data, task.len), task.len};
+}
+
+/* ---- batches ------------------------------------------------------------------ */
+
+static void flush_deletes(struct master *m, struct registry_batch *batch)
+{
+	struct buf *keys = &m->warm_deletes;
+
+	for (size_t at = 0; at < keys->len; at += strlen(keys->data + at) + 1)
+		registry_delete(m, batch, master_text(m, keys->data + at));
+	buf_clear(keys);
+}
+
+static void flush_frameworks(struct master *m, struct registry_batch *batch)
+{
+	struct arena *arena = &m->out->arena;
+	struct framework *f, *next;
+	struct executor *e, *next_executor;
+	struct agent *a, *next_agent;
+
+	list_for_each (a, next_agent, &m->dirty_agents, dirty) {
+		list_remove(&a->dirty);
+		/* Never behind a durable change that takes the record away. */
+		if (!registry_pending(m, a->id))
+			registry_put(m, batch, arena_join(arena, "agent/", a->id, NULL),
+				     warm_stored_agent(arena, a));
+	}
+	list_for_each (f, next, &m->dirty_frameworks, dirty) {
+		list_remove(&f->dirty);
+		registry_put(m, batch, arena_join(arena, "framework/", f->id, NULL),
+			     stored_framework(arena, f));
+	}
+	list_for_each (e, next_executor, &m->dirty_executors, dirty) {
+		list_remove(&e->dirty);
+		registry_put(m, batch,
+			     arena_join(arena, "executor/", e->agent->id, "/", e->key, NULL),
+			     e->info);
+	}
+}
+
+static void flush_tasks(struct master *m, struct registry_batch *batch, bool all)
+{
+	int64_t since = m->warm_rushing ? m->now - m->options.warm_rush_delay : m->now;
+	struct arena *arena = &m->out->arena;
+	struct task *t, *next;
+	size_t count = 0;
+
+	/* They are in the order of their times. */
+	list_for_each (t, next, &m->dirty_tasks, dirty) {
+		if (!all && (t->dirty_since > since || count++ == TASKS_AT_ONCE))
+			break;
+		list_remove(&t->dirty);
+		t->fresh = false;
+		registry_put_bytes(m, batch,
+				   arena_join(arena, "task/", t->framework->id, "/", t->id, NULL),
+				   stored_task(arena, t));
+	}
+}
+
+static void flush_completed(struct master *m, struct registry_batch *batch)
+{
+	struct arena *arena = &m->out->arena;
+	struct completed_task *c, *next_completed;
+	char name[HEX16_TEXT];
+
+	list_for_each (c, next_completed, &m->dirty_completed, dirty) {
+		list_remove(&c->dirty);
+		c->fresh = false;
+		str_hex16(name, c->number);
+		registry_put_bytes(
+			m, batch,
+			arena_join(arena, "completed/", c->framework->id, "/", name, NULL),
+			stored_completed(arena, c));
+	}
+}
+
+void warm_flush(struct master *m, bool all)
+{
+	struct registry_batch batch = {0};
+
+	flush_deletes(m, &batch);
+	flush_frameworks(m, &batch);
+	flush_tasks(m, &batch, all);
+	flush_completed(m, &batch);
+	warm_allocator(m, &batch);
+	m->warm_marks = 0;
+	m->warm_urgent = false;
+	timers_stop(&m->timers, &m->warm);
+	/* An empty one, too, tells acknowledgements that all before it is stored. */
+	if (batch.count || master_untimed_acknowledgements(m))
+		master_time_acknowledgements(
+			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));
+}
+
+static bool something_waits(const struct master *m)
+{
+	return m->warm_marks || !list_empty(&m->dirty_tasks) || allocator_changed(m->allocator) ||
+	       master_untimed_acknowledgements(m);
+}
+
+/* Offers come in bursts: a pause between two of them, shorter than what records may wait
+ * anyway, is no end of the rush. */
+void warm_look_for_rush(struct master *m)
+{
+	if (m->warm_marks > m->options.warm_rush) {
+		m->warm_rushing = true;
+		m->warm_rushed = m->now;
+	} else if (m->now - m->warm_rushed >= m->options.warm_rush_delay) {
+		m->warm_rushing = false;
+	}
+}
+
+/* As long as there is little to do it is done at once. */
+static bool may_store_now(struct master *m)
+{
+	if (m->warm_rushing || !something_waits(m))
+		return false;
+	if (m->now - m->warm_since >= m->options.warm_delay) {
+		m->warm_since = m->now;
+		m->warm_spent = 0;
+	}
+	m->warm_spent += m->warm_marks + 1;
+	return m->warm_spent <= m->options.warm_burst;
+}
+
+void warm_end_step(struct master *m)
+{
+	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX ||
+	    may_store_now(m))
+		warm_flush(m, !m->options.warm_delay);
+	if (!timer_running(&m->warm) && something_waits(m))
+		timers_start(&m->timers, &m->warm, master_later(m, m->options.warm_delay));
+}

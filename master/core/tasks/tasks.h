@@ -1,0 +1,54 @@
+/* Task and executor records: making them, accounting what they hold, ending them. */
+#ifndef MASTER_CORE_TASKS_TASKS_H
+#define MASTER_CORE_TASKS_TASKS_H
+
+#include "master/core/objects.h"
+
+/* A task record of what is launched; STAGING. In the step's arena. */
+Mesos__Task *master_task_record(struct master *m, const struct framework *f,
+				const Mesos__TaskInfo *info);
+/* Adds a copy of the record (resources validated, new format, with allocation roles).
+ * Resources are accounted unless it is terminal; the allocator is not told. `a`
+ * NULL: an unreachable task. */
+struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
+			     const Mesos__Task *task);
+/* The same with a record, which is then the task's. */
+struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
+			       const struct task_record *record);
+struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
+				     const Mesos__ExecutorInfo *info);
+/* The allocator gets the resources back if `give_back`. */
+void master_remove_executor(struct master *m, struct executor *e, bool give_back);
+/* Resources of a task that ended: accounted no more. */
+void master_release_task(struct master *m, struct task *t, bool give_back);
+void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state);
+/* Applies a status to the record; releases the resources at the first terminal
+ * state. `state` is the latest known one. */
+void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
+			 Mesos__TaskState state, bool give_back);
+/* The task is over: to the framework's completed tasks. */
+void master_complete_task(struct master *m, struct task *t, bool give_back);
+/* The agent is unreachable: to the framework's unreachable tasks. */
+void master_park_task(struct master *m, struct task *t);
+void master_forget_task(struct master *m, struct task *t); /* no trace is kept */
+void master_forget_completed(struct master *m, struct framework *f, const char *task_id);
+/* Takes the record. */
+void master_add_completed_task(struct master *m, struct framework *f,
+			       const struct task_record *record, uint64_t number);
+void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c);
+
+/* What a master-made status says. */
+struct master_status {
+	const char *task_id;
+	const char *agent_id;	 /* or NULL */
+	const char *executor_id; /* or NULL */
+	Mesos__TaskState state;
+	Mesos__TaskStatus__Reason reason;
+	const char *message;
+	int64_t unreachable_time; /* ns; 0 = none */
+};
+Mesos__TaskStatus *master_make_status(struct master *m, const struct master_status *status);
+/* Counts a terminal state in the metrics. */
+void master_count_terminal(struct master *m, struct framework *f, const Mesos__TaskStatus *status);
+
+#endif

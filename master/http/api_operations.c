@@ -1,0 +1,63 @@
+/* The calls of the operator API about operations: GET_OPERATIONS, what agents were told to do
+ * with their resources and is not over, and those that have them do something. */
+#include "master/http/api_operator.h"
+
+#define TYPE(name) MESOS__MASTER__CALL__TYPE__##name
+
+void api_get_operations(const struct operator_call *c)
+{
+	const struct master *m = c->shell->core;
+	struct arena *arena = &c->request->arena;
+	Mesos__Master__Response *response =
+		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_OPERATIONS);
+	Mesos__Master__Response__GetOperations *get =
+		PROTO_NEW(arena, Mesos__Master__Response__GetOperations,
+			  mesos__master__response__get_operations__descriptor);
+
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		for (struct operation *o = a->operations; o; o = o->hh.next)
+			proto_push(arena, get->n_operations, get->operations, o->info);
+	}
+	response->get_operations = get;
+	api_respond(c, response);
+}
+
+static int need_agent(const Mesos__AgentID *id, struct err *err)
+{
+	if (id)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "Expecting 'agent_id' to be present; only agent default resources are "
+		       "supported right now");
+}
+
+/* What is wrong with the call itself, whatever agent it is for. */
+static int validate(const Mesos__Master__Call *call, struct err *err)
+{
+	switch (call->type) {
+	case TYPE(RESERVE_RESOURCES):
+		return resources_validate(call->reserve_resources->resources,
+					  call->reserve_resources->n_resources, err);
+	case TYPE(UNRESERVE_RESOURCES):
+		return resources_validate(call->unreserve_resources->resources,
+					  call->unreserve_resources->n_resources, err);
+	case TYPE(GROW_VOLUME):
+		return need_agent(call->grow_volume->agent_id, err);
+	case TYPE(SHRINK_VOLUME):
+		return need_agent(call->shrink_volume->agent_id, err);
+	default:
+		return 0;
+	}
+}
+
+void api_change_resources(const struct operator_call *c)
+{
+	struct err err = {{0}};
+
+	if (validate(c->call, &err))
+		http_reply_text(c->request, 400,
+				arena_printf(&c->request->arena,
+					     "Failed to validate master::Call: %s", err.text));
+	else
+		shell_change(c->shell, c->request, c->call);
+}

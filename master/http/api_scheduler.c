@@ -1,0 +1,56 @@
+/* POST /api/v1/scheduler: decodes a v1 scheduler Call and answers it. What is
+ * wrong with the request is checked here, what is wrong with the call in the core, in
+ * the order in which Mesos checks it. */
+#include "master/core/emit.h"
+
+#include <string.h>
+
+#include "master/shell.h"
+#include "net/api_body.h"
+
+/* A SUBSCRIBE under way. */
+struct opening {
+	struct shell *shell;
+	struct http_request *request;
+	uint64_t number;
+	bool opened;
+};
+
+static void open_if_granted(void *context)
+{
+	struct opening *opening = context;
+	const struct master_reply *reply = &opening->shell->actions.reply;
+	const char *headers[] = {"Mesos-Stream-Id", NULL, NULL};
+
+	if (reply->status != 200 || !reply->stream_id)
+		return;
+	headers[1] = reply->stream_id;
+	event_streams_open(&opening->shell->streams, opening->request, opening->number,
+			   http_accept(opening->request), headers);
+	opening->opened = true;
+}
+
+void api_scheduler(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+	struct opening opening = {.shell = shell, .request = request};
+	struct master_event event = {.type = MASTER_CALL};
+
+	if (!master_ready(shell->core)) {
+		http_reply_text(request, 503, "Master has not finished recovery");
+		return;
+	}
+	if (strcmp(request->method, "POST")) {
+		http_reply_not_allowed(request, "POST");
+		return;
+	}
+	event.call.call = api_body_decode(request, &mesos__scheduler__call__descriptor);
+	if (!event.call.call)
+		return;
+	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
+	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
+	event.call.stream = opening.number = event_streams_number(&shell->streams);
+	shell_step_opening(shell, &event, open_if_granted, &opening);
+	if (!opening.opened)
+		http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
+}

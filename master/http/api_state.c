@@ -1,0 +1,311 @@
+/* GET_STATE of the operator API and the calls for a part of it: GET_TASKS, GET_EXECUTORS,
+ * GET_FRAMEWORKS, GET_AGENTS.
+ *
+ * In JSON their lists are there though they be empty, as in Mesos, and so is what only v0 knows
+ * of an agent. Tasks are not collected as the rest is: in protobuf their records go out as they
+ * are, in JSON one after the other is unpacked. */
+#include "master/http/api_objects.h"
+
+#include "master/http/api_operator.h"
+
+enum part { TASKS = 1, EXECUTORS = 2, FRAMEWORKS = 4, AGENTS = 8 };
+
+#define ALL (TASKS | EXECUTORS | FRAMEWORKS | AGENTS)
+
+struct state_read {
+	Mesos__Master__Response__Type type;
+	const char *name;   /* of the type */
+	const char *member; /* that all is in, or NULL */
+	unsigned parts;
+};
+
+static void collect(const struct state_read *what, const struct master *m, struct arena *arena,
+		    Mesos__Master__Response__GetState *state)
+{
+	if (what->parts & EXECUTORS)
+		state->get_executors = api_collect_executors(m, arena);
+	if (what->parts & FRAMEWORKS)
+		state->get_frameworks = api_collect_frameworks(m, arena);
+	if (what->parts & AGENTS)
+		state->get_agents = api_collect_agents(m, arena);
+}
+
+/* ---- JSON ------------------------------------------------------------------ */
+
+#define LIST(w, get, member) write_list(w, #member, (get)->n_##member, (void *const *)(get)->member)
+
+static void write_list(struct json_writer *w, const char *name, size_t count, void *const *items)
+{
+	jw_key(w, name);
+	jw_begin_array(w);
+	for (size_t i = 0; i < count; i++)
+		proto_write_json(items[i], SPELL_V1_ALL, w);
+	jw_end_array(w);
+}
+
+struct task_writer {
+	struct json_writer *w;
+	struct arena arena;
+};
+
+static void write_task(void *context, const struct task_record *record)
+{
+	struct task_writer *to = context;
+	Mesos__Task *task;
+
+	arena_reset(&to->arena);
+	task = task_record_unpack(record, &to->arena);
+	if (task)
+		proto_write_json(task, SPELL_V1_ALL, to->w);
+}
+
+static void write_tasks(const struct master *m, struct json_writer *w)
+{
+	static const struct {
+		const char *name;
+		enum api_tasks which;
+	} lists[] = {
+		{"tasks", API_TASKS},
+		{"unreachable_tasks", API_UNREACHABLE_TASKS},
+		{"completed_tasks", API_COMPLETED_TASKS},
+	};
+	struct task_writer to = {.w = w};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		jw_key(w, lists[i].name);
+		jw_begin_array(w);
+		api_each_task(m, lists[i].which, write_task, &to);
+		jw_end_array(w);
+	}
+	arena_free(&to.arena);
+}
+
+static void write_executors(struct json_writer *w, const Mesos__Master__Response__GetExecutors *get)
+{
+	jw_key(w, "get_executors");
+	jw_begin_object(w);
+	LIST(w, get, executors);
+	jw_end_object(w);
+}
+
+static void write_frameworks(struct json_writer *w,
+			     const Mesos__Master__Response__GetFrameworks *get)
+{
+	jw_key(w, "get_frameworks");
+	jw_begin_object(w);
+	LIST(w, get, frameworks);
+	LIST(w, get, completed_frameworks);
+	jw_end_object(w);
+}
+
+static void write_agents(struct json_writer *w, const Mesos__Master__Response__GetAgents *get)
+{
+	jw_key(w, "get_agents");
+	jw_begin_object(w);
+	LIST(w, get, agents);
+	LIST(w, get, recovered_agents);
+	jw_end_object(w);
+}
+
+static void render_json(const struct offload_read *read, struct buf *body,
+			const char **content_type)
+{
+	Mesos__Master__Response__GetState state = MESOS__MASTER__RESPONSE__GET_STATE__INIT;
+	const struct state_read *what = read->what;
+	const struct shell *shell = read->context;
+	struct json_writer w;
+
+	(void)content_type;
+	collect(what, shell->core, &read->request->arena, &state);
+	jw_init(&w, body);
+	jw_begin_object(&w);
+	jw_kv_string(&w, "type", what->name);
+	if (what->member) {
+		jw_key(&w, what->member);
+		jw_begin_object(&w);
+	}
+	if (what->parts & TASKS) {
+		jw_key(&w, "get_tasks");
+		jw_begin_object(&w);
+		write_tasks(shell->core, &w);
+		jw_end_object(&w);
+	}
+	if (state.get_executors)
+		write_executors(&w, state.get_executors);
+	if (state.get_frameworks)
+		write_frameworks(&w, state.get_frameworks);
+	if (state.get_agents)
+		write_agents(&w, state.get_agents);
+	if (what->member)
+		jw_end_object(&w);
+	jw_end_object(&w);
+}
+
+/* ---- protobuf ---------------------------------------------------------------- */
+
+static void add_size(void *context, const struct task_record *record)
+{
+	uint8_t head[TASK_HEAD_MAX];
+	size_t *size = context;
+
+	*size += task_record_put_head(head, 1, record->len) + record->len;
+}
+
+size_t api_packed_tasks_size(const struct master *m)
+{
+	size_t size = 0;
+
+	api_each_task(m, API_TASKS, add_size, &size);
+	api_each_task(m, API_COMPLETED_TASKS, add_size, &size);
+	api_each_task(m, API_UNREACHABLE_TASKS, add_size, &size);
+	return size;
+}
+
+static void put_head(struct buf *out, uint32_t number, size_t len)
+{
+	uint8_t head[TASK_HEAD_MAX];
+
+	buf_append(out, head, task_record_put_head(head, number, len));
+}
+
+struct task_packer {
+	struct buf *out;
+	uint32_t number;
+};
+
+static void pack_task(void *context, const struct task_record *record)
+{
+	struct task_packer *to = context;
+
+	put_head(to->out, to->number, record->len);
+	buf_append(to->out, record->bytes, record->len);
+}
+
+static void pack_list(const struct master *m, enum api_tasks which, struct buf *out)
+{
+	struct task_packer to = {out, which};
+
+	api_each_task(m, which, pack_task, &to);
+}
+
+void api_pack_tasks(const struct master *m, struct buf *out)
+{
+	pack_list(m, API_TASKS, out);
+	pack_list(m, API_COMPLETED_TASKS, out);
+	pack_list(m, API_UNREACHABLE_TASKS, out);
+}
+
+/* Numbers of Mesos.master.Response, and of its GetState. */
+enum { GET_STATE = 9, GET_TASKS = 13, STATE_GET_TASKS = 1 };
+
+/* Behind the type of the response: all of `state`, and the tasks before it. */
+static void pack_state(const struct master *m, const Mesos__Master__Response__GetState *state,
+		       struct arena *arena, struct buf *body)
+{
+	struct slice others = proto_pack_to(arena, state);
+	size_t tasks = api_packed_tasks_size(m);
+	uint8_t head[TASK_HEAD_MAX];
+
+	buf_reserve(body, tasks + others.len + 2 * TASK_HEAD_MAX);
+	put_head(body, GET_STATE,
+		 task_record_put_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
+	put_head(body, STATE_GET_TASKS, tasks);
+	api_pack_tasks(m, body);
+	buf_append(body, others.data, others.len);
+}
+
+static void render_protobuf(const struct offload_read *read, struct buf *body,
+			    const char **content_type)
+{
+	Mesos__Master__Response__GetState state = MESOS__MASTER__RESPONSE__GET_STATE__INIT;
+	Mesos__Master__Response response = MESOS__MASTER__RESPONSE__INIT;
+	const struct state_read *what = read->what;
+	const struct shell *shell = read->context;
+	const struct master *m = shell->core;
+	struct arena *arena = &read->request->arena;
+
+	(void)content_type;
+	collect(what, m, arena, &state);
+	response.has_type = 1;
+	response.type = what->type;
+	if (!what->member) {
+		response.get_executors = state.get_executors;
+		response.get_frameworks = state.get_frameworks;
+		response.get_agents = state.get_agents;
+	}
+	proto_pack(&response, body);
+	if (what->member) {
+		pack_state(m, &state, arena, body);
+	} else if (what->parts & TASKS) {
+		size_t size = api_packed_tasks_size(m);
+
+		buf_reserve(body, size + TASK_HEAD_MAX);
+		put_head(body, GET_TASKS, size);
+		api_pack_tasks(m, body);
+	}
+}
+
+/* ---- calls --------------------------------------------------------------------- */
+
+static size_t count_objects(const struct state_read *what, const struct master *m)
+{
+	size_t frameworks = HASH_COUNT(m->frameworks) + HASH_COUNT(m->completed);
+	size_t count = what->parts & TASKS ? read_all_tasks(m) : 0;
+
+	if (what->parts & AGENTS)
+		count += HASH_COUNT(m->agents);
+	/* Offers and executors are at most some to an agent. */
+	if (what->parts & (EXECUTORS | FRAMEWORKS))
+		count += frameworks + HASH_COUNT(m->offers) + HASH_COUNT(m->agents);
+	return count;
+}
+
+static void answer(const struct operator_call *c, const struct state_read *what)
+{
+	struct offload_read read = {
+		.request = c->request,
+		.render = c->media == HTTP_MEDIA_JSON ? render_json : render_protobuf,
+		.context = c->shell,
+		.what = what,
+		.content_type = http_media_name(c->media),
+	};
+
+	read_any(c->shell, &read, count_objects(what, c->shell->core));
+}
+
+#define TYPE(name) MESOS__MASTER__RESPONSE__TYPE__##name, #name
+
+void api_get_agents(const struct operator_call *c)
+{
+	static const struct state_read agents = {TYPE(GET_AGENTS), NULL, AGENTS};
+
+	answer(c, &agents);
+}
+
+void api_get_frameworks(const struct operator_call *c)
+{
+	static const struct state_read frameworks = {TYPE(GET_FRAMEWORKS), NULL, FRAMEWORKS};
+
+	answer(c, &frameworks);
+}
+
+void api_get_executors(const struct operator_call *c)
+{
+	static const struct state_read executors = {TYPE(GET_EXECUTORS), NULL, EXECUTORS};
+
+	answer(c, &executors);
+}
+
+void api_get_tasks(const struct operator_call *c)
+{
+	static const struct state_read tasks = {TYPE(GET_TASKS), NULL, TASKS};
+
+	answer(c, &tasks);
+}
+
+void api_get_state(const struct operator_call *c)
+{
+	static const struct state_read state = {TYPE(GET_STATE), "get_state", ALL};
+
+	answer(c, &state);
+}

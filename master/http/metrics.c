@@ -1,0 +1,501 @@
+/* /metrics/snapshot: every counter and gauge of a Mesos master that this one
+ * has, from the start, sorted by name. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "master/http/rest.h"
+
+typedef void metric_fn(void *context, const char *name, double value);
+
+/* ---- gauges -------------------------------------------------------------- */
+
+struct agent_sums {
+	size_t connected, disconnected, active, inactive;
+	struct resources total[2], used[2]; /* [1] = revocable */
+};
+
+static void add_split(struct resources sums[2], const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		resources_add_piece(&sums[resource_shape_revocable(r->pieces[i].shape)],
+				    &r->pieces[i]);
+}
+
+static void sum_agents(const struct master *m, struct agent_sums *sums)
+{
+	memset(sums, 0, sizeof(*sums));
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		if (a->state != AGENT_REGISTERED)
+			continue;
+		*(a->connected ? &sums->connected : &sums->disconnected) += 1;
+		*(a->active ? &sums->active : &sums->inactive) += 1;
+		add_split(sums->total, &a->total);
+		add_split(sums->used, &a->used);
+	}
+}
+
+static void resource_metrics(const struct agent_sums *sums, metric_fn *each, void *context)
+{
+	static const char *const names[] = {"cpus", "gpus", "mem", "disk"};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (int revocable = 0; revocable < 2; revocable++) {
+			const char *infix = revocable ? "_revocable" : "";
+			double total =
+				resources_quantity(&sums->total[revocable], names[i]) / 1000.0;
+			double used = resources_quantity(&sums->used[revocable], names[i]) / 1000.0;
+
+			snprintf(name, sizeof(name), "master/%s%s_total", names[i], infix);
+			each(context, name, total);
+			snprintf(name, sizeof(name), "master/%s%s_used", names[i], infix);
+			each(context, name, used);
+			snprintf(name, sizeof(name), "master/%s%s_percent", names[i], infix);
+			each(context, name, total > 0 ? used / total : 0);
+		}
+	}
+}
+
+static void agent_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	struct agent_sums sums;
+
+	sum_agents(m, &sums);
+	each(context, "master/slaves_connected", (double)sums.connected);
+	each(context, "master/slaves_disconnected", (double)sums.disconnected);
+	each(context, "master/slaves_active", (double)sums.active);
+	each(context, "master/slaves_inactive", (double)sums.inactive);
+	each(context, "master/slaves_unreachable", HASH_COUNT(m->unreachable));
+	resource_metrics(&sums, each, context);
+	for (int i = 0; i < 2; i++) {
+		resources_free(&sums.total[i]);
+		resources_free(&sums.used[i]);
+	}
+}
+
+static void framework_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	size_t connected = 0, disconnected = 0, active = 0, inactive = 0;
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
+		*(framework_connected(f) ? &connected : &disconnected) += 1;
+		*(f->active ? &active : &inactive) += 1;
+	}
+	each(context, "master/frameworks_connected", (double)connected);
+	each(context, "master/frameworks_disconnected", (double)disconnected);
+	each(context, "master/frameworks_active", (double)active);
+	each(context, "master/frameworks_inactive", (double)inactive);
+}
+
+static void task_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	const struct {
+		const char *name;
+		Mesos__TaskState state;
+	} states[] = {
+		{"master/tasks_staging", MESOS__TASK_STATE__TASK_STAGING},
+		{"master/tasks_starting", MESOS__TASK_STATE__TASK_STARTING},
+		{"master/tasks_running", MESOS__TASK_STATE__TASK_RUNNING},
+		{"master/tasks_killing", MESOS__TASK_STATE__TASK_KILLING},
+		{"master/tasks_unreachable", MESOS__TASK_STATE__TASK_UNREACHABLE},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+		each(context, states[i].name, (double)m->task_states[states[i].state]);
+	for (struct reason_counter *r = m->reasons; r; r = r->hh.next)
+		each(context, r->name, (double)r->value);
+}
+
+static void counter_metrics(const struct master *m, metric_fn *each, void *context)
+{
+#define EACH_COUNTER(field, name) each(context, name, (double)m->counters.field);
+	MASTER_COUNTERS(EACH_COUNTER)
+#undef EACH_COUNTER
+}
+
+/* ---- per framework ------------------------------------------------------- */
+
+/* Bytes of a framework's name that its metrics, some hundred, carry; its id follows. */
+#define FRAMEWORK_NAME_SHOWN 255
+
+/* Percent-encodes what a metric name must not hold (upper-case hex). */
+static void put_encoded(struct buf *out, const char *text)
+{
+	const unsigned char *begin = (const unsigned char *)text;
+
+	for (const unsigned char *c = begin; *c && c - begin < FRAMEWORK_NAME_SHOWN; c++) {
+		if (*c > 0x20 && *c < 0x7f && !strchr("!*'();:@&=+$,/?#[]%\"<>\\^`{|}", *c))
+			buf_putc(out, (char)*c);
+		else
+			buf_printf(out, "%%%02X", *c);
+	}
+}
+
+static void lower_name(char *out, size_t size, const char *name)
+{
+	size_t i = 0;
+
+	for (; name[i] && i + 1 < size; i++)
+		out[i] = (name[i] >= 'A' && name[i] <= 'Z') ? (char)(name[i] + 32) : name[i];
+	out[i] = 0;
+}
+
+struct prefixed {
+	struct buf name;
+	size_t prefix;
+	metric_fn *each;
+	void *context;
+};
+
+static void put_metric(struct prefixed *p, const char *group, const char *member, double value)
+{
+	char lower[64];
+
+	lower_name(lower, sizeof(lower), member);
+	p->name.len = p->prefix;
+	buf_printf(&p->name, "%s%s%s", group, *member ? "/" : "", lower);
+	p->each(p->context, p->name.data, value);
+}
+
+/* One counter for each value of an enum but UNKNOWN, and their sum. */
+static void put_enum(struct prefixed *p, const char *group, const ProtobufCEnumDescriptor *type,
+		     const uint64_t *counts, size_t cap)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < type->n_values; i++) {
+		int value = type->values[i].value;
+
+		if (value < 0 || (size_t)value >= cap || !strcmp(type->values[i].name, "UNKNOWN"))
+			continue;
+		sum += counts[value];
+		put_metric(p, group, type->values[i].name, (double)counts[value]);
+	}
+	put_metric(p, group, "", (double)sum);
+}
+
+static void put_framework_tasks(struct prefixed *p, const struct framework *f)
+{
+	const ProtobufCEnumDescriptor *type = &mesos__task_state__descriptor;
+	size_t active[MASTER_TASK_STATES] = {0};
+
+	for (struct task *t = f->tasks; t; t = t->hh.next)
+		active[t->record.state]++;
+	for (unsigned i = 0; i < type->n_values; i++) {
+		Mesos__TaskState state = (Mesos__TaskState)type->values[i].value;
+
+		if (task_state_terminal(state))
+			put_metric(p, "tasks/terminal", type->values[i].name,
+				   (double)f->counters.terminal[state]);
+		else
+			put_metric(p, "tasks/active", type->values[i].name, (double)active[state]);
+	}
+}
+
+static void put_framework_roles(struct prefixed *p, const struct framework *f)
+{
+	for (size_t i = 0; i < f->role_count; i++) {
+		bool suppressed = false;
+
+		for (size_t j = 0; j < f->suppressed_count; j++)
+			suppressed = suppressed || !strcmp(f->suppressed[j], f->roles[i]);
+		p->name.len = p->prefix;
+		buf_printf(&p->name, "roles/%s/suppressed", f->roles[i]);
+		p->each(p->context, p->name.data, suppressed);
+	}
+}
+
+static void one_framework(const struct framework *f, metric_fn *each, void *context)
+{
+	struct prefixed p = {.each = each, .context = context};
+
+	buf_puts(&p.name, "master/frameworks/");
+	put_encoded(&p.name, f->info->name);
+	buf_printf(&p.name, "/%s/", f->id);
+	p.prefix = p.name.len;
+	put_metric(&p, "subscribed", "", framework_connected(f));
+	put_enum(&p, "calls", &mesos__scheduler__call__type__descriptor, f->counters.calls,
+		 MASTER_CALL_TYPES);
+	put_enum(&p, "events", &mesos__scheduler__event__type__descriptor, f->counters.events,
+		 MASTER_EVENT_TYPES);
+	put_enum(&p, "operations", &mesos__offer__operation__type__descriptor,
+		 f->counters.operations, MASTER_OPERATION_TYPES);
+	put_metric(&p, "offers/sent", "", (double)f->counters.offers_sent);
+	put_metric(&p, "offers/accepted", "", (double)f->counters.offers_accepted);
+	put_metric(&p, "offers/declined", "", (double)f->counters.offers_declined);
+	put_metric(&p, "offers/rescinded", "", (double)f->counters.offers_rescinded);
+	put_framework_tasks(&p, f);
+	put_framework_roles(&p, f);
+	buf_free(&p.name);
+}
+
+/* ---- operations ----------------------------------------------------------- */
+
+#define STATE(name) MESOS__OPERATION_STATE__OPERATION_##name
+
+static void operation_type_metrics(const char *prefix, const uint64_t *states, metric_fn *each,
+				   void *context)
+{
+	static const struct {
+		const char *name;
+		int state;
+	} shown[] = {
+		{"pending", STATE(PENDING)},	     {"recovering", STATE(RECOVERING)},
+		{"unreachable", STATE(UNREACHABLE)}, {"finished", STATE(FINISHED)},
+		{"failed", STATE(FAILED)},	     {"error", STATE(ERROR)},
+		{"dropped", STATE(DROPPED)},	     {"gone_by_operator", STATE(GONE_BY_OPERATOR)},
+	};
+	uint64_t total = 0;
+	char name[96];
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		snprintf(name, sizeof(name), "master/operations/%s%s", prefix, shown[i].name);
+		each(context, name, (double)states[shown[i].state]);
+	}
+	for (size_t i = 0; i < MASTER_OPERATION_STATES; i++)
+		total += states[i];
+	snprintf(name, sizeof(name), "master/operations/%stotal", prefix);
+	each(context, name, (double)total);
+}
+
+static void operation_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	static const struct {
+		const char *prefix;
+		int type;
+	} shown[] = {
+#define SHOWN(prefix, name) {prefix, MESOS__OFFER__OPERATION__TYPE__##name}
+		SHOWN("create/", CREATE),	    SHOWN("create_disk/", CREATE_DISK),
+		SHOWN("destroy/", DESTROY),	    SHOWN("destroy_disk/", DESTROY_DISK),
+		SHOWN("reserve/", RESERVE),	    SHOWN("unreserve/", UNRESERVE),
+		SHOWN("grow_volume/", GROW_VOLUME), SHOWN("shrink_volume/", SHRINK_VOLUME),
+#undef SHOWN
+	};
+	uint64_t all[MASTER_OPERATION_STATES] = {0};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		const uint64_t *states = m->operation_states[shown[i].type];
+
+		operation_type_metrics(shown[i].prefix, states, each, context);
+		for (size_t j = 0; j < MASTER_OPERATION_STATES; j++)
+			all[j] += states[j];
+	}
+	operation_type_metrics("", all, each, context);
+}
+
+/* ---- allocator ------------------------------------------------------------ */
+
+static const char *const allocated[] = {"cpus", "disk", "mem"};
+
+struct figures {
+	struct buf name;
+	double total[3], held[3];
+	metric_fn *each;
+	void *context;
+};
+
+static void take_figure(void *context, const struct allocator_figure *figure)
+{
+	struct figures *f = context;
+	double *of_all = figure->kind == ALLOCATOR_FIGURE_TOTAL ? f->total : f->held;
+
+	for (int i = 0; figure->resource && i < 3; i++) {
+		if (!strcmp(figure->resource, allocated[i]))
+			of_all[i] = figure->value;
+	}
+	if (!figure->role)
+		return;
+	buf_clear(&f->name);
+	if (figure->kind == ALLOCATOR_FIGURE_SHARE)
+		buf_printf(&f->name, "allocator/mesos/roles/%s/shares/dominant", figure->role);
+	else
+		buf_printf(&f->name, "allocator/mesos/offer_filters/roles/%s/active", figure->role);
+	f->each(f->context, f->name.data, figure->value);
+}
+
+static void share_metrics(const struct master *m, metric_fn *each, void *context)
+{
+	struct figures f = {.each = each, .context = context};
+	char name[80];
+
+	allocator_figures(m->allocator, take_figure, &f);
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/total", allocated[i]);
+		each(context, name, f.total[i]);
+		snprintf(name, sizeof(name), "allocator/mesos/resources/%s/offered_or_allocated",
+			 allocated[i]);
+		each(context, name, f.held[i]);
+	}
+	buf_free(&f.name);
+}
+
+static void allocator_metrics(const struct shell *shell, metric_fn *each, void *context)
+{
+	const struct master *m = shell->core;
+
+	timing_metrics(&shell->latency_timing, (int64_t)uv_hrtime(),
+		       "allocator/mesos/allocation_run_latency_ms", each, context);
+	/* What is to be done for the allocator is done before the next event is read. */
+	each(context, "allocator/event_queue_dispatches", 0);
+	each(context, "allocator/mesos/event_queue_dispatches", 0);
+	timing_metrics(&shell->allocation_timing, (int64_t)uv_hrtime(),
+		       "allocator/mesos/allocation_run_ms", each, context);
+	share_metrics(m, each, context);
+	metrics_quota(m, each, context);
+}
+
+/* ---- the store ------------------------------------------------------------ */
+
+/* Bytes of the registry's files; 0 if it is in memory. */
+static double registry_size(const struct shell *shell)
+{
+	char *path;
+	DIR *directory;
+	struct dirent *entry;
+	struct stat status;
+	double sum = 0;
+
+	if (!shell->flags->work_dir || !strcmp(shell->flags->registry, "in_memory"))
+		return 0;
+	path = xprintf("%s/registry", shell->flags->work_dir);
+	directory = opendir(path);
+	free(path);
+	while (directory && (entry = readdir(directory)))
+		if (!fstatat(dirfd(directory), entry->d_name, &status, 0) &&
+		    S_ISREG(status.st_mode))
+			sum += (double)status.st_size;
+	if (directory)
+		closedir(directory);
+	return sum;
+}
+
+static void registrar_metrics(const struct shell *shell, metric_fn *each, void *context)
+{
+	uint64_t done = store_durable(shell->store);
+
+	/* What is written behind waits for no sync. */
+	if (done >= shell->synced_store)
+		done = store_applied(shell->store);
+	each(context, "registrar/queued_operations", (double)(shell->stores - done));
+	each(context, "registrar/registry_size_bytes", registry_size(shell));
+	each(context, "registrar/log/recovered", 1);
+	each(context, "registrar/log/ensemble_size", 1);
+	each(context, "registrar/state_fetch_ms", shell->fetch_ms);
+	timing_metrics(&shell->store_timing, (int64_t)uv_hrtime(), "registrar/state_store_ms", each,
+		       context);
+}
+
+/* ---- the host ------------------------------------------------------------ */
+
+static void system_metrics(metric_fn *each, void *context)
+{
+	struct sysinfo info;
+	double loads[3] = {0};
+
+	if (getloadavg(loads, 3) == 3) {
+		each(context, "system/load_1min", loads[0]);
+		each(context, "system/load_5min", loads[1]);
+		each(context, "system/load_15min", loads[2]);
+	}
+	each(context, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!sysinfo(&info)) {
+		each(context, "system/mem_total_bytes", (double)info.totalram * info.mem_unit);
+		each(context, "system/mem_free_bytes", (double)info.freeram * info.mem_unit);
+	}
+}
+
+void metrics_each(const struct shell *shell, metric_fn *each, void *context)
+{
+	const struct master *m = shell->core;
+
+	each(context, "master/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	each(context, "master/elected", m->elected_time != 0);
+	each(context, "master/outstanding_offers", HASH_COUNT(m->offers));
+	each(context, "master/operator_event_stream_subscribers", 0);
+	/* Each event is done before the next is read: there is never a backlog. */
+	each(context, "master/event_queue_messages", 0);
+	each(context, "master/event_queue_dispatches", 0);
+	each(context, "master/event_queue_http_requests", 0);
+	each(context, "master/http_cache_hits", 0);
+	registrar_metrics(shell, each, context);
+	operation_metrics(m, each, context);
+	allocator_metrics(shell, each, context);
+	agent_metrics(m, each, context);
+	framework_metrics(m, each, context);
+	task_metrics(m, each, context);
+	counter_metrics(m, each, context);
+	if (shell->flags->publish_per_framework_metrics)
+		for (struct framework *f = m->frameworks; f; f = f->hh.next)
+			one_framework(f, each, context);
+	system_metrics(each, context);
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+struct metric {
+	char *name;
+	double value;
+};
+
+struct metric_list {
+	struct arena *arena;
+	struct metric *items;
+	size_t count;
+	size_t cap;
+};
+
+static void collect(void *context, const char *name, double value)
+{
+	struct metric_list *list = context;
+
+	if (list->count == list->cap) {
+		list->cap = list->cap ? 2 * list->cap : 256;
+		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
+	}
+	list->items[list->count++] = (struct metric){arena_strdup(list->arena, name), value};
+}
+
+static int compare_metrics(const void *a, const void *b)
+{
+	return strcmp(((const struct metric *)a)->name, ((const struct metric *)b)->name);
+}
+
+/* What is asked for is at hand: the time a client wants to wait only has to be one. */
+static bool check_timeout(struct http_request *request)
+{
+	const char *text = http_query(request, "timeout");
+	struct err err = {{0}};
+	int64_t timeout;
+
+	if (!text || duration_parse(text, &timeout, &err) == 0)
+		return true;
+	http_reply_text(
+		request, 400,
+		arena_printf(&request->arena, "Invalid timeout '%s': %s.\n", text, err.text));
+	return false;
+}
+
+void rest_metrics(void *context, struct http_request *request)
+{
+	struct metric_list list = {.arena = &request->arena};
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	if (!check_timeout(request))
+		return;
+	metrics_each(context, collect, &list);
+	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	for (size_t i = 0; i < list.count; i++)
+		jw_kv_double(&w, list.items[i].name, list.items[i].value);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
+	free(list.items);
+}

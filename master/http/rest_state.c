@@ -1,0 +1,371 @@
+/* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
+ * ones. */
+#include "master/http/rest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A JSON answer under construction. */
+struct answer {
+	struct buf body;
+	struct json_writer w;
+};
+
+static struct json_writer *answer_begin(struct answer *answer)
+{
+	answer->body = BUF_INIT;
+	jw_init(&answer->w, &answer->body);
+	jw_begin_object(&answer->w);
+	return &answer->w;
+}
+
+static void answer_send(struct answer *answer, struct http_request *request)
+{
+	jw_end_object(&answer->w);
+	router_reply_json(request, &answer->body);
+	buf_free(&answer->body);
+}
+
+static void write_agents(struct json_writer *w, const struct master *m, const char *only, bool full)
+{
+	jw_key(w, "slaves");
+	jw_begin_array(w);
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		if (a->state != AGENT_REGISTERED || (only && strcmp(only, a->id)))
+			continue;
+		jw_begin_object(w);
+		rest_write_agent_members(w, a, full);
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+	jw_key(w, "recovered_slaves");
+	jw_begin_array(w);
+	for (struct agent *a = m->agents; a; a = a->hh.next)
+		if (a->state == AGENT_RECOVERED && (!only || !strcmp(only, a->id)))
+			rest_write_recovered_agent(w, a);
+	jw_end_array(w);
+}
+
+static void write_frameworks(struct json_writer *w, const struct master *m, const char *only)
+{
+	jw_key(w, "frameworks");
+	jw_begin_array(w);
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		if (!only || !strcmp(only, f->id))
+			rest_write_framework(w, m, f);
+	jw_end_array(w);
+	jw_key(w, "completed_frameworks");
+	jw_begin_array(w);
+	for (struct framework *f = m->completed; f; f = f->hh.next)
+		if (!only || !strcmp(only, f->id))
+			rest_write_framework(w, m, f);
+	jw_end_array(w);
+}
+
+/* Completed or not, NULL if there is none. */
+static const struct framework *find_framework(const struct master *m, const char *id)
+{
+	const struct framework *f = master_find_framework(m, id);
+
+	return f ? f : master_find_completed(m, id);
+}
+
+static void write_empty_array(struct json_writer *w, const char *key)
+{
+	jw_key(w, key);
+	jw_begin_array(w);
+	jw_end_array(w);
+}
+
+/* "flags", and the members that are shown beside them. */
+static void write_flags(struct json_writer *w, const struct shell *shell)
+{
+	if (shell->flags->cluster)
+		jw_kv_string(w, "cluster", shell->flags->cluster);
+	jw_key(w, "flags");
+	flags_json(&shell->flags->parsed, w);
+}
+
+static void write_agent_counts(struct json_writer *w, const struct master *m)
+{
+	size_t active = 0, inactive = 0;
+
+	for (struct agent *a = m->agents; a; a = a->hh.next)
+		if (a->state == AGENT_REGISTERED)
+			*(a->active ? &active : &inactive) += 1;
+	jw_kv_double(w, "activated_slaves", (double)active);
+	jw_kv_double(w, "deactivated_slaves", (double)inactive);
+	jw_kv_double(w, "unreachable_slaves", HASH_COUNT(m->unreachable));
+}
+
+static void write_leader(struct json_writer *w, const struct master *m)
+{
+	jw_kv_string(w, "leader", m->pid);
+	jw_key(w, "leader_info");
+	jw_begin_object(w);
+	jw_kv_string(w, "id", m->info->id);
+	jw_kv_string(w, "pid", m->pid);
+	jw_kv_int(w, "port", m->info->port);
+	jw_kv_string(w, "hostname", m->info->hostname);
+	if (m->info->domain) {
+		jw_key(w, "domain");
+		endpoint_write_domain(w, m->info->domain);
+	}
+	jw_end_object(w);
+}
+
+static void write_identity(struct json_writer *w, const struct shell *shell)
+{
+	const struct master *m = shell->core;
+
+	endpoint_write_version(w);
+	jw_kv_double(w, "start_time", clock_seconds(shell->start_time));
+	if (m->elected_time)
+		jw_kv_double(w, "elected_time", clock_seconds(m->elected_time));
+	jw_kv_string(w, "id", m->info->id);
+	jw_kv_string(w, "pid", m->pid);
+	jw_kv_string(w, "hostname", m->info->hostname);
+	jw_key(w, "capabilities");
+	jw_begin_array(w);
+	for (size_t i = 0; i < m->info->n_capabilities; i++)
+		jw_string(w, proto_enum_name(&mesos__master_info__capability__type__descriptor,
+					     m->info->capabilities[i]->type, SPELL_V0));
+	jw_end_array(w);
+}
+
+static size_t count_objects(const struct master *m)
+{
+	return read_all_tasks(m) + HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks) +
+	       HASH_COUNT(m->completed);
+}
+
+static void write_state(const struct shell *shell, struct http_request *request,
+			struct json_writer *w)
+{
+	(void)request;
+	write_identity(w, shell);
+	write_agent_counts(w, shell->core);
+	if (shell->core->info->domain) {
+		jw_key(w, "domain");
+		endpoint_write_domain(w, shell->core->info->domain);
+	}
+	write_leader(w, shell->core);
+	write_flags(w, shell);
+	write_agents(w, shell->core, NULL, false);
+	write_frameworks(w, shell->core, NULL);
+	write_empty_array(w, "orphan_tasks");
+	write_empty_array(w, "unregistered_frameworks");
+}
+
+void rest_state(void *context, struct http_request *request)
+{
+	static const struct rest_read state = {write_state};
+	struct shell *shell = context;
+
+	read_rest(shell, request, &state, count_objects(shell->core));
+}
+
+static void write_slaves(const struct shell *shell, struct http_request *request,
+			 struct json_writer *w)
+{
+	write_agents(w, shell->core, http_query(request, "slave_id"), true);
+}
+
+void rest_slaves(void *context, struct http_request *request)
+{
+	static const struct rest_read slaves = {write_slaves};
+	struct shell *shell = context;
+	bool one = http_query(request, "slave_id") != NULL;
+
+	read_rest(shell, request, &slaves, one ? 1 : HASH_COUNT(shell->core->agents));
+}
+
+static void write_all_frameworks(const struct shell *shell, struct http_request *request,
+				 struct json_writer *w)
+{
+	write_frameworks(w, shell->core, http_query(request, "framework_id"));
+	write_empty_array(w, "unregistered_frameworks");
+}
+
+void rest_frameworks(void *context, struct http_request *request)
+{
+	static const struct rest_read frameworks = {write_all_frameworks};
+	struct shell *shell = context;
+	const char *id = http_query(request, "framework_id");
+	const struct framework *one = id ? find_framework(shell->core, id) : NULL;
+	size_t objects = one ? read_framework_tasks(one) : count_objects(shell->core);
+
+	read_rest(shell, request, &frameworks, id && !one ? 1 : objects);
+}
+
+/* ---- /tasks -------------------------------------------------------------- */
+
+struct listed_task {
+	double since; /* of its first status; here so that sorting need not look for it */
+	struct slice id;
+	const struct task_record *record;
+};
+
+struct task_list {
+	struct listed_task *items;
+	size_t count;
+	size_t cap;
+	const char *task_id; /* only this one, or NULL */
+};
+
+static void task_list_add(struct task_list *list, const struct task_record *record)
+{
+	struct slice id = task_record_id(record);
+
+	if (list->task_id && !slice_eq(id, list->task_id))
+		return;
+	if (list->count == list->cap) {
+		list->cap = list->cap ? 2 * list->cap : 64;
+		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
+	}
+	list->items[list->count++] = (struct listed_task){
+		.since = task_record_first_time(record), .id = id, .record = record};
+}
+
+/* The one that is asked for is found by its id. */
+static void collect_live(struct task_list *list, const struct framework *f)
+{
+	struct task *task;
+
+	if (list->task_id) {
+		task = framework_find_task(f, list->task_id);
+		if (task)
+			task_list_add(list, &task->record);
+		task = framework_find_unreachable(f, list->task_id);
+		if (task)
+			task_list_add(list, &task->record);
+		return;
+	}
+	for (task = f->tasks; task; task = task->hh.next)
+		task_list_add(list, &task->record);
+	for (task = f->unreachable; task; task = task->hh.next)
+		task_list_add(list, &task->record);
+}
+
+static void collect_tasks(struct task_list *list, const struct framework *frameworks,
+			  const char *framework_id)
+{
+	struct completed_task *done, *next;
+
+	for (const struct framework *f = frameworks; f; f = f->hh.next) {
+		if (framework_id && strcmp(framework_id, f->id))
+			continue;
+		collect_live(list, f);
+		list_for_each (done, next, &f->completed_tasks, link)
+			task_list_add(list, &done->record);
+	}
+}
+
+/* As strcmp() does with texts. */
+static int slice_compare(struct slice a, struct slice b)
+{
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* By first status time; without statuses first. Ties by id, so that ascending is
+ * the reverse of descending. */
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct listed_task *x = a, *y = b;
+
+	if (x->since != y->since)
+		return x->since < y->since ? -1 : 1;
+	return slice_compare(x->id, y->id);
+}
+
+/* A bad number falls back to the default silently, as in Mesos. */
+static size_t query_number(struct http_request *request, const char *name, size_t preset)
+{
+	const char *text = http_query(request, name);
+	char *end;
+	unsigned long long value;
+
+	if (!text || *text < '0' || *text > '9')
+		return preset;
+	value = strtoull(text, &end, 10);
+	return *end ? preset : (size_t)value;
+}
+
+static void write_task_list(const struct shell *shell, struct http_request *request,
+			    struct json_writer *w)
+{
+	const char *framework_id = http_query(request, "framework_id");
+	const char *order = http_query(request, "order");
+	bool ascending = order && !strcmp(order, "asc");
+	struct task_list list = {.task_id = http_query(request, "task_id")};
+	size_t limit = query_number(request, "limit", 100);
+	size_t offset = query_number(request, "offset", 0);
+	struct arena scratch = {0};
+
+	collect_tasks(&list, shell->core->frameworks, framework_id);
+	collect_tasks(&list, shell->core->completed, framework_id);
+	if (list.count > 1)
+		qsort(list.items, list.count, sizeof(*list.items), compare_tasks);
+	jw_key(w, "tasks");
+	jw_begin_array(w);
+	for (size_t i = offset; i < list.count && i - offset < limit; i++)
+		rest_write_task(w, shell->core,
+				list.items[ascending ? i : list.count - 1 - i].record, &scratch);
+	jw_end_array(w);
+	arena_free(&scratch);
+	free(list.items);
+}
+
+void rest_tasks(void *context, struct http_request *request)
+{
+	static const struct rest_read tasks = {write_task_list};
+	struct shell *shell = context;
+	bool one = http_query(request, "task_id") != NULL;
+
+	read_rest(shell, request, &tasks, one ? 1 : read_all_tasks(shell->core));
+}
+
+/* ---- the small ones ------------------------------------------------------ */
+
+void rest_flags(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+	struct answer answer;
+	struct json_writer *w = answer_begin(&answer);
+
+	jw_key(w, "flags");
+	flags_json(&shell->flags->parsed, w);
+	answer_send(&answer, request);
+}
+
+void rest_version(void *context, struct http_request *request)
+{
+	struct answer answer;
+
+	(void)context;
+	endpoint_write_version(answer_begin(&answer));
+	answer_send(&answer, request);
+}
+
+void rest_health(void *context, struct http_request *request)
+{
+	(void)context;
+	http_reply(request, 200, NULL, NULL, 0, NULL);
+}
+
+void rest_redirect(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+	const Mesos__MasterInfo *info = shell->core->info;
+	const char *path = router_resolve(&shell->router, request);
+	const char *headers[] = {"Location", NULL, NULL};
+
+	if (strcmp(path, "/master/redirect")) {
+		http_reply_text(request, 404, NULL);
+		return;
+	}
+	headers[1] = arena_printf(&request->arena, "//%s:%d", info->hostname, (int)info->port);
+	http_reply(request, 307, NULL, NULL, 0, headers);
+}

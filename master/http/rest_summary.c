@@ -1,0 +1,153 @@
+/* /state-summary: agents and frameworks with their tasks counted by state.
+ * Two passes over the tasks: one a framework, one an agent. */
+#include <string.h>
+
+#include "master/http/rest.h"
+
+static const Mesos__TaskState counted[] = {
+	MESOS__TASK_STATE__TASK_STAGING,  MESOS__TASK_STATE__TASK_STARTING,
+	MESOS__TASK_STATE__TASK_RUNNING,  MESOS__TASK_STATE__TASK_KILLING,
+	MESOS__TASK_STATE__TASK_FINISHED, MESOS__TASK_STATE__TASK_KILLED,
+	MESOS__TASK_STATE__TASK_FAILED,	  MESOS__TASK_STATE__TASK_LOST,
+	MESOS__TASK_STATE__TASK_ERROR,	  MESOS__TASK_STATE__TASK_UNREACHABLE,
+};
+
+/* What was seen of one agent or framework: counts by state and the ids of its
+ * counterparts, each once. */
+struct summary {
+	const char *id;
+	size_t states[MASTER_TASK_STATES];
+	struct seen_id *others;
+	UT_hash_handle hh;
+};
+
+struct seen_id {
+	const char *id;
+	UT_hash_handle hh;
+};
+
+static struct summary *summary_of(struct arena *arena, struct summary **table, struct slice id)
+{
+	struct summary *s;
+
+	HASH_FIND(hh, *table, id.data, id.len, s);
+	if (!s) {
+		s = arena_alloc(arena, sizeof(*s));
+		s->id = arena_strndup(arena, id.data, id.len);
+		HASH_ADD_KEYPTR(hh, *table, s->id, id.len, s);
+	}
+	return s;
+}
+
+static void note_other(struct arena *arena, struct summary *s, const char *id)
+{
+	struct seen_id *seen;
+
+	HASH_FIND_STR(s->others, id, seen);
+	if (seen)
+		return;
+	seen = arena_alloc(arena, sizeof(*seen));
+	seen->id = id;
+	HASH_ADD_KEYPTR(hh, s->others, seen->id, strlen(seen->id), seen);
+}
+
+struct tables {
+	struct arena *arena;
+	struct summary *agents;
+	struct summary *frameworks;
+};
+
+static void count_task(struct tables *t, const struct framework *f, const struct task_record *task)
+{
+	struct summary *framework = summary_of(t->arena, &t->frameworks, slice_of(f->id));
+	struct summary *agent = summary_of(t->arena, &t->agents, task_record_agent_id(task));
+
+	framework->states[task->state]++;
+	agent->states[task->state]++;
+	note_other(t->arena, framework, agent->id);
+	note_other(t->arena, agent, framework->id);
+}
+
+static void count_framework(struct tables *t, const struct framework *f)
+{
+	struct completed_task *done, *next;
+
+	for (struct task *task = f->tasks; task; task = task->hh.next)
+		count_task(t, f, &task->record);
+	for (struct task *task = f->unreachable; task; task = task->hh.next)
+		count_task(t, f, &task->record);
+	list_for_each (done, next, &f->completed_tasks, link)
+		count_task(t, f, &done->record);
+}
+
+static void write_summary(struct json_writer *w, struct summary *table, const char *id,
+			  const char *others)
+{
+	static const struct summary none;
+	struct summary *found;
+	const struct summary *s;
+
+	HASH_FIND_STR(table, id, found);
+	s = found ? found : &none;
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
+		jw_kv_int(w, proto_enum_name(&mesos__task_state__descriptor, counted[i], SPELL_V0),
+			  (int64_t)s->states[counted[i]]);
+	jw_key(w, others);
+	jw_begin_array(w);
+	for (struct seen_id *o = s->others; o; o = o->hh.next)
+		jw_string(w, o->id);
+	jw_end_array(w);
+}
+
+/* uthash tables in an arena still own their buckets. */
+static void clear_tables(struct summary *table)
+{
+	for (struct summary *s = table; s; s = s->hh.next)
+		HASH_CLEAR(hh, s->others);
+	HASH_CLEAR(hh, table);
+}
+
+static void write_state_summary(const struct shell *shell, struct http_request *request,
+				struct json_writer *w)
+{
+	const struct master *m = shell->core;
+	struct tables t = {.arena = &request->arena};
+
+	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		count_framework(&t, f);
+	jw_kv_string(w, "hostname", m->info->hostname);
+	if (shell->flags->cluster)
+		jw_kv_string(w, "cluster", shell->flags->cluster);
+	jw_key(w, "slaves");
+	jw_begin_array(w);
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		if (a->state != AGENT_REGISTERED)
+			continue;
+		jw_begin_object(w);
+		rest_write_agent_members(w, a, false);
+		write_summary(w, t.agents, a->id, "framework_ids");
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+	jw_key(w, "frameworks");
+	jw_begin_array(w);
+	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
+		jw_begin_object(w);
+		rest_write_framework_head(w, f);
+		write_summary(w, t.frameworks, f->id, "slave_ids");
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+	/* The tables are in the request's arena, which goes with the answer. */
+	clear_tables(t.agents);
+	clear_tables(t.frameworks);
+}
+
+void rest_state_summary(void *context, struct http_request *request)
+{
+	static const struct rest_read summary = {write_state_summary};
+	struct shell *shell = context;
+
+	read_rest(shell, request, &summary,
+		  read_all_tasks(shell->core) + HASH_COUNT(shell->core->agents));
+}

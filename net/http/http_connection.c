@@ -1,0 +1,493 @@
+/* One connection of a client: taking input, handing out requests one after another,
+ * writing answers, ending well.
+ *
+ * Ends: the client closes (what it sent before is done and answered first, but an
+ * open stream ends at once), the last answer of a connection that is not kept was
+ * written, input cannot be parsed (earlier answers still leave), a time limit, the
+ * server closes. Requests that wait for an answer then lose their connection and
+ * their answers are dropped. */
+#include "net/http/http_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static void read_start(struct http_connection *connection);
+
+static bool has_streams(const struct http_connection *connection)
+{
+	return !list_empty(&connection->streams);
+}
+
+/* No further request is taken now, though there may be input. */
+static bool is_paused(const struct http_connection *connection)
+{
+	if (connection->current)
+		return true;
+	return !has_streams(connection) && !connection->detached &&
+	       output_waiting(&connection->output) > HTTP_OUTPUT_HIGH;
+}
+
+/* -- the end -- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct http_connection *connection = handle->data;
+	struct exchange *exchange = connection->current;
+
+	http_stream_abandon(connection);
+	if (exchange) {
+		exchange->peer = xstrdup(connection->peer);
+		exchange->local = xstrdup(connection->local);
+		exchange->loop = connection->tcp.loop;
+		exchange->connection = NULL;
+		exchange->request.connection = NULL;
+		exchange->request.server = NULL;
+	}
+	if (connection->server)
+		http_server_forget(connection);
+	output_free(&connection->output);
+	buf_free(&connection->head);
+	buf_free(&connection->body);
+	buf_free(&connection->input);
+	free(connection->sender);
+	free(connection);
+}
+
+void http_connection_close(struct http_connection *connection)
+{
+	if (connection->closing)
+		return;
+	connection->closing = true;
+	list_remove(&connection->dirty);
+	list_remove(&connection->timed);
+	uv_close((uv_handle_t *)&connection->tcp, on_closed);
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status)
+{
+}
+
+/* Nothing more comes from us: tell the client, then wait for its end. */
+static void start_linger(struct http_connection *connection)
+{
+	if (connection->lingering || connection->detached)
+		return;
+	connection->lingering = true;
+	connection->linger_since = uv_now(connection->tcp.loop);
+	buf_free(&connection->input);
+	if (uv_shutdown(&connection->shutdown, (uv_stream_t *)&connection->tcp, on_shutdown) != 0) {
+		http_connection_close(connection);
+		return;
+	}
+	read_start(connection);
+	http_server_watch(connection);
+}
+
+static void end_if_done(struct http_connection *connection)
+{
+	if (connection->closing || connection->current || has_streams(connection) ||
+	    connection->parsing)
+		return;
+	if (!connection->broken && !output_idle(&connection->output))
+		return;
+	if (connection->eof && (connection->in_done || connection->input.len == 0))
+		http_connection_close(connection);
+	else if (connection->in_done)
+		start_linger(connection);
+}
+
+/* -- input -- */
+
+/* An answer that the server gives itself, without a request. */
+static void refuse(struct http_connection *connection, int status)
+{
+	struct buf *sink = http_connection_sink(connection);
+	char text[64];
+	int len = snprintf(text, sizeof(text), "%d %s.", status, http_status_text(status));
+
+	http_reply_head(connection->server, sink, status);
+	buf_printf(sink,
+		   "Connection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
+		   "Content-Length: %d\r\n\r\n%s",
+		   len, text);
+	http_connection_answered(connection);
+}
+
+/* `status`, if it is none of success, is the server's own answer, with the text. */
+static void dispatch(struct http_connection *connection, struct exchange *exchange, int status,
+		     const char *text)
+{
+	struct http_server *server = connection->server;
+
+	connection->current = exchange;
+	if (!exchange->request.keep_alive)
+		connection->in_done = true;
+	if (status > 0)
+		http_reply_text(&exchange->request, status, text);
+	else
+		server->options.handler(server->options.context, &exchange->request);
+}
+
+static size_t parse_slowly(struct http_connection *connection, const char *data, size_t len)
+{
+	struct exchange *exchange;
+	const char *text = NULL;
+	size_t used;
+	int status;
+
+	switch (http_parse(connection, data, len, &used)) {
+	case HTTP_PARSE_MORE:
+		break;
+	case HTTP_PARSE_REQUEST:
+		status = http_request_make(connection, &exchange, &text);
+		if (status < 0)
+			connection->in_done = true;
+		else
+			dispatch(connection, exchange, status, text);
+		break;
+	case HTTP_PARSE_REFUSED:
+		connection->in_done = true;
+		refuse(connection, connection->refuse);
+		break;
+	case HTTP_PARSE_FAILED:
+		connection->in_done = true;
+		break;
+	}
+	return used;
+}
+
+/* Parses and dispatches as far as it goes. Returns the number of bytes taken. */
+static size_t parse(struct http_connection *connection, const char *data, size_t len)
+{
+	struct exchange *exchange;
+	size_t done = 0, used;
+
+	connection->parsing = true;
+	while (done < len && !connection->closing && !connection->in_done &&
+	       !is_paused(connection)) {
+		used = 0;
+		if (!connection->receiving)
+			used = http_quick(connection, data + done, len - done, &exchange);
+		if (used)
+			dispatch(connection, exchange, 0, NULL);
+		else
+			used = parse_slowly(connection, data + done, len - done);
+		done += used;
+	}
+	connection->parsing = false;
+	if (connection->in_done)
+		done = len;
+	return done;
+}
+
+static void resume_input(struct http_connection *connection)
+{
+	if (connection->input.len > 0 && !is_paused(connection)) {
+		struct buf input = connection->input;
+		connection->input = BUF_INIT;
+		size_t done = parse(connection, input.data, input.len);
+		if (done < input.len)
+			buf_append(&connection->input, input.data + done, input.len - done);
+		buf_free(&input);
+	}
+	if (connection->receiving && !connection->closing)
+		http_server_watch(connection);
+}
+
+/* Reading goes on while requests wait, so that the client's end is noticed, but not
+ * without bound; while a stream is open it always goes on. */
+static void adjust_reading(struct http_connection *connection)
+{
+	if (connection->closing || connection->eof)
+		return;
+	if (connection->in_done || connection->input.len < HTTP_READ_AHEAD) {
+		read_start(connection);
+	} else if (has_streams(connection)) {
+		log_rumor("Closing the connection of %s: too many requests behind a stream",
+			  connection->peer);
+		http_connection_close(connection);
+	} else if (connection->reading) {
+		uv_read_stop((uv_stream_t *)&connection->tcp);
+		connection->reading = false;
+	}
+}
+
+void http_connection_received(struct http_connection *connection, const char *data, size_t len)
+{
+	if (connection->closing || connection->in_done)
+		return;
+	if (connection->input.len == 0) {
+		size_t done = parse(connection, data, len);
+		data += done;
+		len -= done;
+	}
+	if (len > 0)
+		buf_append(&connection->input, data, len);
+	resume_input(connection);
+	adjust_reading(connection);
+	http_server_touch(connection);
+}
+
+void http_connection_eof(struct http_connection *connection)
+{
+	connection->eof = true;
+	connection->receiving = false;
+	if (connection->reading)
+		uv_read_stop((uv_stream_t *)&connection->tcp);
+	connection->reading = false;
+	if (has_streams(connection) || connection->lingering)
+		http_connection_close(connection);
+	else
+		http_server_touch(connection);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+	struct http_connection *connection = handle->data;
+
+	*out = uv_buf_init(connection->server->read_buffer, HTTP_READ_SIZE);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+{
+	struct http_connection *connection = stream->data;
+
+	if (count > 0)
+		http_connection_received(connection, bytes->base, (size_t)count);
+	else if (count == UV_EOF)
+		http_connection_eof(connection);
+	else if (count < 0) {
+		/* Whole requests read before the reset are still done. */
+		connection->broken = true;
+		http_connection_eof(connection);
+	}
+}
+
+static void read_start(struct http_connection *connection)
+{
+	if (connection->reading || connection->eof || connection->detached)
+		return;
+	if (uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) == 0)
+		connection->reading = true;
+	else
+		http_connection_close(connection);
+}
+
+/* -- output -- */
+
+struct buf *http_connection_sink(struct http_connection *connection)
+{
+	if (!has_streams(connection))
+		return &connection->output.queued;
+	return &list_entry(connection->streams.prev, struct http_stream, link)->after;
+}
+
+void http_connection_answered(struct http_connection *connection)
+{
+	if (has_streams(connection)) {
+		struct http_stream *stream;
+		struct http_stream *next;
+		connection->held = 0;
+		list_for_each (stream, next, &connection->streams, link)
+			connection->held += stream->pending.len + stream->after.len;
+		if (connection->held > HTTP_HELD_MAX) {
+			log_rumor("Closing the connection of %s: too many answers behind a stream",
+				  connection->peer);
+			http_connection_close(connection);
+		}
+	}
+	http_server_touch(connection);
+}
+
+/* Bytes cannot be delivered; requests already here are still done. */
+static void set_broken(struct http_connection *connection)
+{
+	connection->broken = true;
+	buf_free(&connection->output.queued);
+	if (has_streams(connection))
+		http_connection_close(connection);
+}
+
+void http_connection_flush(struct http_connection *connection)
+{
+	bool was_active = connection->output.active;
+
+	if (connection->broken) {
+		buf_clear(&connection->output.queued);
+		return;
+	}
+	if (output_flush(&connection->output) != 0) {
+		set_broken(connection);
+		return;
+	}
+	if (connection->output.active && !was_active) {
+		connection->write_since = uv_now(connection->tcp.loop);
+		connection->write_seen =
+			uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+		http_server_watch(connection);
+	}
+}
+
+static void on_written(struct output *output, int status)
+{
+	struct http_connection *connection = container_of(output, struct http_connection, output);
+
+	if (status != 0)
+		set_broken(connection);
+	http_server_touch(connection);
+}
+
+void http_connection_turn(struct http_connection *connection)
+{
+	http_connection_flush(connection);
+	resume_input(connection);
+	http_connection_flush(connection);
+	adjust_reading(connection);
+	/* A peer that cannot be written to will be closed by its own reset, or here
+	 * when none comes. */
+	if (connection->broken && !connection->closing && !connection->lingering &&
+	    !connection->eof && !connection->current && connection->input.len == 0) {
+		connection->lingering = true;
+		connection->linger_since = uv_now(connection->tcp.loop);
+		http_server_watch(connection);
+	}
+	end_if_done(connection);
+}
+
+/* -- time -- */
+
+static bool is_slow(struct http_connection *connection, uint64_t now)
+{
+	const struct http_server_options *limits = &connection->server->options;
+	uint64_t span = now - connection->since;
+
+	if (!connection->receiving)
+		return false;
+	/* While we do not take its input, it cannot be slow. */
+	if (is_paused(connection)) {
+		connection->since = now;
+		return false;
+	}
+	if (!connection->head_done)
+		return span >= (uint64_t)limits->head_timeout_ms;
+	if (span < (uint64_t)limits->body_timeout_ms)
+		return false;
+	if (connection->body.len - connection->progress < HTTP_BODY_PROGRESS)
+		return true;
+	connection->since = now;
+	connection->progress = connection->body.len;
+	return false;
+}
+
+static bool is_stalled(struct http_connection *connection, uint64_t now)
+{
+	size_t waiting = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+
+	if (!connection->output.active || has_streams(connection))
+		return false;
+	if (waiting != connection->write_seen) {
+		connection->write_seen = waiting;
+		connection->write_since = now;
+	}
+	return now - connection->write_since >=
+	       (uint64_t)connection->server->options.write_timeout_ms;
+}
+
+size_t http_connection_waiting(const struct http_connection *connection)
+{
+	return output_waiting(&connection->output) + connection->held;
+}
+
+void http_connection_tick(struct http_connection *connection, uint64_t now)
+{
+	uint64_t linger = (uint64_t)connection->server->options.linger_ms;
+
+	if (is_slow(connection, now) || is_stalled(connection, now) ||
+	    (connection->lingering && now - connection->linger_since >= linger)) {
+		http_connection_close(connection);
+		return;
+	}
+	if (!connection->receiving && !connection->output.active && !connection->lingering)
+		list_remove(&connection->timed);
+}
+
+/* -- the beginning -- */
+
+static void format_address(const uv_tcp_t *tcp,
+			   int (*get)(const uv_tcp_t *, struct sockaddr *, int *),
+			   char out[HTTP_ADDRESS_MAX])
+{
+	struct sockaddr_storage address;
+	struct sockaddr *any = (struct sockaddr *)&address;
+	int size = sizeof(address);
+	char ip[INET6_ADDRSTRLEN];
+
+	snprintf(out, HTTP_ADDRESS_MAX, "0.0.0.0:0");
+	if (get(tcp, any, &size) != 0)
+		return;
+	if (any->sa_family == AF_INET &&
+	    uv_ip4_name((struct sockaddr_in *)any, ip, sizeof(ip)) == 0)
+		snprintf(out, HTTP_ADDRESS_MAX, "%s:%d", ip,
+			 ntohs(((struct sockaddr_in *)any)->sin_port));
+	else if (any->sa_family == AF_INET6 &&
+		 uv_ip6_name((struct sockaddr_in6 *)any, ip, sizeof(ip)) == 0)
+		snprintf(out, HTTP_ADDRESS_MAX, "[%s]:%d", ip,
+			 ntohs(((struct sockaddr_in6 *)any)->sin6_port));
+}
+
+static struct http_connection *make_connection(uv_loop_t *loop)
+{
+	struct http_connection *connection = xcalloc(1, sizeof(*connection));
+
+	uv_tcp_init(loop, &connection->tcp);
+	connection->tcp.data = connection;
+	output_init(&connection->output, (uv_stream_t *)&connection->tcp, on_written);
+	list_init(&connection->link);
+	list_init(&connection->dirty);
+	list_init(&connection->timed);
+	list_init(&connection->streams);
+	http_parse_init(connection);
+	return connection;
+}
+
+static struct http_connection *join_server(struct http_server *server)
+{
+	struct http_connection *connection = make_connection(server->options.loop);
+
+	connection->server = server;
+	list_append(&server->connections, &connection->link);
+	server->connection_count++;
+	return connection;
+}
+
+struct http_connection *http_connection_ghost(uv_loop_t *loop)
+{
+	struct http_connection *connection = make_connection(loop);
+
+	http_connection_close(connection);
+	return connection;
+}
+
+void http_connection_accept(struct http_server *server)
+{
+	struct http_connection *connection = join_server(server);
+
+	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0 ||
+	    server->connection_count > server->options.connections_max) {
+		http_connection_close(connection);
+		return;
+	}
+	format_address(&connection->tcp, uv_tcp_getpeername, connection->peer);
+	format_address(&connection->tcp, uv_tcp_getsockname, connection->local);
+	read_start(connection);
+}
+
+struct http_connection *http_connection_detached(struct http_server *server)
+{
+	struct http_connection *connection = join_server(server);
+
+	connection->detached = true;
+	return connection;
+}

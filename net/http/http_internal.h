@@ -1,0 +1,182 @@
+/* What the files of the HTTP server share; private to net/ and its tests.
+ *
+ * Life of a request: bytes -> http-parser -> `head` and `body` of the connection ->
+ * a `struct exchange` with the request (plain ones are made from the bytes at once) ->
+ * handler -> answer -> `output`. At most one exchange of a connection waits for its
+ * answer (`current`); input behind it is kept unparsed. Open streams stand in `streams`;
+ * answers that are due behind them are kept in the last stream's `after`. */
+#ifndef NET_HTTP_HTTP_INTERNAL_H
+#define NET_HTTP_HTTP_INTERNAL_H
+
+#include <http_parser.h>
+#include <time.h>
+
+#include "base/list.h"
+#include "net/http.h"
+#include "net/limits.h"
+#include "net/output.h"
+
+#define HTTP_ADDRESS_MAX 64 /* "[ipv6%scope]:port" */
+#define HTTP_DATE_MAX 40
+
+struct http_server {
+	struct http_server_options options; /* overrides filled in */
+	uv_tcp_t listener;
+	uv_idle_t flusher; /* runs while `dirty` is not empty */
+	uv_timer_t ticker; /* runs while `timed` is not empty */
+	int handles;	   /* of the three, not closed yet */
+	int tick_ms;
+	int port;
+	bool closing;
+	void (*closed)(void *);
+	void *closed_context;
+	struct list connections;
+	struct list dirty;
+	struct list timed;
+	size_t connection_count;
+	uint64_t refused_logged; /* loop time of the last line about a refused client */
+	time_t date_second;
+	char date[HTTP_DATE_MAX];
+	bool date_kept;	   /* in a child: as it is */
+	struct buf answer; /* how answers of `answer_status` begin in this second */
+	int answer_status; /* or 0 */
+	char *read_buffer;
+	struct exchange *spare; /* to be used again, or NULL */
+};
+
+/* A request handed out. Outlives its connection until it is answered. */
+struct exchange {
+	struct http_request request;
+	struct http_connection *connection; /* NULL: gone, the answer is dropped */
+	struct buf body;
+	/* Set when the connection is gone. */
+	uv_loop_t *loop;
+	char *peer;
+	char *local;
+};
+
+struct http_stream {
+	struct list link;
+	struct http_connection *connection;
+	size_t limit;
+	bool ended;
+	struct buf pending; /* its bytes while another stream is in front */
+	struct buf after;   /* answers that follow it */
+	void (*closed)(void *context, struct http_stream *stream);
+	void *context;
+};
+
+enum head_part { HEAD_NONE, HEAD_URL, HEAD_NAME, HEAD_VALUE };
+
+struct http_connection {
+	uv_tcp_t tcp;
+	struct http_server *server;
+	struct list link;
+	struct list dirty;
+	struct list timed;
+	struct output output;
+	uv_shutdown_t shutdown;
+
+	http_parser parser;
+	bool receiving; /* a request has begun and is not whole */
+	bool head_done;
+	enum head_part part;
+	size_t header_count;
+	struct buf head; /* url NUL, then name NUL value NUL ... */
+	struct buf body;
+	int refuse;	 /* status with which the request in progress is refused */
+	uint64_t since;	 /* when the head, or the present span of the body, began */
+	size_t progress; /* length of the body then */
+
+	struct buf input; /* received, not parsed */
+	bool parsing;	  /* inside the parse loop */
+	bool reading;
+	bool in_done; /* no further request will be taken */
+	bool eof;     /* the client will send no more */
+	bool broken;  /* writing failed */
+	bool closing;
+	bool lingering;
+	bool detached; /* no socket behind it (fuzzing) */
+	uint64_t linger_since;
+	uint64_t write_since;
+	size_t write_seen; /* bytes in the kernel's way at write_since */
+
+	struct exchange *current;
+	struct list streams;
+	size_t stream_count;
+	size_t held;  /* bytes in pending and after of all streams */
+	char *sender; /* http_sole_sender, or NULL */
+	char peer[HTTP_ADDRESS_MAX];
+	char local[HTTP_ADDRESS_MAX];
+};
+
+/* -- http_server.c -- */
+void http_server_forget(struct http_connection *connection); /* it is closed */
+const char *http_server_date(struct http_server *server);
+/* Has the connection resumed and flushed when the loop turn ends. */
+void http_server_touch(struct http_connection *connection);
+/* Has the connection looked at each tick. */
+void http_server_watch(struct http_connection *connection);
+
+/* -- http_connection.c -- */
+/* The listener has a client for it. Frees itself when closed. */
+void http_connection_accept(struct http_server *server);
+/* Bytes from the client; the way in for fuzzing, too. */
+void http_connection_received(struct http_connection *connection, const char *data, size_t len);
+void http_connection_eof(struct http_connection *connection);
+void http_connection_close(struct http_connection *connection);
+void http_connection_turn(struct http_connection *connection); /* end of a loop turn */
+/* Offers the kernel what is queued; a write error ends streams at once. */
+void http_connection_flush(struct http_connection *connection);
+/* Bytes for the client that it has not taken. */
+size_t http_connection_waiting(const struct http_connection *connection);
+void http_connection_tick(struct http_connection *connection, uint64_t now);
+/* Where the bytes of an answer go that is complete now. */
+struct buf *http_connection_sink(struct http_connection *connection);
+/* Bytes went into the sink; takes the exchange out if it is the current one. */
+void http_connection_answered(struct http_connection *connection);
+/* One that is closing already, of no server: for a stream that is opened after its
+ * client has gone. */
+struct http_connection *http_connection_ghost(uv_loop_t *loop);
+/* A connection without socket, whose output stays in `output.queued`. */
+struct http_connection *http_connection_detached(struct http_server *server);
+
+/* -- http_parse.c -- */
+void http_parse_init(struct http_connection *connection);
+/* Parses until the bytes end or a request is whole; `*used` is how many were taken.
+ * HTTP_PARSE_FAILED: nothing more can be read from this client. */
+enum http_parse { HTTP_PARSE_MORE, HTTP_PARSE_REQUEST, HTTP_PARSE_REFUSED, HTTP_PARSE_FAILED };
+enum http_parse http_parse(struct http_connection *connection, const char *data, size_t len,
+			   size_t *used);
+
+/* -- http_request.c -- */
+/* Makes the exchange of the request just received. 0, or the status with which the
+ * server itself answers it, with *text; -1: it cannot be read at all. */
+int http_request_make(struct http_connection *connection, struct exchange **out, const char **text);
+struct exchange *http_exchange_make(struct http_connection *connection);
+void http_exchange_free(struct exchange *exchange);
+/* Nothing in it to be split or decoded, and no step up: most are so. A byte follows it. */
+bool http_plain_path(const char *path, size_t len);
+/* Percent-decodes into `out` (len + 1 bytes). False: malformed, or holds a NUL. */
+bool http_decode(const char *text, size_t len, bool plus_is_space, char *out);
+
+/* -- http_quick.c -- */
+/* Makes the exchange of a request at the beginning of the bytes if it is of the usual form and
+ * whole. How many bytes it takes, or 0: it is http_parse()'s. */
+size_t http_quick(struct http_connection *connection, const char *data, size_t len,
+		  struct exchange **out);
+
+/* -- http_accept.c -- */
+/* Whether a list like "text/html, gzip;q=0.5" takes `name`: by itself, by `class` (may be
+ * NULL) or by `any`. */
+bool http_accepts(const char *list, const char *name, const char *class, const char *any);
+
+/* -- http_reply.c -- */
+/* Appends a status line and the headers that all answers have. */
+void http_reply_head(struct http_server *server, struct buf *out, int status);
+void http_reply_headers(struct buf *out, const char *const *extra);
+
+/* -- http_stream.c -- */
+void http_stream_abandon(struct http_connection *connection); /* it is closed */
+
+#endif

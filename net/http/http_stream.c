@@ -1,0 +1,178 @@
+/* Answers that last: chunked, one chunk a write, in order with the other answers of
+ * the connection. The stream in front writes to the connection's output; one behind it
+ * gathers its bytes until its turn comes. */
+#include "net/http/http_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static struct http_stream *front_of(struct http_connection *connection)
+{
+	return list_first(&connection->streams, struct http_stream, link);
+}
+
+static struct buf *bytes_of(struct http_stream *stream)
+{
+	struct http_connection *connection = stream->connection;
+
+	return front_of(connection) == stream ? &connection->output.queued : &stream->pending;
+}
+
+static void free_stream(struct http_stream *stream)
+{
+	list_remove(&stream->link);
+	stream->connection->stream_count--;
+	buf_free(&stream->pending);
+	buf_free(&stream->after);
+	free(stream);
+}
+
+static void ignore_closed(void *context, struct http_stream *stream)
+{
+}
+
+static void write_head(struct http_stream *stream, const char *content_type,
+		       const char *const *extra)
+{
+	struct buf *out = bytes_of(stream);
+
+	http_reply_head(stream->connection->server, out, 200);
+	buf_puts(out, "Transfer-Encoding: chunked\r\n");
+	http_reply_headers(out, extra);
+	if (content_type)
+		http_reply_headers(out, (const char *const[]){"Content-Type", content_type, NULL});
+	buf_puts(out, "\r\n");
+}
+
+struct http_stream *http_stream_open(struct http_request *request, const char *content_type,
+				     const char *const *extra, size_t limit,
+				     void (*closed)(void *context, struct http_stream *stream),
+				     void *context)
+{
+	struct exchange *exchange = request->answer;
+	struct http_connection *connection = exchange->connection;
+	struct http_stream *stream = xcalloc(1, sizeof(*stream));
+
+	if (!connection)
+		connection = http_connection_ghost(exchange->loop);
+	stream->limit = limit ? limit : HTTP_STREAM_LIMIT;
+	stream->closed = closed ? closed : ignore_closed;
+	stream->context = context;
+	stream->connection = connection;
+	list_append(&connection->streams, &stream->link);
+	connection->stream_count++;
+
+	if (!connection->closing)
+		write_head(stream, content_type, extra);
+	connection->current = NULL;
+	http_exchange_free(exchange);
+	/* A client that is gone already ends the stream, too. */
+	if (connection->eof || connection->broken || connection->stream_count > HTTP_STREAMS_MAX)
+		http_connection_close(connection);
+	http_server_touch(connection);
+	return stream;
+}
+
+static void check_limit(struct http_stream *stream)
+{
+	struct http_connection *connection = stream->connection;
+	bool front = front_of(connection) == stream;
+	size_t waiting = front ? output_waiting(&connection->output) : stream->pending.len;
+
+	if (waiting <= stream->limit)
+		return;
+	/* Much may have been written in this turn, none of it offered to the kernel. */
+	if (front && !connection->detached) {
+		http_connection_flush(connection);
+		waiting = output_waiting(&connection->output);
+	}
+	if (waiting > stream->limit && !connection->detached) {
+		log_rumor("Closing the connection of %s: it does not read its stream",
+			  connection->peer);
+		http_connection_close(connection);
+	}
+}
+
+/* One chunk made of two parts. */
+static void write_chunk(struct http_stream *stream, const void *head, size_t head_len,
+			const void *data, size_t len)
+{
+	struct http_connection *connection = stream->connection;
+
+	if (stream->ended || connection->closing || head_len + len == 0)
+		return;
+	struct buf *out = bytes_of(stream);
+	char size[NUMBER_TEXT];
+	size_t digits = str_number(size, head_len + len, 16);
+	buf_reserve(out, digits + head_len + len + 4);
+	buf_append(out, size, digits);
+	buf_append(out, "\r\n", 2);
+	if (head_len > 0)
+		buf_append(out, head, head_len);
+	if (len > 0)
+		buf_append(out, data, len);
+	buf_append(out, "\r\n", 2);
+	check_limit(stream);
+	http_server_touch(connection);
+}
+
+void http_stream_write(struct http_stream *stream, const void *data, size_t len)
+{
+	write_chunk(stream, NULL, 0, data, len);
+}
+
+void http_stream_record(struct http_stream *stream, const void *data, size_t len)
+{
+	char head[NUMBER_TEXT + 1];
+	size_t digits = str_number(head, len, 10);
+
+	head[digits++] = '\n';
+	write_chunk(stream, head, digits, data, len);
+}
+
+/* Streams in front that ended make way for what waited behind them. */
+static void advance(struct http_connection *connection)
+{
+	struct http_stream *stream;
+
+	while ((stream = front_of(connection)) && stream->ended) {
+		struct buf *out = &connection->output.queued;
+		if (stream->after.len > 0)
+			buf_append(out, stream->after.data, stream->after.len);
+		free_stream(stream);
+		struct http_stream *next = front_of(connection);
+		if (next && next->pending.len > 0)
+			buf_append(out, next->pending.data, next->pending.len);
+		if (next)
+			buf_free(&next->pending);
+	}
+}
+
+void http_stream_end(struct http_stream *stream)
+{
+	struct http_connection *connection = stream->connection;
+
+	if (connection->closing) {
+		free_stream(stream);
+		return;
+	}
+	buf_puts(bytes_of(stream), "0\r\n\r\n");
+	stream->ended = true;
+	advance(connection);
+	http_server_touch(connection);
+}
+
+void http_stream_abandon(struct http_connection *connection)
+{
+	struct http_stream *stream;
+
+	while ((stream = front_of(connection))) {
+		/* Out of the list first: the owner may end it in the callback. */
+		list_remove(&stream->link);
+		if (!stream->ended)
+			stream->closed(stream->context, stream);
+		free_stream(stream);
+	}
+}
