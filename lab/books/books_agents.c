@@ -326,6 +326,13 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	learn_version(v, p->first->resource_version_uuid);
 }
 
+/* For so long from now at least; a longer doubt stays. */
+static void be_unsure(const struct books *b, struct view *v, int64_t span)
+{
+	if (v->unsure_until < b->world->now + span)
+		v->unsure_until = b->world->now + span;
+}
+
 /* A bad scheduler launched it twice, and the master remembers it on another agent; the first of
  * them, too, if it crashed and the record of the second launch was lost. */
 static bool is_elsewhere(const struct books *b, const struct view *v, const struct task *t)
@@ -357,7 +364,7 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 			/* It may still be counted, until its update comes; or, launched twice, as
 			 * long as it runs. */
 			if (!c && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
-				v->unsure_until = b->world->now + (t->launches > 1 ? HOUR : MINUTE);
+				be_unsure(b, v, t->launches > 1 ? HOUR : MINUTE);
 			continue;
 		}
 		free(t->agent_id);
@@ -408,7 +415,7 @@ static void ask_for_tasks(struct books *b, struct view *v)
 		if (t->named_in == b->steps ||
 		    !books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
 			continue;
-		v->unsure_until = b->world->now + MINUTE;
+		be_unsure(b, v, MINUTE);
 		if (t->launches == 1 && t->fw->checkpoint)
 			books_owe_task(b, v, t);
 	}
@@ -454,7 +461,7 @@ void books_reregistered(struct books *b, const char *agent_id, const char *addre
 	ask_for_tasks(b, v);
 	books_kills_repeated(b, v, message);
 	if (p->asked > 1)
-		v->unsure_until = b->world->now + MINUTE;
+		be_unsure(b, v, MINUTE);
 	p->asked = 0;
 }
 

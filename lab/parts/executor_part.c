@@ -19,6 +19,7 @@
 struct pending_update {
 	struct list link;
 	Mesos__Executor__Call__Update *update; /* heap */
+	bool told;			       /* it went out, by itself or in a SUBSCRIBE */
 };
 
 struct lab_task {
@@ -78,9 +79,11 @@ static void subscribe(struct executor_part *part)
 			proto_push(&arena, subscribe.n_unacknowledged_tasks,
 				   subscribe.unacknowledged_tasks, task->info);
 	}
-	list_for_each (update, next, &part->updates, link)
+	list_for_each (update, next, &part->updates, link) {
+		update->told = true;
 		proto_push(&arena, subscribe.n_unacknowledged_updates,
 			   subscribe.unacknowledged_updates, update->update);
+	}
 	message.type = MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
 	message.subscribe = &subscribe;
 	call(part, part->stream, &message);
@@ -149,9 +152,21 @@ static void send_update(struct executor_part *part, struct pending_update *updat
 		lose_agent(part);
 		return;
 	}
+	update->told = true;
 	message.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
 	message.update = update->update;
 	call(part, part->calls, &message);
+}
+
+/* Those that were made since the subscription was sent, as client/executor.c does. */
+static void send_new_updates(struct executor_part *part)
+{
+	struct pending_update *update, *next;
+
+	list_for_each (update, next, &part->updates, link) {
+		if (!update->told)
+			send_update(part, update);
+	}
 }
 
 static void report(struct lab_task *task, Mesos__TaskState state)
@@ -363,6 +378,7 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
 		world_log(part->world, "%s is subscribed", part->process.name);
 		part->subscribed = true;
+		send_new_updates(part);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
 		launch(part, event->launch->task);

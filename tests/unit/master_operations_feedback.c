@@ -460,6 +460,18 @@ Test(master_operations_feedback, reports_of_what_is_over_are_acknowledged)
 	cr_expect_null(d->m->agents->operations);
 }
 
+/* The same with a name: its framework may still wait for it, so the agent is asked. */
+Test(master_operations_feedback, what_is_over_when_reported_is_asked_for)
+{
+	report(REPORTED(OF_FRAMEWORK, OPERATION_ID("op"), STATUS2, "OPERATION_FINISHED"));
+	expect(d, "ReconcileOperationsMessage", STATUS2);
+	cr_expect_eq(HASH_COUNT(d->m->agents->operations), 1);
+	/* The agent has forgotten it: it was acknowledged. Nobody hears that. */
+	update(STATUS2, "OPERATION_DROPPED", NULL, "");
+	refute(d, "UPDATE_OPERATION_STATUS");
+	cr_expect_null(d->m->agents->operations);
+}
+
 /* An operation of a framework that is not here waits for it, for ten minutes. */
 Test(master_operations_feedback, strays)
 {

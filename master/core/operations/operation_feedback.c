@@ -163,6 +163,14 @@ static struct operation *find_operation(const struct agent *a, const Mesos__UUID
 						     : NULL;
 }
 
+/* The agent says that it does not know what is over already: an acknowledgement reached it that
+ * we did not see, or that overtook the agent's report. There is nothing left to tell. */
+static bool forgotten(const struct operation *o, const Mesos__OperationStatus *status)
+{
+	return operation_state_terminal(o->info->latest_status->state) && !status->uuid &&
+	       status->state == STATE(DROPPED);
+}
+
 void master_operation_status(struct master *m, const char *from,
 			     const Mesos__Internal__UpdateOperationStatusMessage *message)
 {
@@ -182,6 +190,10 @@ void master_operation_status(struct master *m, const char *from,
 		return;
 	}
 	m->counters.valid_operation_status_updates++;
+	if (forgotten(o, message->status)) {
+		master_remove_operation(m, o);
+		return;
+	}
 	status = named(m, o, message->status);
 	master_update_operation(m, o, status, named(m, o, message->latest_status));
 	settle(m, o, status);
@@ -242,6 +254,10 @@ void master_compare_operations(struct master *m, struct agent *a,
 				 record->framework_id ? "framework " : "an operator",
 				 record->framework_id ? record->framework_id->value : "");
 			o = master_add_operation(m, a, record);
+			/* It may have been acknowledged since: the agent is asked whether it is
+			 * still there, for nothing else would be heard of it. */
+			if (operation_state_terminal(record->latest_status->state))
+				continue;
 		}
 		o->seen = mark;
 	}
