@@ -143,7 +143,7 @@ struct task *books_claimed(struct books *b, const struct claim *c)
 	return books_task(b, c->fw->id, strrchr(c->key, '/') + 1, true);
 }
 
-void books_release(struct claim *c)
+void books_release(struct books *b, struct claim *c)
 {
 	if (!c->holds)
 		return;
@@ -152,11 +152,12 @@ void books_release(struct claim *c)
 	c->view->giving = NULL;
 	tally_take_all(&c->view->used, &c->amounts);
 	books_give_back(c->seat, &c->amounts);
+	books_note_released(b, c->seat, &c->amounts);
 }
 
 void books_drop_claim(struct books *b, struct claim *c)
 {
-	books_release(c);
+	books_release(b, c);
 	list_remove(&c->by_view);
 	list_remove(&c->by_fw);
 	HASH_DEL(b->claims, c);
@@ -372,7 +373,7 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		c = books_add_claim(b, false, v, fw, task->task_id->value, task->resources,
 				    task->n_resources);
 		if (books_terminal(task->state))
-			books_release(c);
+			books_release(b, c);
 		else if (!known)
 			books_kill_inherited(b, c);
 	}

@@ -17,7 +17,7 @@ struct claim *books_claim(const struct books *b, const struct view *of, const ch
 struct claim *books_add_claim(struct books *b, bool executor, struct view *v, struct fw *fw,
 			      const char *id, Mesos__Resource *const *list, size_t count);
 struct task *books_claimed(struct books *b, const struct claim *c); /* not an executor's */
-void books_release(struct claim *c);
+void books_release(struct books *b, struct claim *c);
 void books_drop_claim(struct books *b, struct claim *c);
 void books_want_registration(struct books *b, const char *from, const struct letter *letter);
 /* The master hears from the agent what it has, besides. */

@@ -93,6 +93,20 @@ void books_give_back(struct seat *seat, const struct tally *amounts)
 	tally_take_all(&seat->role->top->taken, amounts);
 }
 
+static void note_released(const struct books *b, struct released *r, const struct tally *amounts)
+{
+	if (r->step != b->steps)
+		tally_clear(&r->amounts);
+	r->step = b->steps;
+	tally_put_all(&r->amounts, amounts);
+}
+
+void books_note_released(const struct books *b, struct seat *seat, const struct tally *amounts)
+{
+	note_released(b, &seat->released, amounts);
+	note_released(b, &seat->role->top->released, amounts);
+}
+
 void books_grant(struct books *b, struct seat *seat, const struct tally *amounts)
 {
 	books_take(seat, amounts);
@@ -111,6 +125,7 @@ void books_free_seats(struct fw *fw)
 		list_remove(&seat->grant_link);
 		tally_free(&seat->taken);
 		tally_free(&seat->granted);
+		tally_free(&seat->released.amounts);
 		free(seat);
 	}
 }
@@ -122,6 +137,7 @@ void books_free_roles(struct books *b)
 	HASH_ITER (hh, b->roles, role, next) {
 		HASH_DEL(b->roles, role);
 		tally_free(&role->taken);
+		tally_free(&role->released.amounts);
 		tally_free(&role->guarantees);
 		tally_free(&role->limits);
 		free(role->name);
@@ -360,6 +376,21 @@ static double share_before(const struct books *b, const struct tally *taken, con
 	return share;
 }
 
+/* Of somebody who got nothing, with what he lost in this step. */
+static double share_at_most(const struct books *b, const struct tally *taken,
+			    const struct released *released)
+{
+	struct tally most = {0};
+	double share;
+
+	tally_put_all(&most, taken);
+	if (released->step == b->steps)
+		tally_put_all(&most, &released->amounts);
+	share = dominant_share(b, &most);
+	tally_free(&most);
+	return share;
+}
+
 /* A filter lasts for one batch at least, and a master that is stopped makes none. */
 static bool refuses(const struct books *b, const struct fw *fw)
 {
@@ -420,7 +451,8 @@ static void check_frameworks(struct books *b, const struct seat *seat, double ma
 	if (share <= margin)
 		return;
 	list_for_each (other, next, &seat->role->seats, by_role) {
-		if (!was_in_line(b, other) || dominant_share(b, &other->taken) + margin >= share)
+		if (!was_in_line(b, other) ||
+		    share_at_most(b, &other->taken, &other->released) + margin >= share)
 			continue;
 		world_fail(b->world,
 			   "shares: framework %s of role %s has %.3f of the cluster and is offered "
@@ -570,7 +602,7 @@ static void check_roles(struct books *b, const struct seat *seat, double margin)
 		if (!tally_empty(&other->limits) &&
 		    (margin > SHARE_MARGIN || !may_have_more(b, other)))
 			continue;
-		theirs = dominant_share(b, &other->taken);
+		theirs = share_at_most(b, &other->taken, &other->released);
 		if ((theirs + margin) / other->weight >= share || !has_one_in_line(b, other))
 			continue;
 		world_fail(b->world,

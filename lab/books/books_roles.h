@@ -14,6 +14,8 @@ struct seat *books_seat_of(struct books *b, struct fw *fw, Mesos__Resource *cons
 void books_seat_roles(struct books *b, struct fw *fw, const Mesos__FrameworkInfo *info);
 void books_take(struct seat *seat, const struct tally *amounts);
 void books_give_back(struct seat *seat, const struct tally *amounts);
+/* It was not taken back by the master in an earlier step. */
+void books_note_released(const struct books *b, struct seat *seat, const struct tally *amounts);
 /* Taken, and looked at after the step. */
 void books_grant(struct books *b, struct seat *seat, const struct tally *amounts);
 void books_quota_written(struct books *b, const char *name, struct slice value);

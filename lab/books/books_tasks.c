@@ -267,7 +267,7 @@ void books_agent_update_delivered(struct books *b, const char *from, const struc
 		check_remembered(b, t);
 		books_must_hear(b, t);
 		if (books_terminal(state))
-			books_release(c);
+			books_release(b, c);
 	}
 }
 

@@ -33,6 +33,13 @@ struct fw {
 };
 
 /* Quota and weight are those that are stored; a role below another has none. */
+/* What ended in a step. Something else in that step may have been decided before: then it was
+ * still taken. */
+struct released {
+	struct tally amounts;
+	uint64_t step; /* of the books; in any other one there is nothing */
+};
+
 struct role {
 	UT_hash_handle hh;
 	char *name;
@@ -40,6 +47,7 @@ struct role {
 	double weight;
 	struct tally guarantees, limits; /* by bare names */
 	struct tally taken;		 /* of a top one: by all below it */
+	struct released released;	 /* likewise */
 	struct list seats;		 /* struct seat.by_role */
 };
 
@@ -49,8 +57,9 @@ struct seat {
 	struct fw *fw;
 	struct role *role;
 	bool subscribed;
-	struct tally taken;	/* offered and used */
-	struct tally granted;	/* in this step */
+	struct tally taken;   /* offered and used */
+	struct tally granted; /* in this step */
+	struct released released;
 	struct list grant_link; /* in books.granted */
 };
 
