@@ -224,6 +224,13 @@ bool allocator_changed(const struct allocator *a);
  * Agents that do not come back are to be removed even so. */
 bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
 
+/* -- audits: they look at everything, and are for tests, the simulator and debug builds -- */
+
+/* Whether all sums are what they are sums of; `why` says which is not. */
+bool allocator_audit(const struct allocator *a, struct err *why);
+/* What of the agent is offered or allocated, without allocation roles; NULL: it is not known. */
+const struct resources *allocator_agent_used(const struct allocator *a, const char *id);
+
 /* -- looking in: figures for metrics -- */
 
 enum allocator_figure_kind {

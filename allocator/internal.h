@@ -16,6 +16,7 @@
  *	inverse.c     inverse offers of agents with maintenance windows
  *	memory.c      what must outlive the process
  *	figures.c     figures for metrics
+ *	audit.c       whether sums are right
  *	accounts.c    what roles are charged for, and their weights
  *	quota.c       guarantees and limits of roles, and what follows from changes
  *	headroom.c    what is held back for guarantees

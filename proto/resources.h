@@ -124,6 +124,7 @@ bool resources_contain(const struct resources *have, const struct resources *wan
 bool resources_equal(const struct resources *a, const struct resources *b);
 bool resources_empty(const struct resources *r);
 /* Whether a piece is a shared volume, or revocable. */
+bool resources_are_scalars(const struct resources *r); /* no ranges, no sets */
 bool resources_have_shared(const struct resources *r);
 bool resources_have_revocable(const struct resources *r);
 

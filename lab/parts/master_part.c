@@ -67,8 +67,12 @@ static void arm(struct master_part *part)
 
 static void step(struct master_part *part, const struct master_event *event)
 {
+	struct err why;
+
 	master_actions_clear(&part->out);
 	master_step(part->core, part_now(part), event, &part->out);
+	if (!master_check(part->core, &why))
+		world_fail(part->world, "master: %s", why.text);
 	if (part->world->coverage)
 		coverage_see_master(part->world->coverage, part->core);
 }

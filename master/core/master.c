@@ -407,6 +407,21 @@ static void handle(struct master *m, const struct master_event *event)
  * then: between steps nobody has bare pointers to it. */
 #define UNUSED_SHAPES_MAX 1024
 
+/* The whole core after each step, in debug builds alone: the simulator does it in any. */
+static void audit(const struct master *m)
+{
+#ifndef MESITA_AUDIT
+	(void)m;
+#else
+	struct err why;
+
+	if (!master_check(m, &why)) {
+		log_error("the master's core is not consistent: %s", why.text);
+		abort();
+	}
+#endif
+}
+
 void master_step(struct master *m, int64_t now, const struct master_event *event,
 		 struct master_actions *out)
 {
@@ -421,6 +436,7 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	m->out = NULL;
 	if (resource_shapes_unused(m->shapes) > UNUSED_SHAPES_MAX)
 		resource_shapes_collect(m->shapes);
+	audit(m);
 }
 
 void master_finish(struct master *m, int64_t now, struct master_actions *out)

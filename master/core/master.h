@@ -213,5 +213,8 @@ void master_step(struct master *master, int64_t now, const struct master_event *
 bool master_ready(const struct master *master);
 /* When a TICK is due; TIME_NEVER = not by itself. */
 int64_t master_next_timeout(const struct master *master);
+/* Whether the invariants of objects.h hold, the allocator's sums among them; `why` says which
+ * does not. Looks at everything: for tests, the simulator and debug builds. */
+bool master_check(const struct master *master, struct err *why);
 
 #endif

@@ -7,7 +7,7 @@
  * (task_record.h); read them at will between steps. Nothing here may be kept by the
  * shell across a step.
  *
- * Invariants (master_check, which the unit tests call after each step):
+ * Invariants (master_check, which the simulator and debug builds call after each step):
  *   - agent.used = sum of its tasks that hold resources + its executors;
  *     agent.offered = sum of its offers; framework.used and .offered likewise;
  *   - an offer's framework is connected and active, its agent connected and active;
@@ -160,7 +160,7 @@ struct task {
 	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
 	struct list order;	    /* framework.unreachable_order when unreachable */
 	struct list dirty;	    /* master.dirty_tasks: to be written behind */
-	uint64_t seen;		    /* mark of a reregistration that reported it */
+	uint64_t seen;		    /* mark of a reregistration that reported it; or older, of now */
 	UT_hash_handle hh;	    /* framework.tasks or framework.unreachable, by id */
 	char texts[];
 };
@@ -277,7 +277,10 @@ struct framework {
 	struct operation *named_operations; /* those with an id, by it; the latest of equals */
 	struct list inverse_offers;
 	struct list inverse_answers;
-	struct resources used; /* tasks and executors */
+	/* Of tasks and executors, and of offers. Ranges and sets of several agents do not add up: if
+	 * there were any (`mixed`), framework_held() says what there is. */
+	bool mixed;
+	struct resources used;
 	struct resources offered;
 	struct framework_counters counters;
 	Mesos__Scheduler__Event *offers_event; /* being built during an allocation, else NULL */
@@ -305,6 +308,7 @@ struct agent {
 	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
 	bool drain_blind;	      /* its operations are not known yet */
 	bool outdated;		      /* its total is not what we know: it is to register again */
+	uint64_t reported;	      /* mark of its last reregistration; 0 = none */
 	struct list drain_check;      /* master.drain_checks */
 	char *version;
 	Mesos__AgentInfo__Capability **capabilities; /* heap copies */

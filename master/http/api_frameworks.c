@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "master/core/frameworks/frameworks.h"
 #include "master/core/offers/offers.h"
 #include "master/http/api_objects.h"
 
@@ -17,6 +18,7 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 	Mesos__Master__Response__GetFrameworks__Framework *message =
 		NEW(arena, Master__Response__GetFrameworks__Framework,
 		    master__response__get_frameworks__framework);
+	struct resources used, offered;
 	struct inverse_offer *inverse, *next_inverse;
 	struct offer *offer, *next;
 
@@ -35,10 +37,13 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 	list_for_each (inverse, next_inverse, &f->inverse_offers, by_framework)
 		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
 			   master_inverse_message(arena, inverse));
-	api_put_resources(arena, &f->used, &message->n_allocated_resources,
+	framework_held(f, &used, &offered);
+	api_put_resources(arena, &used, &message->n_allocated_resources,
 			  &message->allocated_resources);
-	api_put_resources(arena, &f->offered, &message->n_offered_resources,
+	api_put_resources(arena, &offered, &message->n_offered_resources,
 			  &message->offered_resources);
+	resources_free(&used);
+	resources_free(&offered);
 	message->offer_constraints = f->offer_constraints;
 	if (!message->offer_constraints)
 		message->offer_constraints =

@@ -1,4 +1,5 @@
 /* How the master's endpoints show agents and frameworks; see rest.h. */
+#include "master/core/frameworks/frameworks.h"
 #include "master/http/rest.h"
 
 static void write_capabilities(struct json_writer *w, const struct agent *agent)
@@ -86,15 +87,19 @@ void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent
 void rest_write_framework_head(struct json_writer *w, const struct framework *f)
 {
 	const Mesos__FrameworkInfo *info = f->info;
+	struct resources used, offered;
 
+	framework_held(f, &used, &offered);
 	jw_kv_string(w, "id", f->id);
 	jw_kv_string(w, "name", info->name);
 	if (f->pid)
 		jw_kv_string(w, "pid", f->pid);
 	jw_key(w, "used_resources");
-	resources_write_model(&f->used, w);
+	resources_write_model(&used, w);
 	jw_key(w, "offered_resources");
-	resources_write_model(&f->offered, w);
+	resources_write_model(&offered, w);
+	resources_free(&used);
+	resources_free(&offered);
 	jw_key(w, "capabilities");
 	jw_begin_array(w);
 	for (size_t i = 0; i < info->n_capabilities; i++)
@@ -195,7 +200,7 @@ static void write_executors(struct json_writer *w, const struct master *m,
 
 void rest_write_framework(struct json_writer *w, const struct master *m, const struct framework *f)
 {
-	struct resources sum = RESOURCES_INIT;
+	struct resources sum, offered;
 
 	jw_begin_object(w);
 	rest_write_framework_head(w, f);
@@ -207,8 +212,9 @@ void rest_write_framework(struct json_writer *w, const struct master *m, const s
 	if (f->info->principal)
 		jw_kv_string(w, "principal", f->info->principal);
 	jw_key(w, "resources");
-	resources_copy(&sum, &f->used);
-	resources_add(&sum, &f->offered);
+	framework_held(f, &sum, &offered);
+	resources_add(&sum, &offered);
+	resources_free(&offered);
 	resources_write_model(&sum, w);
 	resources_free(&sum);
 	if (f->reregistered_time && f->reregistered_time != f->registered_time)

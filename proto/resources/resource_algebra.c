@@ -266,6 +266,15 @@ bool resources_empty(const struct resources *r)
 	return !r->count;
 }
 
+bool resources_are_scalars(const struct resources *r)
+{
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (resource_shape_type(r->pieces[i].shape) != MESOS__VALUE__TYPE__SCALAR)
+			return false;
+	}
+	return true;
+}
+
 bool resources_have_shared(const struct resources *r)
 {
 	for (uint32_t i = 0; i < r->count; i++) {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "master/core/check.h"
 
 #define MESSAGE(name) &mesos__internal__##name##_message__descriptor
 

@@ -8,7 +8,6 @@
 
 #include "base/base64.h"
 #include "base/log.h"
-#include "master/core/check.h"
 #include "master/core/emit.h"
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "master/core/check.h"
 #include "tests/unit/master_operations.h"
 
 #define GROWS_MAX 8 /* of 4 to 16 */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "master/http/api_objects.h"
+#include "master/core/frameworks/frameworks.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;
@@ -96,6 +97,36 @@ Test(master_reads, offers_are_shown_as_they_are)
 	has(json, "\"allocation_info\":{\"role\":\"old\"}");
 	has(json, "\"offered_resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
 		  "\"scalar\":{\"value\":4.0},\"role\":\"*\"");
+}
+
+#define WITH_PORTS                                                                                 \
+	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}},"                           \
+	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":512}},"                           \
+	"{\"name\":\"ports\",\"type\":\"RANGES\",\"ranges\":{\"range\":[{\"begin\":31000,"             \
+	"\"end\":31999}]}}]"
+
+/* Ranges of two agents are the same numbers: what is left of one is shown. */
+Test(master_reads, ranges_of_several_agents)
+{
+	uint64_t stream = driver_subscribe(d, NULL, MULTI);
+	struct resources used, offered;
+	struct err why;
+
+	driver_agent_like(d, AGENT1, WITH_PORTS, NULL);
+	driver_agent_like(d, AGENT2, WITH_PORTS, NULL);
+	driver_pass(d, 2 * SECOND);
+	cr_assert_eq(HASH_COUNT(d->m->offers), 2);
+	driver_call(d, stream,
+		    "{\"type\":\"DECLINE\",\"framework_id\":{\"value\":\"" FID "\"},\"decline\":{"
+		    "\"offer_ids\":[{\"value\":\"%s\"}]}}",
+		    driver_offer(d));
+	cr_assert_eq(HASH_COUNT(d->m->offers), 1);
+	framework_held(d->m->frameworks, &used, &offered);
+	cr_expect_eq(resources_quantity(&offered, "ports"), 1000 * 1000);
+	cr_expect(master_check(d->m, &why), "%s", why.text);
+	has(frameworks(), "31000");
+	resources_free(&used);
+	resources_free(&offered);
 }
 
 Test(master_reads, constraints_are_shown_as_they_were_given)

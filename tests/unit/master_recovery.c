@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "master/core/check.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

@@ -590,6 +590,7 @@ static void reregistered(struct master *m, const char *pid,
 							   : "Unknown agent reregistered";
 	if (!r.a)
 		r.a = master_add_agent(m, message->agent);
+	r.a->reported = r.mark;
 	log_info("agent %s at %s (%s) reregistered", id, pid, message->agent->hostname);
 	if (r.registered)
 		rejoin_registered(&r, pid);

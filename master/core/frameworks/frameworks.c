@@ -216,6 +216,40 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	return f;
 }
 
+void framework_count_held(const struct framework *f, struct resources *used,
+			  struct resources *offered)
+{
+	struct executor *e, *next_executor;
+	struct offer *o, *next_offer;
+	struct task *t, *next;
+
+	HASH_ITER (hh, f->tasks, t, next) {
+		if (t->holds)
+			resources_add(used, &t->resources);
+	}
+	list_for_each (e, next_executor, &f->executors, by_framework)
+		resources_add(used, &e->resources);
+	list_for_each (o, next_offer, &f->offers, by_framework)
+		resources_add(offered, &o->resources);
+}
+
+void framework_held(const struct framework *f, struct resources *used, struct resources *offered)
+{
+	*used = *offered = RESOURCES_INIT;
+	if (f->mixed) {
+		framework_count_held(f, used, offered);
+	} else {
+		resources_copy(used, &f->used);
+		resources_copy(offered, &f->offered);
+	}
+}
+
+void framework_add_held(struct framework *f, struct resources *sum, const struct resources *more)
+{
+	f->mixed = f->mixed || !resources_are_scalars(more);
+	resources_add(sum, more);
+}
+
 void master_free_framework(struct framework *f)
 {
 	struct completed_task *c, *next;

@@ -32,6 +32,14 @@ void framework_set_suppressed(struct framework *f, char *const *roles, size_t co
 /* Validated ones (master_validate_suppressed), or NULL. */
 void framework_set_constraints(struct framework *f,
 			       const Mesos__Scheduler__OfferConstraints *constraints);
+/* What it uses and is offered, copied into the two, which are uninitialised. If ranges or sets
+ * were among it this counts anew: work in proportion to its tasks. */
+void framework_held(const struct framework *f, struct resources *used, struct resources *offered);
+/* The same from its tasks, executors and offers alone, added to the two. */
+void framework_count_held(const struct framework *f, struct resources *used,
+			  struct resources *offered);
+/* Adds to f->used or f->offered. */
+void framework_add_held(struct framework *f, struct resources *sum, const struct resources *more);
 bool framework_has_role(const struct framework *f, const char *role);
 /* Puts the framework among the completed ones, evicting the oldest. */
 void master_keep_completed(struct master *m, struct framework *f);

@@ -14,6 +14,7 @@
 #include "master/core/agents/pid.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/offers/inverse_offers.h"
 
@@ -96,7 +97,7 @@ static struct offer *make_offer(struct master *m, struct framework *f, struct ag
 	grant->resources = RESOURCES_INIT;
 	o->expiry.kind = TIMER_OFFER;
 	resources_add(&a->offered, &o->resources);
-	resources_add(&f->offered, &o->resources);
+	framework_add_held(f, &f->offered, &o->resources);
 	list_append(&f->offers, &o->by_framework);
 	list_append(&a->offers, &o->by_agent);
 	HASH_ADD_KEYPTR(hh, m->offers, o->id, strlen(o->id), o);

@@ -1,6 +1,7 @@
 /* One pass over frameworks and agents; each piece of resources counts for its role and
  * every ancestor. */
 #include "master/core/roles/roles_view.h"
+#include "master/core/frameworks/frameworks.h"
 
 #include <string.h>
 
@@ -169,14 +170,19 @@ static void know_roles(struct roles_view *view, const struct master *m)
 
 static void count_all(struct roles_view *view, const struct master *m)
 {
+	struct resources used, offered;
+
 	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
 		for (size_t i = 0; i < f->role_count; i++)
 			list_framework(view, f->roles[i], f->id);
-		list_holder(view, f, &f->used);
-		list_holder(view, f, &f->offered);
-		count_allocations(view, &f->used, allocated_of);
-		count_charges(view, NULL, &f->used);
-		count_allocations(view, &f->offered, offered_of);
+		framework_held(f, &used, &offered);
+		list_holder(view, f, &used);
+		list_holder(view, f, &offered);
+		count_allocations(view, &used, allocated_of);
+		count_charges(view, NULL, &used);
+		count_allocations(view, &offered, offered_of);
+		resources_free(&used);
+		resources_free(&offered);
 	}
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		if (a->state != AGENT_REGISTERED)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
+#include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
@@ -131,7 +132,7 @@ struct executor *master_add_executor(struct master *m, struct framework *f, stru
 	list_init(&e->dirty);
 	master_resources(m, e->info->resources, e->info->n_resources, &e->resources);
 	resources_add(&a->used, &e->resources);
-	resources_add(&f->used, &e->resources);
+	framework_add_held(f, &f->used, &e->resources);
 	list_append(&f->executors, &e->by_framework);
 	HASH_ADD_KEYPTR(hh, a->executors, e->key, strlen(e->key), e);
 	warm_executor(m, e);
@@ -196,7 +197,7 @@ static void hold_resources(struct task *t)
 {
 	t->holds = true;
 	resources_add(&t->agent->used, &t->resources);
-	resources_add(&t->framework->used, &t->resources);
+	framework_add_held(t->framework, &t->framework->used, &t->resources);
 }
 
 static void park_in_ring(struct master *m, struct task *t)
@@ -252,6 +253,7 @@ static struct task *add_task(struct master *m, struct framework *f, struct agent
 {
 	struct task *t = make_task(record);
 
+	t->seen = m->mark;
 	t->framework = f;
 	t->agent = a;
 	master_resources(m, list, count, &t->resources);

@@ -1,0 +1,81 @@
+/* Whether the allocator's sums are what they are sums of. Looks at everything: for tests, the
+ * simulator and debug builds. */
+#include "allocator/internal.h"
+
+static bool audit_agent(const struct allocator *a, const struct agent *agent, struct err *why)
+{
+	struct resources held = RESOURCES_INIT, plain;
+	struct stake *stake, *next;
+	bool ok;
+
+	list_for_each (stake, next, &agent->stakes, of_agent)
+		resources_add(&held, &stake->held);
+	resources_allocate(a->shapes, &held, NULL, &plain);
+	ok = resources_equal(&plain, &agent->used);
+	resources_free(&held);
+	resources_free(&plain);
+	return ok || !err_set(why, ERR_STATE, "allocator: agent %s: used is not what stakes hold",
+			      agent->id);
+}
+
+static bool audit_leaf(const struct leaf *leaf, struct err *why)
+{
+	struct stake *stake, *next;
+	size_t holdings = 0;
+
+	list_for_each (stake, next, &leaf->stakes, of_leaf)
+		holdings += !resources_empty(&stake->held);
+	return holdings == leaf->holdings ||
+	       !err_set(why, ERR_STATE,
+			"allocator: framework %s in role %s: holdings are miscounted",
+			leaf->framework->id, leaf->role_name);
+}
+
+/* A shared volume counts once for each of them: without such, a whole is the sum of its parts. */
+static bool audit_shares(const struct allocator *a, struct err *why)
+{
+	struct framework *framework, *next;
+	struct leaf *leaf, *next_leaf;
+
+	for (uint32_t name = 0; !a->shares && name < a->root.node.sum.count; name++) {
+		int64_t sum = 0;
+
+		HASH_ITER (hh, a->frameworks, framework, next) {
+			HASH_ITER (hh, framework->leaves, leaf, next_leaf)
+				sum += leaf->role ? alloc_quantity(&leaf->node.sum, name) : 0;
+		}
+		if (sum != alloc_quantity(&a->root.node.sum, name))
+			return !err_set(why, ERR_STATE,
+					"allocator: of '%s' frameworks hold %g, all roles %g",
+					a->pool.by_number[name]->text, (double)sum / 1000,
+					(double)alloc_quantity(&a->root.node.sum, name) / 1000);
+	}
+	return true;
+}
+
+bool allocator_audit(const struct allocator *a, struct err *why)
+{
+	struct framework *framework, *next_framework;
+	struct agent *agent, *next_agent;
+	struct leaf *leaf, *next_leaf;
+
+	HASH_ITER (hh, a->agents, agent, next_agent) {
+		if (!audit_agent(a, agent, why))
+			return false;
+	}
+	HASH_ITER (hh, a->frameworks, framework, next_framework) {
+		HASH_ITER (hh, framework->leaves, leaf, next_leaf) {
+			if (!audit_leaf(leaf, why))
+				return false;
+		}
+	}
+	return audit_shares(a, why);
+}
+
+const struct resources *allocator_agent_used(const struct allocator *a, const char *id)
+{
+	struct agent *agent;
+
+	HASH_FIND_STR(a->agents, id, agent);
+	return agent ? &agent->used : NULL;
+}
