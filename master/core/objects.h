@@ -341,6 +341,8 @@ struct agent {
 	struct timer reregister; /* runs while disconnected */
 	struct list removal;	 /* master.removals: waits for the rate limiter */
 	char *removal_cause;	 /* why it waits there */
+	bool removal_waits;	 /* until an operator's order for it is stored */
+	bool unregister_waits;	 /* likewise, or until its reregistration is */
 	struct list dirty;
 	UT_hash_handle hh;     /* master.agents, by id */
 	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */

@@ -373,10 +373,10 @@ Test(master_drain, an_order_in_progress_keeps_nobody_from_being_lost)
 	d->hold_store = true;
 	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
 	driver_pass(d, 5 * SECOND);
-	d->hold_store = false;
-	driver_store(d);
 	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
-	driver_pass(d, 2 * SECOND);
+	d->hold_store = false;
+	driver_store(d); /* the order */
+	driver_store(d); /* and what waited for it */
 	cr_assert(master_find_departed(d->m->unreachable, "M-S0"));
 	cr_expect(master_find_departed(d->m->unreachable, "M-S0")->deactivated);
 	/* Likewise one that lost its link. */
@@ -386,11 +386,51 @@ Test(master_drain, an_order_in_progress_keeps_nobody_from_being_lost)
 	d->hold_store = true;
 	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
 	driver_pass(d, 5 * SECOND);
+	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
 	d->hold_store = false;
 	driver_store(d);
-	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
-	driver_pass(d, 2 * SECOND);
+	driver_store(d);
 	cr_expect(master_find_departed(d->m->unreachable, "M-S0"));
+}
+
+/* Its turn comes while the order is being written: it is marked after that, once. */
+Test(master_drain, nor_from_being_lost_when_its_turn_comes)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.agent_removals_per_second = 0.01;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_agent(d, AGENT2);
+	driver_restart(d, "M2");
+	driver_pass(d, 650 * SECOND);
+	cr_expect_eq(HASH_COUNT(d->m->unreachable), 1);
+	d->hold_store = true;
+	cr_expect_eq(order("DEACTIVATE_AGENT",
+			   master_find_agent(d->m, "M-S0") ? "M-S0" : "M-S1", ""),
+		     0);
+	driver_pass(d, 100 * SECOND);
+	cr_expect_eq(HASH_COUNT(d->m->unreachable), 1);
+	d->hold_store = false;
+	driver_store(d);
+	driver_pass(d, 100 * SECOND);
+	cr_expect_eq(HASH_COUNT(d->m->unreachable), 2);
+	cr_expect_eq(d->m->counters.slave_unreachable_scheduled, 2);
+	cr_expect_eq(d->m->counters.slave_unreachable_completed, 2);
+}
+
+/* An agent unregisters while an order is being written: it is removed after that. */
+Test(master_drain, an_order_in_progress_keeps_nobody_from_leaving)
+{
+	come(NULL, NULL);
+	d->hold_store = true;
+	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
+	driver_message(d, AGENT1, &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S0\"}}");
+	d->hold_store = false;
+	driver_store(d);
+	driver_store(d);
+	cr_expect_null(master_find_agent(d->m, "M-S0"));
 }
 
 /* ---- deactivating ------------------------------------------------------------------------ */

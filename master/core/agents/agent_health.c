@@ -87,29 +87,50 @@ static void arm_removals(struct master *m)
 		timers_start(&m->timers, &m->removal, when);
 }
 
-void master_schedule_removal(struct master *m, struct agent *a, const char *cause)
+/* Its turn has come. */
+static void complete_removal(struct master *m, struct agent *a)
 {
-	if (!list_empty(&a->removal) || registry_pending(m, a->id))
-		return;
-	m->counters.slave_unreachable_scheduled++;
-	m->counters.slave_shutdowns_scheduled++;
+	char *cause = a->removal_cause;
+
+	a->removal_cause = NULL;
+	m->counters.slave_unreachable_completed++;
+	m->counters.slave_shutdowns_completed++;
+	master_mark_unreachable(m, a, cause);
+	free(cause);
+}
+
+static void queue_removal(struct master *m, struct agent *a)
+{
 	if (m->options.agent_removals_per_second <= 0) {
-		m->counters.slave_unreachable_completed++;
-		m->counters.slave_shutdowns_completed++;
-		master_mark_unreachable(m, a, cause);
+		complete_removal(m, a);
 		return;
 	}
-	a->removal_cause = xstrdup(cause);
 	list_append(&m->removals, &a->removal);
 	arm_removals(m);
 }
 
+void master_schedule_removal(struct master *m, struct agent *a, const char *cause)
+{
+	const struct pending *p = registry_pending(m, a->id);
+
+	if (!list_empty(&a->removal) || a->removal_waits || (p && p->kind != PENDING_CHANGE))
+		return;
+	m->counters.slave_unreachable_scheduled++;
+	m->counters.slave_shutdowns_scheduled++;
+	a->removal_cause = xstrdup(cause);
+	if (p)
+		a->removal_waits = true;
+	else
+		queue_removal(m, a);
+}
+
 void master_cancel_removal(struct master *m, struct agent *a)
 {
-	if (list_empty(&a->removal))
+	if (list_empty(&a->removal) && !a->removal_waits)
 		return;
 	log_info("agent %s answers again: not marking it unreachable", a->id);
 	list_remove(&a->removal);
+	a->removal_waits = false;
 	free(a->removal_cause);
 	a->removal_cause = NULL;
 	m->counters.slave_unreachable_canceled++;
@@ -126,19 +147,33 @@ static int64_t removal_interval(const struct master *m)
 void master_removal_due(struct master *m)
 {
 	struct agent *a = list_first(&m->removals, struct agent, removal);
-	char *cause;
+	const struct pending *p;
 
 	if (!a)
 		return;
-	m->next_removal = master_later(m, removal_interval(m));
 	list_remove(&a->removal);
-	cause = a->removal_cause;
-	a->removal_cause = NULL;
-	m->counters.slave_unreachable_completed++;
-	m->counters.slave_shutdowns_completed++;
-	master_mark_unreachable(m, a, cause);
-	free(cause);
+	p = registry_pending(m, a->id);
+	if (p && p->kind == PENDING_CHANGE) {
+		a->removal_waits = true;
+	} else {
+		m->next_removal = master_later(m, removal_interval(m));
+		complete_removal(m, a);
+	}
 	arm_removals(m);
+}
+
+void master_resume_leaving(struct master *m, const char *id)
+{
+	struct agent *a = master_find_agent(m, id);
+
+	if (!a || registry_pending(m, id))
+		return;
+	if (a->unregister_waits) {
+		master_begin_remove_agent(m, a, "the agent unregistered", true);
+	} else if (a->removal_waits) {
+		a->removal_waits = false;
+		queue_removal(m, a);
+	}
 }
 
 /* ---- agents that do not come back --------------------------------------------------------- */
@@ -147,11 +182,6 @@ void master_reregister_expired(struct master *m, struct agent *a)
 {
 	char timeout[DURATION_TEXT];
 
-	/* An operator's word on it is being written. */
-	if (registry_pending(m, a->id)) {
-		timers_start(&m->timers, &a->reregister, m->now + SECOND);
-		return;
-	}
 	duration_format(m->options.agent_reregister_timeout, timeout);
 	master_schedule_removal(
 		m, a,
@@ -182,7 +212,6 @@ void master_recovery_expired(struct master *m)
 	char timeout[DURATION_TEXT];
 	struct agent *a, *next;
 	const char *cause;
-	bool again = false;
 
 	duration_format(m->options.agent_reregister_timeout, timeout);
 	if (too_many_missing(m, timeout))
@@ -192,13 +221,9 @@ void master_recovery_expired(struct master *m)
 	HASH_ITER (hh, m->agents, a, next) {
 		const struct pending *p = registry_pending(m, a->id);
 
-		if (a->state != AGENT_RECOVERED || p || !list_empty(&a->removal)) {
-			again = again || (p && p->kind == PENDING_CHANGE);
+		if (a->state != AGENT_RECOVERED || (p && p->kind != PENDING_CHANGE))
 			continue;
-		}
 		m->counters.recovery_slave_removals++;
 		master_schedule_removal(m, a, cause);
 	}
-	if (again)
-		timers_start(&m->timers, &m->recovery, m->now + SECOND);
 }

@@ -14,6 +14,9 @@ void master_pong(struct master *m, const char *from);
  * itself stays until that is durable. */
 void master_schedule_removal(struct master *m, struct agent *a, const char *cause);
 void master_cancel_removal(struct master *m, struct agent *a);
+/* A change of the agent is stored: what waited for that goes on, be it that it is marked
+ * unreachable or that it unregistered. */
+void master_resume_leaving(struct master *m, const char *id);
 void master_removal_due(struct master *m);
 void master_recovery_expired(struct master *m);
 void master_reregister_expired(struct master *m, struct agent *a);

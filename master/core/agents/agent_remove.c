@@ -256,6 +256,7 @@ void master_unregister_agent(struct master *m, const char *from,
 			     const Mesos__Internal__UnregisterSlaveMessage *message)
 {
 	struct agent *a = master_find_agent(m, message->agent_id->value);
+	const struct pending *p;
 
 	m->counters.messages_unregister_slave++;
 	if (!a || a->state != AGENT_REGISTERED || strcmp(a->pid, from)) {
@@ -264,8 +265,11 @@ void master_unregister_agent(struct master *m, const char *from,
 		m->counters.dropped_messages++;
 		return;
 	}
-	if (!registry_pending(m, a->id))
+	p = registry_pending(m, a->id);
+	if (!p)
 		master_begin_remove_agent(m, a, "the agent unregistered", true);
+	else if (p->kind == PENDING_CHANGE || p->kind == PENDING_REREGISTER)
+		a->unregister_waits = true;
 }
 
 /* ---- gone -------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "master/core/agents/agents.h"
+#include "master/core/agents/agent_health.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
 #include "master/core/store/warm.h"
@@ -172,6 +173,8 @@ void registry_stored(struct master *m, uint64_t ticket)
 		if (p->latest)
 			HASH_DEL(m->pending_keys, p);
 		p->follow(m, p);
+		if (p->key)
+			master_resume_leaving(m, p->key);
 		free_pending(p);
 	}
 }
