@@ -423,7 +423,8 @@ struct master {
 	uint64_t next_framework, next_agent, next_offer, next_observer;
 	uint64_t store_ticket;	      /* of the last store action */
 	struct list pending;	      /* struct pending in ticket order */
-	struct pending *pending_keys; /* the latest for an agent id or a registering pid */
+	struct pending *pending_keys; /* the latest for an agent id */
+	struct pending *pending_pids; /* of agents that (re)register, by pid */
 	struct list removals;	      /* agents waiting for the rate limiter */
 	int64_t next_removal;	      /* ns: earliest */
 	struct timer allocation, recovery, removal, prune;

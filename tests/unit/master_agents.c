@@ -109,6 +109,37 @@ Test(master_agents, a_new_agent_at_the_address_of_a_lost_one)
 	cr_expect_eq(d->m->counters.slave_removals_registered, 1);
 }
 
+/* What is refused for its address leaves no trace in the registry. */
+Test(master_agents, an_address_that_is_taken)
+{
+	driver_agent(d, AGENT1);
+	d->agent_silent = true;
+	driver_pass(d, 90 * SECOND);
+	d->agent_silent = false;
+	cr_assert(master_find_departed(d->m->unreachable, "M-S0"));
+	driver_agent(d, AGENT1);
+	driver_reregister(d, AGENT1, "M-S0", NULL);
+	cr_expect(master_find_departed(d->m->unreachable, "M-S0"));
+	driver_restart(d, "M2");
+	cr_expect(master_find_departed(d->m->unreachable, "M-S0"));
+	cr_expect_null(master_find_agent(d->m, "M-S0"));
+}
+
+Test(master_agents, an_address_that_two_want)
+{
+	d->hold_store = true;
+	driver_reregister(d, AGENT1, "M-S7", NULL);
+	driver_reregister(d, AGENT1, "M-S8", NULL);
+	driver_agent(d, AGENT1);
+	d->hold_store = false;
+	driver_store(d);
+	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
+	cr_expect(master_find_agent(d->m, "M-S7"));
+	driver_restart(d, "M2");
+	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
+	cr_expect(master_find_agent(d->m, "M-S7"));
+}
+
 /* ---- links --------------------------------------------------------------------------- */
 
 Test(master_agents, a_broken_link_loses_tasks_without_checkpoint)

@@ -405,21 +405,6 @@ static void send_registered(struct master *m, struct agent *a)
 	master_send_agent(m, a, message);
 }
 
-static void nothing_follows(struct master *m, struct pending *p)
-{
-	(void)m;
-	(void)p;
-}
-
-/* An admission that came to nothing. */
-static void forget_admitted(struct master *m, const char *id)
-{
-	struct registry_batch batch = {0};
-
-	registry_delete(m, &batch, registry_key(m, "agent", id));
-	registry_write(m, &batch, NULL, nothing_follows);
-}
-
 static void registered(struct master *m, struct pending *p)
 {
 	Mesos__Internal__RegisterSlaveMessage *message = p->message;
@@ -431,16 +416,10 @@ static void registered(struct master *m, struct pending *p)
 		.checkpointed = message->checkpointed_resources,
 		.checkpointed_count = message->n_checkpointed_resources,
 	};
-	struct agent *a, *old = NULL, *other;
+	struct agent *a, *old = NULL;
 
 	if (p->text)
 		old = master_find_agent(m, p->text);
-	HASH_FIND(hh_pid, m->agents_by_pid, p->pid, strlen(p->pid), other);
-	if (other && other != old) {
-		/* It reregistered at this address meanwhile. */
-		forget_admitted(m, message->agent->id->value);
-		return;
-	}
 	if (old) {
 		m->counters.slave_removals_registered++;
 		master_remove_agent_now(m, old, "a new agent registered at the same address");
@@ -472,9 +451,9 @@ static void admit(struct master *m, const char *from, struct agent *old,
 	if (old)
 		registry_delete(m, &batch, registry_key(m, "agent", old->id));
 	registry_put_agent(m, &batch, copy->agent, NULL);
-	p = registry_write(m, &batch, arena_printf(&m->out->arena, "@%s", from), registered);
+	p = registry_write(m, &batch, NULL, registered);
 	p->message = proto_copy(copy);
-	p->pid = xstrdup(from);
+	registry_reserve_pid(m, p, from);
 	p->text = old ? xstrdup(old->id) : NULL;
 }
 
@@ -491,7 +470,7 @@ void master_register_agent(struct master *m, const char *from,
 	}
 	if (master_refuse_down(m, from, message->agent))
 		return;
-	if (registry_pending(m, arena_printf(&m->out->arena, "@%s", from))) {
+	if (registry_pid_reserved(m, from)) {
 		log_info("ignored the registration of an agent at %s: one is in progress", from);
 		return;
 	}

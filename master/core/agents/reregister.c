@@ -578,11 +578,6 @@ static void reregistered(struct master *m, const char *pid,
 	struct rejoin r = {
 		.m = m, .a = master_find_agent(m, id), .message = message, .mark = ++m->mark};
 
-	if (pid_taken(m, pid, id)) {
-		log_warning("ignored the reregistration of agent %s: another agent is at %s", id,
-			    pid);
-		return;
-	}
 	m->counters.slave_reregistrations++;
 	r.registered = r.a && r.a->state == AGENT_REGISTERED;
 	r.is_new = !r.a;
@@ -641,7 +636,7 @@ static void store_first(struct master *m, const char *from, struct agent *a,
 	p = registry_write(m, &batch, id, reregistration_stored);
 	p->kind = PENDING_REREGISTER;
 	p->message = proto_copy(message);
-	p->pid = xstrdup(from);
+	registry_reserve_pid(m, p, from);
 }
 
 void master_reregister_agent(struct master *m, const char *from,
@@ -674,6 +669,12 @@ void master_reregister_agent(struct master *m, const char *from,
 	}
 	if (master_refuse_down(m, from, raw->agent))
 		return;
+	/* Before anything is written: what is written then holds. */
+	if (registry_pid_reserved(m, from) || pid_taken(m, from, id)) {
+		log_warning("ignored the reregistration of agent %s: another agent is at %s", id,
+			    from);
+		return;
+	}
 	message = normalised(m, raw);
 	if (!a && !master_find_departed(m->unreachable, id))
 		log_warning("agent %s at %s is not known: letting it in", id, from);

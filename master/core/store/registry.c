@@ -155,6 +155,20 @@ struct pending *registry_pending(const struct master *m, const char *key)
 	return p;
 }
 
+void registry_reserve_pid(struct master *m, struct pending *p, const char *pid)
+{
+	p->pid = xstrdup(pid);
+	HASH_ADD_KEYPTR(hh_pid, m->pending_pids, p->pid, strlen(p->pid), p);
+}
+
+bool registry_pid_reserved(const struct master *m, const char *pid)
+{
+	struct pending *p;
+
+	HASH_FIND(hh_pid, m->pending_pids, pid, strlen(pid), p);
+	return p != NULL;
+}
+
 static void free_pending(struct pending *p)
 {
 	list_remove(&p->link);
@@ -172,6 +186,8 @@ void registry_stored(struct master *m, uint64_t ticket)
 	while ((p = list_first(&m->pending, struct pending, link)) && p->ticket <= ticket) {
 		if (p->latest)
 			HASH_DEL(m->pending_keys, p);
+		if (p->pid)
+			HASH_DELETE(hh_pid, m->pending_pids, p);
 		p->follow(m, p);
 		if (p->key)
 			master_resume_leaving(m, p->key);
@@ -184,6 +200,7 @@ void registry_free(struct master *m)
 	struct pending *p;
 
 	HASH_CLEAR(hh, m->pending_keys);
+	HASH_CLEAR(hh_pid, m->pending_pids);
 	while ((p = list_first(&m->pending, struct pending, link)))
 		free_pending(p);
 }

@@ -15,16 +15,17 @@ struct pending {
 	uint64_t ticket;
 	enum pending_kind kind;
 	void (*follow)(struct master *m, struct pending *p); /* once durable */
-	char *key;     /* agent id, or "@" pid of a registration; NULL = none */
+	char *key;     /* agent id; NULL = none */
 	bool latest;   /* is what master.pending_keys holds under the key */
 	void *message; /* heap; what is being worked on */
-	char *pid;
+	char *pid; /* that an agent is about to have; in master.pending_pids */
 	char *text; /* cause */
 	uint64_t request;
 	int64_t time;
 	bool flag;
 	struct list link;
 	UT_hash_handle hh;
+	UT_hash_handle hh_pid;
 };
 
 /* A batch under construction, of registry.c or warm.c. Keys and all it holds live as long
@@ -50,6 +51,9 @@ void registry_put_unreachable(struct master *m, struct registry_batch *batch, co
 struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
 			       void (*follow)(struct master *m, struct pending *p));
 struct pending *registry_pending(const struct master *m, const char *key);
+/* An agent is to be at the pid once `p` is durable; nobody else is until then. */
+void registry_reserve_pid(struct master *m, struct pending *p, const char *pid);
+bool registry_pid_reserved(const struct master *m, const char *pid);
 void registry_stored(struct master *m, uint64_t ticket);
 /* Forgets departed agents that are too old or too many, and arms the next time. */
 void registry_prune(struct master *m);
