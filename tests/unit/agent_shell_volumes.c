@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 
-#include "agent/volumes/disks.h"
 #include "agent/containers/volume_dirs.h"
+#include "agent/volumes/disks.h"
 #include "agent/volumes/volume_worker.h"
 
 TestSuite(agent_shell_volumes, .init = make_directory, .fini = remove_directory, .timeout = 60);

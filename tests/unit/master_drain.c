@@ -406,9 +406,9 @@ Test(master_drain, nor_from_being_lost_when_its_turn_comes)
 	driver_pass(d, 650 * SECOND);
 	cr_expect_eq(HASH_COUNT(d->m->unreachable), 1);
 	d->hold_store = true;
-	cr_expect_eq(order("DEACTIVATE_AGENT",
-			   master_find_agent(d->m, "M-S0") ? "M-S0" : "M-S1", ""),
-		     0);
+	cr_expect_eq(
+		order("DEACTIVATE_AGENT", master_find_agent(d->m, "M-S0") ? "M-S0" : "M-S1", ""),
+		0);
 	driver_pass(d, 100 * SECOND);
 	cr_expect_eq(HASH_COUNT(d->m->unreachable), 1);
 	d->hold_store = false;

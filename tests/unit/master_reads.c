@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "master/http/api_objects.h"
 #include "master/core/frameworks/frameworks.h"
+#include "master/http/api_objects.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;
@@ -100,9 +100,9 @@ Test(master_reads, offers_are_shown_as_they_are)
 }
 
 #define WITH_PORTS                                                                                 \
-	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}},"                           \
-	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":512}},"                           \
-	"{\"name\":\"ports\",\"type\":\"RANGES\",\"ranges\":{\"range\":[{\"begin\":31000,"             \
+	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}},"                       \
+	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":512}},"                       \
+	"{\"name\":\"ports\",\"type\":\"RANGES\",\"ranges\":{\"range\":[{\"begin\":31000,"         \
 	"\"end\":31999}]}}]"
 
 /* Ranges of two agents are the same numbers: what is left of one is shown. */

@@ -345,11 +345,27 @@ Test(master_recovery, completed_frameworks_stay_refused)
 	expect(d, "ERROR", "Framework has been removed");
 }
 
-Test(master_recovery, recovered_frameworks_have_no_failover_timer)
+/* As long as agents may take, or their failover_timeout if that is longer: then nobody will. */
+Test(master_recovery, recovered_frameworks_do_not_stay_for_ever)
 {
 	driver_restart(d, "M2");
 	driver_pass(d, 10 * MINUTE - SECOND);
 	cr_expect(master_find_framework(d->m, "M-0000"));
+	driver_pass(d, 2 * SECOND);
+	cr_expect_null(master_find_framework(d->m, "M-0000"));
+	cr_expect(master_find_completed(d->m, "M-0000"));
+}
+
+Test(master_recovery, recovered_frameworks_stay_for_their_failover_timeout)
+{
+	driver_subscribe(d, NULL, "\"failover_timeout\":1000");
+	driver_pass(d, SECOND);
+	cr_assert(master_find_framework(d->m, "M-0002"));
+	driver_restart(d, "M2");
+	driver_pass(d, 999 * SECOND);
+	cr_expect(master_find_framework(d->m, "M-0002"));
+	driver_pass(d, 2 * SECOND);
+	cr_expect_null(master_find_framework(d->m, "M-0002"));
 }
 
 Test(master_recovery, new_ids_have_the_new_masters_prefix)

@@ -205,6 +205,23 @@ struct framework *master_make_framework(const Mesos__FrameworkInfo *info)
 	return f;
 }
 
+/* In nanoseconds; validated, whether it subscribed or an agent reported it. */
+static int64_t failover_timeout(const struct framework *f)
+{
+	double seconds = f->info->has_failover_timeout ? f->info->failover_timeout : 0;
+
+	return seconds <= 0 ? 0 : (int64_t)(seconds * SECOND);
+}
+
+/* As long as agents may take to come back, but not less than it asked for. */
+static int64_t recovered_timeout(const struct master *m, const struct framework *f)
+{
+	int64_t timeout = failover_timeout(f);
+
+	return timeout > m->options.agent_reregister_timeout ? timeout
+							     : m->options.agent_reregister_timeout;
+}
+
 struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info)
 {
 	struct framework *f = master_make_framework(info);
@@ -213,6 +230,8 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	master_adopt_operations(m, f);
 	master_tell_allocator(m, f, true);
 	warm_framework(m, f);
+	/* It may be known from the store or an agent alone. Mesos keeps such a one for ever. */
+	timers_start(&m->timers, &f->failover, master_later(m, recovered_timeout(m, f)));
 	return f;
 }
 
@@ -358,14 +377,6 @@ void master_detach_framework(struct master *m, struct framework *f)
 		HASH_DELETE(hh_driver, m->drivers, f);
 		master_unlink_driver(m, f);
 	}
-}
-
-/* In nanoseconds; validated when it subscribed. */
-static int64_t failover_timeout(const struct framework *f)
-{
-	double seconds = f->info->has_failover_timeout ? f->info->failover_timeout : 0;
-
-	return seconds <= 0 ? 0 : (int64_t)(seconds * SECOND);
 }
 
 void master_disconnect_framework(struct master *m, struct framework *f)
