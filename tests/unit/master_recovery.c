@@ -345,6 +345,18 @@ Test(master_recovery, completed_frameworks_stay_refused)
 	expect(d, "ERROR", "Framework has been removed");
 }
 
+/* --max_unreachable_tasks_per_framework=0: there is room for none. */
+Test(master_recovery, unreachable_tasks_without_room)
+{
+	d->options.max_unreachable_tasks_per_framework = 0;
+	cr_assert_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 1);
+	driver_restart(d, "M2");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+	driver_pass(d, SECOND);
+	driver_restart(d, "M3");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
+}
+
 /* As long as agents may take, or their failover_timeout if that is longer: then nobody will. */
 Test(master_recovery, recovered_frameworks_do_not_stay_for_ever)
 {

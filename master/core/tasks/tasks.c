@@ -200,7 +200,8 @@ static void hold_resources(struct task *t)
 	framework_add_held(t->framework, &t->framework->used, &t->resources);
 }
 
-static void park_in_ring(struct master *m, struct task *t)
+/* False: there is no room, and the task is gone. */
+static bool park_in_ring(struct master *m, struct task *t)
 {
 	struct framework *f = t->framework;
 	struct departed *away = master_find_departed(m->unreachable, t->agent_id);
@@ -215,6 +216,7 @@ static void park_in_ring(struct master *m, struct task *t)
 	HASH_ADD_KEYPTR(hh, f->unreachable, t->id, strlen(t->id), t);
 	while (f->unreachable_count > (size_t)m->options.max_unreachable_tasks_per_framework)
 		master_forget_task(m, list_first(&f->unreachable_order, struct task, order));
+	return m->options.max_unreachable_tasks_per_framework > 0;
 }
 
 /* The id behind those that are there already. */
@@ -259,10 +261,8 @@ static struct task *add_task(struct master *m, struct framework *f, struct agent
 	master_resources(m, list, count, &t->resources);
 	m->task_states[t->record.state]++;
 	warm_task(m, t);
-	if (!a) {
-		park_in_ring(m, t);
-		return t;
-	}
+	if (!a)
+		return park_in_ring(m, t) ? t : NULL;
 	list_append(&a->tasks, &t->by_agent);
 	HASH_ADD_KEYPTR(hh, f->tasks, t->id, strlen(t->id), t);
 	if (!task_state_terminal(t->record.state))

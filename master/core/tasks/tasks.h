@@ -12,7 +12,8 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
  * NULL: an unreachable task. */
 struct task *master_add_task(struct master *m, struct framework *f, struct agent *a,
 			     const Mesos__Task *task);
-/* The same with a record, which is then the task's. */
+/* The same with a record, which is then the task's. NULL: there is no room for another
+ * unreachable one. */
 struct task *master_adopt_task(struct master *m, struct framework *f, struct agent *a,
 			       const struct task_record *record);
 struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
