@@ -173,6 +173,7 @@ struct completed_task {
 	bool fresh;	 /* which there is not yet */
 	struct list link;
 	struct list dirty; /* master.dirty_completed */
+	UT_hash_handle hh; /* framework.completed_by_id; several may have the same id */
 };
 
 struct executor {
@@ -269,6 +270,7 @@ struct framework {
 	struct list unreachable_order; /* oldest first */
 	size_t unreachable_count;
 	struct list completed_tasks; /* struct completed_task.link, oldest first */
+	struct completed_task *completed_by_id;
 	size_t completed_task_count;
 	uint64_t next_completed;
 	struct list executors;		    /* struct executor.by_framework */

@@ -7,12 +7,15 @@
  */
 #include <criterion/criterion.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "master/core/tasks/task_record.h"
+#include "master/core/tasks/tasks.h"
 #include "tests/unit/master_operations.h"
 
 #define GROWS_MAX 8 /* of 4 to 16 */
@@ -253,4 +256,77 @@ Test(limits, four_times_as_many_take_four_times_as_long)
 		cr_expect_leq(grows, GROWS_MAX, "%s: %d take %.1f times as much as %d",
 			      cases[i].name, 4 * cases[i].small, grows, cases[i].small);
 	}
+}
+
+/* ---- reports of agents ---------------------------------------------------------------- */
+
+static void complete_tasks(struct driver *d, int n)
+{
+	Mesos__Task task = MESOS__TASK__INIT;
+	Mesos__TaskID id = MESOS__TASK_ID__INIT;
+	Mesos__AgentID agent = MESOS__AGENT_ID__INIT;
+	Mesos__FrameworkID framework = MESOS__FRAMEWORK_ID__INIT;
+	struct task_record record;
+	char name[16];
+
+	task.name = (char *)"t";
+	task.task_id = &id;
+	task.agent_id = &agent;
+	task.framework_id = &framework;
+	task.state = MESOS__TASK_STATE__TASK_FINISHED;
+	id.value = name;
+	agent.value = (char *)"M-S0";
+	framework.value = (char *)"M-0000";
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "c%d", i);
+		task_record_pack(&record, &d->out.arena, &task);
+		master_add_completed_task(d->m, d->m->frameworks, &record, (uint64_t)i);
+	}
+	cr_assert_eq(d->m->frameworks->completed_task_count, (size_t)n);
+}
+
+#define UNKNOWN_TASKS 500
+#define REPORT_BEGIN                                                                               \
+	"{\"agent\":{\"hostname\":\"host\",\"checkpoint\":true,\"id\":{\"value\":\"M-S0\"},"       \
+	"\"resources\":%s},\"version\":\"1.12.0\",\"frameworks\":[{\"user\":\"u\",\"name\":\"n\"," \
+	"\"id\":{\"value\":\"M-0000\"}}],\"tasks\":["
+#define REPORTED_TASK                                                                              \
+	"%s{\"name\":\"t\",\"task_id\":{\"value\":\"u%d\"},\"framework_id\":{\"value\":"           \
+	"\"M-0000\"},\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_RUNNING\"}"
+
+static double cost_of_report(int completed)
+{
+	struct master_event event = {.type = MASTER_MESSAGE};
+	struct driver *d = driver_create();
+	struct buf text = BUF_INIT;
+	struct arena arena;
+	double cost;
+
+	driver_subscribe(d, NULL, "\"checkpoint\":true");
+	driver_agent(d, AGENT1);
+	complete_tasks(d, completed);
+	buf_printf(&text, REPORT_BEGIN, RESOURCES(4, 4096));
+	for (int i = 0; i < UNKNOWN_TASKS; i++)
+		buf_printf(&text, REPORTED_TASK, i ? "," : "", i);
+	buf_printf(&text, "]}");
+	arena_init(&arena);
+	event.message.message =
+		decode(&arena, &mesos__internal__reregister_slave_message__descriptor, &text);
+	event.message.from = AGENT1;
+	/* The first is stored, the second finds all as it was stored, and is carried out at once.
+	 */
+	cost = cost_of(d, &event);
+	cr_expect_eq(HASH_COUNT(d->m->frameworks->tasks), UNKNOWN_TASKS);
+	arena_free(&arena);
+	buf_free(&text);
+	driver_destroy(d);
+	return cost;
+}
+
+/* What it knows nothing of is not searched for in all that was completed. */
+Test(limits, a_report_does_not_cost_more_after_many_tasks)
+{
+	double few = cost_of_report(10), many = cost_of_report(1000);
+
+	cr_expect_leq(many, 3 * few, "%.1f times as much", many / few);
 }

@@ -172,19 +172,12 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 /* Whether the agent itself said that the task is over. */
 static bool ended_by_agent(struct master *m, const struct framework *f, const char *task_id)
 {
-	const Mesos__TaskStatus *last;
-	struct completed_task *c, *next;
+	const struct completed_task *c = framework_find_completed_task(f, task_id);
+	const Mesos__TaskStatus *last =
+		c ? task_record_last_status(&c->record, &m->out->arena) : NULL;
 
-	list_for_each (c, next, &f->completed_tasks, link) {
-		if (!slice_eq(task_record_id(&c->record), task_id))
-			continue;
-		last = task_record_last_status(&c->record, &m->out->arena);
-		if (!last)
-			continue;
-		return !last->has_source ||
-		       last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER;
-	}
-	return false;
+	return last &&
+	       (!last->has_source || last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER);
 }
 
 static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Task *task)

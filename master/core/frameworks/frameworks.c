@@ -273,6 +273,7 @@ void master_free_framework(struct framework *f)
 {
 	struct completed_task *c, *next;
 
+	HASH_CLEAR(hh, f->completed_by_id);
 	list_for_each (c, next, &f->completed_tasks, link) {
 		task_record_free(&c->record);
 		free(c);

@@ -388,10 +388,19 @@ void master_forget_task(struct master *m, struct task *t)
 	free_task(t);
 }
 
+struct completed_task *framework_find_completed_task(const struct framework *f, const char *id)
+{
+	struct completed_task *c;
+
+	HASH_FIND(hh, f->completed_by_id, id, strlen(id), c);
+	return c;
+}
+
 void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c)
 {
 	warm_drop_completed(m, c);
 	list_remove(&c->link);
+	HASH_DEL(f->completed_by_id, c);
 	f->completed_task_count--;
 	task_record_free(&c->record);
 	free(c);
@@ -401,12 +410,15 @@ void master_add_completed_task(struct master *m, struct framework *f,
 			       const struct task_record *record, uint64_t number)
 {
 	struct completed_task *c = xcalloc(1, sizeof(*c));
+	struct slice id;
 
 	c->framework = f;
 	c->record = *record;
 	c->number = number;
 	list_init(&c->dirty);
 	list_append(&f->completed_tasks, &c->link);
+	id = task_record_id(&c->record);
+	HASH_ADD_KEYPTR(hh, f->completed_by_id, id.data, id.len, c);
 	f->completed_task_count++;
 	warm_completed(m, c);
 	while (f->completed_task_count > (size_t)m->options.max_completed_tasks_per_framework)
@@ -416,12 +428,10 @@ void master_add_completed_task(struct master *m, struct framework *f,
 
 void master_forget_completed(struct master *m, struct framework *f, const char *task_id)
 {
-	struct completed_task *c, *next;
+	struct completed_task *c;
 
-	list_for_each (c, next, &f->completed_tasks, link) {
-		if (slice_eq(task_record_id(&c->record), task_id))
-			master_drop_completed_task(m, f, c);
-	}
+	while ((c = framework_find_completed_task(f, task_id)))
+		master_drop_completed_task(m, f, c);
 }
 
 /* ---- statuses the master makes ------------------------------------------------------ */

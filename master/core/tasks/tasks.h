@@ -32,6 +32,8 @@ void master_complete_task(struct master *m, struct task *t, bool give_back);
 /* The agent is unreachable: to the framework's unreachable tasks. */
 void master_park_task(struct master *m, struct task *t);
 void master_forget_task(struct master *m, struct task *t); /* no trace is kept */
+/* One of those with the id, or NULL. */
+struct completed_task *framework_find_completed_task(const struct framework *f, const char *id);
 void master_forget_completed(struct master *m, struct framework *f, const char *task_id);
 /* Takes the record. */
 void master_add_completed_task(struct master *m, struct framework *f,
