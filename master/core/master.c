@@ -128,7 +128,7 @@ static void init_lists(struct master *m)
 	list_init(&m->dirty_completed);
 	list_init(&m->held_acks);
 	list_init(&m->drain_checks);
-	list_init(&m->deferred);
+	list_init(&m->deferred_ready);
 	list_init(&m->stray_operations);
 	m->allocation.kind = TIMER_ALLOCATION;
 	m->recovery.kind = TIMER_RECOVERY;

@@ -160,8 +160,8 @@ struct task {
 	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
 	struct list order;	    /* framework.unreachable_order when unreachable */
 	struct list dirty;	    /* master.dirty_tasks: to be written behind */
-	uint64_t seen;		    /* mark of a reregistration that reported it; or older, of now */
-	UT_hash_handle hh;	    /* framework.tasks or framework.unreachable, by id */
+	uint64_t seen;	   /* mark of a reregistration that reported it; or older, of now */
+	UT_hash_handle hh; /* framework.tasks or framework.unreachable, by id */
 	char texts[];
 };
 
@@ -279,8 +279,8 @@ struct framework {
 	struct operation *named_operations; /* those with an id, by it; the latest of equals */
 	struct list inverse_offers;
 	struct list inverse_answers;
-	/* Of tasks and executors, and of offers. Ranges and sets of several agents do not add up: if
-	 * there were any (`mixed`), framework_held() says what there is. */
+	/* Of tasks and executors, and of offers. Ranges and sets of several agents do not add up:
+	 * if there were any (`mixed`), framework_held() says what there is. */
 	bool mixed;
 	struct resources used;
 	struct resources offered;
@@ -438,7 +438,8 @@ struct master {
 	struct machine *machines;		/* in the schedule, by key */
 	bool maintenance_writing;		/* a change of both is on its way to the disk */
 	struct list drain_checks;		/* agents of which something ended in this step */
-	struct list deferred;			/* struct deferred.link, oldest first */
+	struct deferred_line *deferred;		/* requests of operators that wait */
+	struct list deferred_ready;		/* struct deferred_line.ready */
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
 	struct buf warm_deletes;       /* NUL-ended keys, one after the other */

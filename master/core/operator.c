@@ -14,6 +14,7 @@
 #include "master/core/objects.h"
 #include "master/core/operations/operations.h"
 #include "master/core/roles/roles.h"
+#include "master/core/store/registry.h"
 
 static void teardown(struct master *m, const struct operator_request *request)
 {
@@ -95,14 +96,49 @@ struct deferred {
 	uint64_t number;
 };
 
-void master_defer(struct master *m, const struct operator_request *request)
+/* Requests that wait for the same, in the order they came. */
+struct deferred_line {
+	UT_hash_handle hh; /* master.deferred, by key */
+	enum deferral why;
+	char *agent_id; /* of DEFER_AGENT */
+	char *key;
+	struct list requests;
+	struct list ready; /* master.deferred_ready */
+};
+
+static char *line_key(struct master *m, enum deferral why, const char *agent_id)
 {
+	return arena_printf(&m->out->arena, "%d%s", (int)why, why == DEFER_AGENT ? agent_id : "");
+}
+
+static struct deferred_line *find_line(struct master *m, const char *key)
+{
+	struct deferred_line *line;
+
+	HASH_FIND_STR(m->deferred, key, line);
+	return line;
+}
+
+void master_defer(struct master *m, const struct operator_request *request, enum deferral why,
+		  const char *agent_id)
+{
+	const char *key = line_key(m, why, agent_id);
+	struct deferred_line *line = find_line(m, key);
 	struct deferred *d = xcalloc(1, sizeof(*d));
 
+	if (!line) {
+		line = xcalloc(1, sizeof(*line));
+		line->why = why;
+		line->agent_id = why == DEFER_AGENT ? xstrdup(agent_id) : NULL;
+		line->key = xstrdup(key);
+		list_init(&line->requests);
+		list_init(&line->ready);
+		HASH_ADD_KEYPTR(hh, m->deferred, line->key, strlen(line->key), line);
+	}
 	d->call = proto_copy(request->call);
 	d->principal = request->principal ? xstrdup(request->principal) : NULL;
 	d->number = request->number;
-	list_append(&m->deferred, &d->link);
+	list_append(&line->requests, &d->link);
 	master_reply(m, 0, "%s", "");
 }
 
@@ -112,6 +148,19 @@ static void free_deferred(struct deferred *d)
 	proto_free(d->call);
 	free(d->principal);
 	free(d);
+}
+
+static void free_line(struct master *m, struct deferred_line *line)
+{
+	struct deferred *d, *next;
+
+	list_for_each (d, next, &line->requests, link)
+		free_deferred(d);
+	list_remove(&line->ready);
+	HASH_DEL(m->deferred, line);
+	free(line->agent_id);
+	free(line->key);
+	free(line);
 }
 
 static void retry(struct master *m, struct deferred *d)
@@ -128,26 +177,57 @@ static void retry(struct master *m, struct deferred *d)
 	master_reply(m, 0, "%s", "");
 }
 
-/* Those that must wait again are appended: only as many as there were are tried. */
+/* Something is being written that the line waits for. */
+static bool is_blocked(const struct master *m, const struct deferred_line *line)
+{
+	const struct pending *p;
+
+	switch (line->why) {
+	case DEFER_QUOTA:
+		return m->quota_writing;
+	case DEFER_MAINTENANCE:
+		return m->maintenance_writing;
+	default:
+		p = registry_pending(m, line->agent_id);
+		return p && p->kind != PENDING_GONE;
+	}
+}
+
+void master_deferral_ended(struct master *m, enum deferral why, const char *agent_id)
+{
+	struct deferred_line *line;
+
+	if (!m->deferred)
+		return;
+	line = find_line(m, line_key(m, why, agent_id));
+	if (line && list_empty(&line->ready))
+		list_append(&m->deferred_ready, &line->ready);
+}
+
+/* A request that waits again is the first of its line that does: the others are not tried. */
 void master_retry_deferred(struct master *m)
 {
-	struct list *last = m->deferred.prev;
-	struct deferred *d;
-	bool more = !list_empty(&m->deferred);
+	struct deferred_line *line;
 
-	while (more && (d = list_first(&m->deferred, struct deferred, link))) {
-		more = &d->link != last;
-		retry(m, d);
-		free_deferred(d);
+	while ((line = list_first(&m->deferred_ready, struct deferred_line, ready))) {
+		list_remove(&line->ready);
+		while (!list_empty(&line->requests) && !is_blocked(m, line)) {
+			struct deferred *d = list_first(&line->requests, struct deferred, link);
+
+			retry(m, d);
+			free_deferred(d);
+		}
+		if (list_empty(&line->requests))
+			free_line(m, line);
 	}
 }
 
 void master_free_deferred(struct master *m)
 {
-	struct deferred *d, *next;
+	struct deferred_line *line, *next;
 
-	list_for_each (d, next, &m->deferred, link)
-		free_deferred(d);
+	HASH_ITER (hh, m->deferred, line, next)
+		free_line(m, line);
 }
 
 void master_handle_kill_task(struct master *m, const struct master_event *event)

@@ -17,8 +17,17 @@ struct operator_request {
 };
 void master_handle_operator(struct master *m, const struct master_event *event);
 void master_handle_kill_task(struct master *m, const struct master_event *event);
-/* The request must wait for what is being written: it is handled anew when something is. */
-void master_defer(struct master *m, const struct operator_request *request);
+/* What a request waits for that came while something else is being written. */
+enum deferral {
+	DEFER_AGENT, /* a change of the agent */
+	DEFER_QUOTA,
+	DEFER_MAINTENANCE,
+};
+/* The request is handled anew when that is written. `agent_id` is NULL for the others. */
+void master_defer(struct master *m, const struct operator_request *request, enum deferral why,
+		  const char *agent_id);
+/* It is written; master_retry_deferred() follows in the same step. */
+void master_deferral_ended(struct master *m, enum deferral why, const char *agent_id);
 void master_retry_deferred(struct master *m);
 void master_free_deferred(struct master *m);
 

@@ -495,3 +495,15 @@ Test(master_agents, time_outs_may_be_as_long_as_they_like)
 	cr_expect(master_find_agent(d->m, "M-S0"));
 	cr_expect_not(master_find_departed(d->m->unreachable, "M-S0"));
 }
+
+/* The product is more than 64 bits of nanoseconds; agents hear it in seconds. */
+Test(master_agents, ping_timeouts_may_be_as_many_and_long_as_they_like)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.agent_ping_timeout = 15 * MINUTE;
+	d->options.max_agent_ping_timeouts = INT32_MAX;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	expect(d, "SlaveRegisteredMessage", "\"total_ping_timeout_seconds\":1932735282300.0");
+}

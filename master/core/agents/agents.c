@@ -389,8 +389,8 @@ Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m)
 			 mesos__internal__master_slave_connection__descriptor);
 
 	connection->has_total_ping_timeout_seconds = true;
-	connection->total_ping_timeout_seconds =
-		clock_seconds(m->options.agent_ping_timeout * m->options.max_agent_ping_timeouts);
+	connection->total_ping_timeout_seconds = clock_seconds(m->options.agent_ping_timeout) *
+						  m->options.max_agent_ping_timeouts;
 	return connection;
 }
 

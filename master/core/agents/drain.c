@@ -145,7 +145,7 @@ static bool may_change(struct master *m, const struct operator_request *request,
 		return false;
 	}
 	if (p) {
-		master_defer(m, request);
+		master_defer(m, request, DEFER_AGENT, id);
 		return false;
 	}
 	if (!master_find_agent(m, id) && !master_find_departed(m->unreachable, id)) {
@@ -336,7 +336,7 @@ void master_reactivate(struct master *m, const struct operator_request *request)
 	const struct pending *p = registry_pending(m, id);
 
 	if (p && p->kind != PENDING_GONE)
-		master_defer(m, request);
+		master_defer(m, request, DEFER_AGENT, id);
 	else if (!(a && a->deactivated) && !(away && away->deactivated))
 		master_reply(m, 400, "Agent is not deactivated");
 	else if (info && info->state == STATE(DRAINING))

@@ -219,6 +219,7 @@ static void maintenance_stored(struct master *m, struct pending *p)
 	struct agent *a, *next;
 
 	m->maintenance_writing = false;
+	master_deferral_ended(m, DEFER_MAINTENANCE, NULL);
 	m->machines = NULL;
 	master_set_machines(m, p->message);
 	HASH_ITER (hh, m->agents, a, next) {
@@ -280,7 +281,7 @@ void master_update_schedule(struct master *m, const struct operator_request *req
 	struct err err = {{0}};
 
 	if (m->maintenance_writing) {
-		master_defer(m, request);
+		master_defer(m, request, DEFER_MAINTENANCE, NULL);
 		return;
 	}
 	if (check_schedule(m, schedule, &err) < 0) {
@@ -312,7 +313,7 @@ void master_start_maintenance(struct master *m, const struct operator_request *r
 	struct err err = {{0}};
 
 	if (m->maintenance_writing) {
-		master_defer(m, request);
+		master_defer(m, request, DEFER_MAINTENANCE, NULL);
 		return;
 	}
 	if (check_list(m, call->machines, call->n_machines, MODE(DRAINING),
@@ -365,7 +366,7 @@ void master_stop_maintenance(struct master *m, const struct operator_request *re
 	struct err err = {{0}};
 
 	if (m->maintenance_writing) {
-		master_defer(m, request);
+		master_defer(m, request, DEFER_MAINTENANCE, NULL);
 		return;
 	}
 	if (check_list(m, call->machines, call->n_machines, MODE(DOWN),

@@ -321,6 +321,7 @@ static void adopt(struct master *m, struct pending *p)
 	struct roles_view view;
 
 	m->quota_writing = false;
+	master_deferral_ended(m, DEFER_QUOTA, NULL);
 	log_info("quota of %zu roles was changed, %s first", update->n_quota_configs,
 		 update->quota_configs[0]->role);
 	for (size_t i = 0; i < update->n_quota_configs; i++)
@@ -399,7 +400,7 @@ void master_update_quota(struct master *m, const struct operator_request *reques
 	struct err err = {""};
 
 	if (m->quota_writing)
-		master_defer(m, request);
+		master_defer(m, request, DEFER_QUOTA, NULL);
 	else if (check_update(m, update, &err))
 		master_reply(m, 400, "%s", err.text);
 	else
@@ -468,7 +469,7 @@ void master_set_quota(struct master *m, const struct operator_request *request)
 	struct err err = {""};
 
 	if (m->quota_writing)
-		master_defer(m, request);
+		master_defer(m, request, DEFER_QUOTA, NULL);
 	else if (quota_validate_request(m, asked, &err))
 		master_reply(m, 400, "%s", err.text);
 	else
@@ -482,7 +483,7 @@ void master_remove_quota(struct master *m, const struct operator_request *reques
 
 	config->role = request->call->remove_quota->role;
 	if (m->quota_writing)
-		master_defer(m, request);
+		master_defer(m, request, DEFER_QUOTA, NULL);
 	else if (!master_find_quota(m, config->role))
 		master_reply(m, 400, "Failed to remove quota: Role '%s' has no quota set",
 			     config->role);

@@ -33,6 +33,7 @@
 #include "master/core/agents/agents.h"
 #include "master/core/agents/agent_health.h"
 #include "master/core/emit.h"
+#include "master/core/operator.h"
 #include "master/core/objects.h"
 #include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
@@ -189,8 +190,10 @@ void registry_stored(struct master *m, uint64_t ticket)
 		if (p->pid)
 			HASH_DELETE(hh_pid, m->pending_pids, p);
 		p->follow(m, p);
-		if (p->key)
+		if (p->key) {
 			master_resume_leaving(m, p->key);
+			master_deferral_ended(m, DEFER_AGENT, p->key);
+		}
 		free_pending(p);
 	}
 }
