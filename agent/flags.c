@@ -16,6 +16,7 @@
 
 static const struct flag flag_table[] = {
 	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
+	BOOLEAN(repair_store, "false", "Go on with what can be read of damaged checkpoints."),
 	FILE_PATH(work_dir, NULL, "Directory of sandboxes and checkpoints."),
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),
 	INTEGER(port, "5051", "Port to listen on; 0 takes any free one."),

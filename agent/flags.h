@@ -17,7 +17,8 @@ struct agent_flags {
 	const char *hostname;
 	bool hostname_lookup;
 	const char *master;
-	const char *work_dir;	 /* absolute after parsing */
+	const char *work_dir; /* absolute after parsing */
+	bool repair_store;
 	const char *runtime_dir; /* absolute after parsing, defaulted */
 	const char *launcher_dir;
 	const char *resources;

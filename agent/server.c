@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "agent/containers/sandbox.h"
+#include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
 #include "agent/host.h"
 #include "agent/latest.h"
 #include "agent/shell.h"
 #include "agent/volumes/disks.h"
-#include "agent/containers/volume_dirs.h"
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -305,6 +305,7 @@ static int open_store(struct agent_shell *shell, struct err *err)
 	struct store_options options = {
 		.backend = "leveldb",
 		.path = path,
+		.repair = shell->flags->repair_store,
 		.notify = store_notify,
 		.context = shell,
 	};

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/latest.h"
 #include "agent/containers/volume_dirs.h"
+#include "agent/latest.h"
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"

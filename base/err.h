@@ -17,6 +17,7 @@ enum err_code {
 	ERR_LIMIT = -5,	    /* a bound of ours was reached */
 	ERR_STATE = -6,	    /* not possible in the present state */
 	ERR_CANCELED = -7,  /* ended because its owner was closed */
+	ERR_CORRUPT = -8,   /* stored bytes are not what was stored */
 };
 
 #define ERR_TEXT_MAX 1024 /* longer texts are cut */

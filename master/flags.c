@@ -20,6 +20,7 @@ static const struct flag flag_table[] = {
 	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
 	FILE_PATH(port_file, NULL,
 		  "File that receives the port once the master listens (for --port=0)."),
+	BOOLEAN(repair_store, "false", "Go on with what can be read of a damaged registry."),
 	FILE_PATH(work_dir, NULL, "Directory of the registry. Needed unless --registry=in_memory."),
 	TEXT(registry, "replicated_log",
 	     "How the registry is kept: replicated_log (a local database) or in_memory."),

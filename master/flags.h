@@ -18,6 +18,7 @@ struct master_flags {
 	bool hostname_lookup;
 	const char *port_file; /* mesita's own: tells test rigs the port of --port=0 */
 	const char *work_dir;
+	bool repair_store;
 	const char *registry;
 	const char *cluster;
 	const char *credentials;

@@ -103,6 +103,7 @@ int shell_store_open(struct shell *shell, struct err *err)
 	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
 	struct store_options options = {
 		.backend = in_memory ? "memory" : "leveldb",
+		.repair = shell->flags->repair_store,
 		.buffer = STORE_BUFFER,
 		.notify = store_notify,
 		.context = shell,

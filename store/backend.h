@@ -19,14 +19,15 @@ struct store_backend_ops {
 	int (*load)(struct store_backend *backend, const char *prefix,
 		    int (*each)(void *context, struct slice key, struct slice value), void *context,
 		    struct err *err);
-	void (*close)(struct store_backend *backend); /* frees it */
+	uint64_t (*size)(struct store_backend *backend); /* bytes on the disk; NULL: none */
+	void (*close)(struct store_backend *backend);	 /* frees it */
 };
 
 struct store_backend {
 	const struct store_backend_ops *ops;
 };
 
-int store_leveldb_open(const char *path, size_t buffer, struct store_backend **out,
+int store_leveldb_open(const struct store_options *options, struct store_backend **out,
 		       struct err *err);
 struct store_backend *store_memory_open(void);
 

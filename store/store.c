@@ -58,6 +58,7 @@ struct store {
 	pthread_t writer;
 	_Atomic uint64_t applied;
 	_Atomic uint64_t durable;
+	_Atomic uint64_t size;
 	_Atomic(const char *) failure; /* heap; set once, by the writer */
 };
 
@@ -155,10 +156,20 @@ static void step_back(void)
 	setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + WRITER_NICE);
 }
 
+/* Every so many drains: it looks at each file. */
+#define SIZE_INTERVAL 256
+
+static void measure(struct store *store)
+{
+	if (store->backend->ops->size)
+		atomic_store(&store->size, store->backend->ops->size(store->backend));
+}
+
 static void *writer_main(void *argument)
 {
 	struct store *store = argument;
 	bool closing = false;
+	unsigned drains = 0;
 
 	step_back();
 	while (!closing) {
@@ -175,6 +186,8 @@ static void *writer_main(void *argument)
 		}
 		closing = store->closing;
 		pthread_mutex_unlock(&store->lock);
+		if (drains++ % SIZE_INTERVAL == 0)
+			measure(store);
 		drain(store, &groups);
 	}
 	if (!store_failed(store) && store_durable(store) < store_applied(store)) {
@@ -237,7 +250,7 @@ int store_open(const struct store_options *options, struct store **out, struct e
 	if (strcmp(name, "memory") == 0) {
 		backend = store_memory_open();
 	} else if (strcmp(name, "leveldb") == 0) {
-		int rv = store_leveldb_open(options->path, options->buffer, &backend, err);
+		int rv = store_leveldb_open(options, &backend, err);
 		if (rv < 0)
 			return rv;
 	} else {
@@ -306,6 +319,11 @@ uint64_t store_applied(const struct store *store)
 uint64_t store_durable(const struct store *store)
 {
 	return atomic_load(&store->durable);
+}
+
+uint64_t store_size(const struct store *store)
+{
+	return atomic_load(&store->size);
 }
 
 const char *store_failed(const struct store *store)

@@ -8,6 +8,8 @@
  * learns of progress by `notify` (called on that thread; it should wake the loop,
  * uv_async_send for instance) and then asks store_durable().
  *
+ * Durable means: on the disk, all that was written before included.
+ *
  * A write that fails is permanent: store_failed() tells, the owner should exit.
  */
 #ifndef STORE_STORE_H
@@ -32,12 +34,14 @@ struct store;
 struct store_options {
 	const char *backend;	       /* "leveldb" or "memory" */
 	const char *path;	       /* directory; made if missing (leveldb) */
+	bool repair;		       /* go on with what is left of a damaged one (leveldb) */
 	size_t buffer;		       /* bytes gathered before a table is made of them, in
 					  memory and in the log; 0 = 1 MiB */
 	void (*notify)(void *context); /* may be NULL */
 	void *context;
 };
 
+/* ERR_CORRUPT: what is stored is damaged, and would be lost in part; the text says how to go on. */
 int store_open(const struct store_options *options, struct store **out, struct err *err);
 /* Writes what is queued, syncs, frees. */
 void store_close(struct store *store);
@@ -57,6 +61,8 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 /* The highest number such that it and all before it are applied / synced. */
 uint64_t store_applied(const struct store *store);
 uint64_t store_durable(const struct store *store);
+/* Bytes on the disk, as of some seconds ago. */
+uint64_t store_size(const struct store *store);
 /* NULL, or the text of the failure that ended writing. */
 const char *store_failed(const struct store *store);
 

@@ -6,6 +6,7 @@
  * processes out; the path is made canonical first, because leveldb tells a second
  * opening in this process by the spelling of the path.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <leveldb/c.h>
@@ -16,6 +17,7 @@
 
 #include "base/arena.h"
 #include "store/backend.h"
+#include "store/leveldb_log.h"
 
 /* The state is a few MB and is read once, at start-up: small buffers keep an idle
  * daemon small. */
@@ -23,8 +25,13 @@
 #define CACHE_BYTES (256 * 1024)
 #define OPEN_FILES_MAX 64
 
+#define REPAIR_HINT                                                                                \
+	". Restore the directory from a copy, or start with --repair_store to go on with what "    \
+	"can be read"
+
 struct ldb {
 	struct store_backend backend;
+	char *path;
 	leveldb_t *db;
 	leveldb_cache_t *cache;
 	leveldb_options_t *options;
@@ -86,9 +93,49 @@ static int explain(struct err *err, const char *path, char *text)
 		 (strstr(text, strerror(EAGAIN)) || strstr(text, strerror(EACCES))) &&
 		 strstr(text, "lock "))
 		rv = err_set(err, ERR_EXISTS, "The store '%s' is in use by another process", path);
+	else if (strstr(text, "Corruption"))
+		rv = err_set(err, ERR_CORRUPT, "The store '%s' is damaged: %s%s", path, text,
+			     REPAIR_HINT);
 	else
 		rv = err_set(err, ERR_IO, "Failed to open the store '%s': %s", path, text);
 	leveldb_free(text);
+	return rv;
+}
+
+static long log_number(const char *name)
+{
+	return str_has_suffix(name, ".log") ? strtol(name, NULL, 10) : -1;
+}
+
+/* leveldb syncs the log that it writes to. When that is full it begins another, and what is in the
+ * old one stays with the kernel until a table is made of it. */
+static int sync_old_logs(struct ldb *ldb, struct err *err)
+{
+	DIR *dir = opendir(ldb->path);
+	long newest = -1, number;
+	struct dirent *entry;
+	int rv = 0, fd;
+
+	if (!dir)
+		return err_set(err, ERR_IO, "Failed to open '%s': %s", ldb->path, strerror(errno));
+	while ((entry = readdir(dir))) {
+		number = log_number(entry->d_name);
+		newest = number > newest ? number : newest;
+	}
+	rewinddir(dir);
+	while (rv == 0 && (entry = readdir(dir))) {
+		number = log_number(entry->d_name);
+		if (number < 0 || number == newest)
+			continue;
+		/* One that is not there any more is in a table, which was synced. */
+		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && fsync(fd) < 0)
+			rv = err_set(err, ERR_IO, "Failed to sync '%s/%s': %s", ldb->path,
+				     entry->d_name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(dir);
 	return rv;
 }
 
@@ -113,7 +160,7 @@ static int ldb_write(struct store_backend *backend, const struct store_op *ops, 
 		leveldb_free(text);
 		return ERR_IO;
 	}
-	return 0;
+	return sync ? sync_old_logs(ldb, err) : 0;
 }
 
 static int ldb_load(struct store_backend *backend, const char *prefix,
@@ -140,10 +187,28 @@ static int ldb_load(struct store_backend *backend, const char *prefix,
 	leveldb_iter_destroy(iterator);
 	if (text) {
 		if (rv == 0)
-			rv = err_set(err, ERR_IO, "Failed to read the store: %s", text);
+			rv = err_set(err, strstr(text, "Corruption") ? ERR_CORRUPT : ERR_IO,
+				     "Failed to read the store '%s': %s%s", ldb->path, text,
+				     strstr(text, "Corruption") ? REPAIR_HINT : "");
 		leveldb_free(text);
 	}
 	return rv;
+}
+
+static uint64_t ldb_size(struct store_backend *backend)
+{
+	DIR *dir = opendir(((struct ldb *)backend)->path);
+	struct dirent *entry;
+	struct stat st;
+	uint64_t sum = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		if (!fstatat(dirfd(dir), entry->d_name, &st, 0) && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
 }
 
 static void ldb_close(struct store_backend *backend)
@@ -157,12 +222,14 @@ static void ldb_close(struct store_backend *backend)
 	leveldb_writeoptions_destroy(ldb->lazy);
 	leveldb_writeoptions_destroy(ldb->synced);
 	leveldb_readoptions_destroy(ldb->read);
+	free(ldb->path);
 	free(ldb);
 }
 
 static const struct store_backend_ops ldb_ops = {
 	.write = ldb_write,
 	.load = ldb_load,
+	.size = ldb_size,
 	.close = ldb_close,
 };
 
@@ -187,25 +254,70 @@ static struct ldb *ldb_new(size_t buffer)
 	return ldb;
 }
 
-int store_leveldb_open(const char *path, size_t buffer, struct store_backend **out, struct err *err)
+/* Everything is read once, for its checksums. */
+static int nothing(void *context, struct slice key, struct slice value)
+{
+	(void)context;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+/* Opens it, after a repair by leveldb if it cannot be opened or read without. */
+static int open_repaired(struct ldb *ldb, const char *path, struct err *err)
 {
 	char *text = NULL;
 
-	if (!path || !*path)
+	leveldb_options_set_create_if_missing(ldb->options, 0);
+	ldb->db = leveldb_open(ldb->options, path, &text);
+	leveldb_options_set_create_if_missing(ldb->options, 1);
+	if (ldb->db && ldb_load(&ldb->backend, "", nothing, NULL, err) == 0)
+		return 0;
+	if (ldb->db)
+		leveldb_close(ldb->db);
+	leveldb_free(text);
+	text = NULL;
+	leveldb_repair_db(ldb->options, path, &text);
+	if (!text)
+		ldb->db = leveldb_open(ldb->options, path, &text);
+	else
+		ldb->db = NULL;
+	return ldb->db ? 0 : explain(err, path, text);
+}
+
+static int open_sound(struct ldb *ldb, const char *path, struct err *err)
+{
+	char *text = NULL;
+
+	ldb->db = leveldb_open(ldb->options, path, &text);
+	return ldb->db ? 0 : explain(err, path, text);
+}
+
+int store_leveldb_open(const struct store_options *options, struct store_backend **out,
+		       struct err *err)
+{
+	struct ldb *ldb;
+	char *canonical;
+	int rv;
+
+	if (!options->path || !*options->path)
 		return err_set(err, ERR_INVALID, "The store 'leveldb' needs a path");
-	int rv = make_directories(path, err);
+	rv = make_directories(options->path, err);
 	if (rv < 0)
 		return rv;
-	char *canonical = realpath(path, NULL);
+	canonical = realpath(options->path, NULL);
 	if (!canonical)
-		return err_set(err, ERR_IO, "Failed to find '%s': %s", path, strerror(errno));
-
-	struct ldb *ldb = ldb_new(buffer);
-	ldb->db = leveldb_open(ldb->options, canonical, &text);
-	free(canonical);
-	if (!ldb->db) {
+		return err_set(err, ERR_IO, "Failed to find '%s': %s", options->path,
+			       strerror(errno));
+	ldb = ldb_new(options->buffer);
+	ldb->path = canonical;
+	rv = leveldb_logs_check(canonical, options->repair, err);
+	if (rv == 0)
+		rv = options->repair ? open_repaired(ldb, canonical, err)
+				     : open_sound(ldb, canonical, err);
+	if (rv < 0) {
 		ldb_close(&ldb->backend);
-		return explain(err, path, text);
+		return rv;
 	}
 	*out = &ldb->backend;
 	return 0;

@@ -1,6 +1,5 @@
 /* /metrics/snapshot: every counter and gauge of a Mesos master that this one
  * has, from the start, sorted by name. */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -351,29 +350,6 @@ static void allocator_metrics(const struct shell *shell, metric_fn *each, void *
 
 /* ---- the store ------------------------------------------------------------ */
 
-/* Bytes of the registry's files; 0 if it is in memory. */
-static double registry_size(const struct shell *shell)
-{
-	char *path;
-	DIR *directory;
-	struct dirent *entry;
-	struct stat status;
-	double sum = 0;
-
-	if (!shell->flags->work_dir || !strcmp(shell->flags->registry, "in_memory"))
-		return 0;
-	path = xprintf("%s/registry", shell->flags->work_dir);
-	directory = opendir(path);
-	free(path);
-	while (directory && (entry = readdir(directory)))
-		if (!fstatat(dirfd(directory), entry->d_name, &status, 0) &&
-		    S_ISREG(status.st_mode))
-			sum += (double)status.st_size;
-	if (directory)
-		closedir(directory);
-	return sum;
-}
-
 static void registrar_metrics(const struct shell *shell, metric_fn *each, void *context)
 {
 	uint64_t done = store_durable(shell->store);
@@ -382,7 +358,7 @@ static void registrar_metrics(const struct shell *shell, metric_fn *each, void *
 	if (done >= shell->synced_store)
 		done = store_applied(shell->store);
 	each(context, "registrar/queued_operations", (double)(shell->stores - done));
-	each(context, "registrar/registry_size_bytes", registry_size(shell));
+	each(context, "registrar/registry_size_bytes", (double)store_size(shell->store));
 	each(context, "registrar/log/recovered", 1);
 	each(context, "registrar/log/ensemble_size", 1);
 	each(context, "registrar/state_fetch_ms", shell->fetch_ms);

@@ -313,7 +313,8 @@ static void faulty_close(struct store_backend *backend)
 	free(faulty);
 }
 
-static const struct store_backend_ops faulty_ops = {faulty_write, faulty_load, faulty_close};
+static const struct store_backend_ops faulty_ops = {
+	.write = faulty_write, .load = faulty_load, .close = faulty_close};
 
 static struct faulty *faulty_new(bool *closed)
 {

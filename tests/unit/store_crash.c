@@ -256,7 +256,36 @@ Test(store_crash, a_torn_tail_loses_only_the_last_batches)
 	free(path);
 }
 
-Test(store_crash, garbage_at_the_end_is_skipped)
+/* What opening says. With `repair` the content is checked, and *last is its last batch. */
+static int open_damaged(bool repair, uint64_t *last, struct err *err)
+{
+	struct store_options options = {.backend = "leveldb", .path = directory, .repair = repair};
+	struct content content = {0};
+	struct store *store = NULL;
+	int rv = store_open(&options, &store, err);
+
+	if (rv == 0) {
+		rv = store_load(store, "", load_one, &content, err);
+		store_close(store);
+		*last = content.last;
+	}
+	return rv;
+}
+
+/* Nothing is opened without consent, and all but the damage is there with it. */
+static void expect_damage(uint64_t least, const char *what)
+{
+	struct err err = {""};
+	uint64_t last = 0;
+
+	cr_assert_eq(open_damaged(false, &last, &err), ERR_CORRUPT, "%s: %s", what, err.text);
+	cr_expect(strstr(err.text, "--repair_store"), "%s", err.text);
+	cr_assert_eq(open_damaged(true, &last, &err), 0, "%s: %s", what, err.text);
+	cr_expect_geq(last, least, "%s", what);
+	cr_expect_eq(check_content(), last, "%s", what);
+}
+
+Test(store_crash, garbage_at_the_end_is_damage)
 {
 	leave_batches();
 	char *path = log_file();
@@ -269,7 +298,98 @@ Test(store_crash, garbage_at_the_end_is_skipped)
 	int fd = open(path, O_WRONLY | O_APPEND);
 	cr_assert_eq(write(fd, garbage, sizeof(garbage)), (ssize_t)sizeof(garbage));
 	close(fd);
-	cr_expect_eq(check_content(), 50);
+	expect_damage(50, "garbage");
+	free(path);
+}
+
+Test(store_crash, a_log_of_garbage_is_no_empty_store)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 8);
+	leave_batches();
+	for (int round = 0; round < 20; round++) {
+		char *path = log_file();
+		int fd = open(path, O_WRONLY | O_TRUNC);
+
+		for (int i = 0; i < 5000; i++) {
+			char byte = (char)rng_next(&rng);
+
+			cr_assert_eq(write(fd, &byte, 1), 1);
+		}
+		close(fd);
+		free(path);
+		expect_damage(0, "all of it");
+		remove_directory();
+		cr_assert_eq(mkdir(directory, 0700), 0);
+		leave_batches();
+	}
+}
+
+/* Wherever it is: 50 batches were acknowledged, and none goes without a word. */
+Test(store_crash, one_flipped_bit_is_damage)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 9);
+	for (int round = 0; round < 150; round++) {
+		struct stat st;
+		off_t at;
+		char byte, *path, what[64];
+		int fd, bit;
+
+		leave_batches();
+		path = log_file();
+		cr_assert_eq(stat(path, &st), 0);
+		at = (off_t)(rng_next(&rng) % (uint64_t)st.st_size);
+		bit = (int)(rng_next(&rng) % 8);
+		fd = open(path, O_RDWR);
+		cr_assert_eq(pread(fd, &byte, 1, at), 1);
+		byte ^= (char)(1 << bit);
+		cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+		free(path);
+		snprintf(what, sizeof(what), "bit %d of byte %ld of %ld", bit, (long)at,
+			 (long)st.st_size);
+		expect_damage(0, what);
+		remove_directory();
+		cr_assert_eq(mkdir(directory, 0700), 0);
+	}
+}
+
+/* A power cut may leave a sector unwritten and a later one written: nothing behind it counts. */
+Test(store_crash, a_sector_that_was_not_written_is_the_end)
+{
+	char zeros[512] = {0};
+	struct stat st;
+	char *path;
+	int fd;
+
+	leave_batches();
+	path = log_file();
+	cr_assert_eq(stat(path, &st), 0);
+	cr_assert_gt(st.st_size, 1536);
+	fd = open(path, O_RDWR);
+	cr_assert_eq(pwrite(fd, zeros, sizeof(zeros), 512), (ssize_t)sizeof(zeros));
+	close(fd);
+	free(path);
+	uint64_t last = check_content();
+	cr_expect_gt(last, 0);
+	cr_expect_lt(last, 50);
+}
+
+Test(store_crash, a_store_without_its_name_is_no_empty_one)
+{
+	struct err err = {""};
+	char *path = xprintf("%s/CURRENT", directory);
+	uint64_t last = 0;
+
+	leave_batches();
+	cr_assert_eq(check_content(), 50);
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(open_damaged(false, &last, &err), ERR_CORRUPT, "%s", err.text);
+	cr_assert_eq(open_damaged(true, &last, &err), 0, "%s", err.text);
+	cr_expect_eq(last, 50);
 	free(path);
 }
 
