@@ -8,6 +8,8 @@
 
 /* Request line and headers, bytes: what http-parser itself allows, as in Mesos. */
 #define HTTP_HEAD_MAX (80 * 1024)
+/* Values in a form or query. Those of Mesos' endpoints have three at most; more only cost time. */
+#define HTTP_FORM_VALUES_MAX 1000
 /* A head that began must be whole after this time: a client on the slowest line
  * needs a second, one that holds connections open with single bytes needs ever. */
 #define HTTP_HEAD_TIMEOUT_MS 30000

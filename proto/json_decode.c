@@ -202,6 +202,10 @@ static int read_string(struct reader *r, const char *name, const ProtobufCFieldD
 
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_STRING:
+		if (memchr(text.data, '\0', text.len))
+			return err_set(r->err, ERR_INVALID,
+				       "Not expecting \\u0000 in the JSON string for field '%s'",
+				       name);
 		*(char **)at = mem_string(&r->mem, text.data, text.len);
 		return 0;
 	case PROTOBUF_C_TYPE_BYTES:

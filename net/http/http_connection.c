@@ -130,6 +130,14 @@ static void dispatch(struct http_connection *connection, struct exchange *exchan
 		server->options.handler(server->options.context, &exchange->request);
 }
 
+/* The client waits for a word before it sends the body (RFC 9110, 10.1.1). */
+static void ask_for_body(struct http_connection *connection)
+{
+	connection->expects = false;
+	buf_puts(http_connection_sink(connection), "HTTP/1.1 100 Continue\r\n\r\n");
+	http_server_touch(connection);
+}
+
 static size_t parse_slowly(struct http_connection *connection, const char *data, size_t len)
 {
 	struct exchange *exchange;
@@ -139,6 +147,8 @@ static size_t parse_slowly(struct http_connection *connection, const char *data,
 
 	switch (http_parse(connection, data, len, &used)) {
 	case HTTP_PARSE_MORE:
+		if (connection->head_done && connection->expects)
+			ask_for_body(connection);
 		break;
 	case HTTP_PARSE_REQUEST:
 		status = http_request_make(connection, &exchange, &text);

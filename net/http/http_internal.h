@@ -84,6 +84,8 @@ struct http_connection {
 	size_t header_count;
 	struct buf head; /* url NUL, then name NUL value NUL ... */
 	struct buf body;
+	size_t trailers; /* bytes of them, which are ignored */
+	bool expects;	 /* the client waits for "100 Continue" before it sends the body */
 	int refuse;	 /* status with which the request in progress is refused */
 	uint64_t since;	 /* when the head, or the present span of the body, began */
 	size_t progress; /* length of the body then */

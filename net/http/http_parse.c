@@ -1,12 +1,13 @@
 /* From bytes to one whole request: http-parser callbacks that collect head and body
  * within their limits.
  *
- * Failures: anything http-parser refuses, a head of more than HTTP_HEAD_MAX, NULs in
- * the head, trailers and CONNECT end the connection's input without an answer, as in
+ * Failures: anything http-parser refuses, a head or trailers of more than HTTP_HEAD_MAX, NULs
+ * in the head and CONNECT end the connection's input without an answer, as in
  * Mesos; a body longer than allowed is refused with 413. */
 #include "net/http/http_internal.h"
 
 #include <string.h>
+#include <strings.h>
 
 static struct http_connection *connection_of(http_parser *parser)
 {
@@ -21,6 +22,8 @@ static int on_begin(http_parser *parser)
 	connection->head_done = false;
 	connection->part = HEAD_NONE;
 	connection->header_count = 0;
+	connection->trailers = 0;
+	connection->expects = false;
 	connection->since = uv_now(connection->server->options.loop);
 	buf_clear(&connection->head);
 	buf_clear(&connection->body);
@@ -31,8 +34,11 @@ static int on_begin(http_parser *parser)
 static int take_head(struct http_connection *connection, enum head_part part, const char *data,
 		     size_t len)
 {
-	if (connection->head_done || connection->head.len + len > HTTP_HEAD_MAX ||
-	    memchr(data, '\0', len))
+	if (connection->head_done) {
+		connection->trailers += len;
+		return connection->trailers > HTTP_HEAD_MAX;
+	}
+	if (connection->head.len + len > HTTP_HEAD_MAX || memchr(data, '\0', len))
 		return 1;
 	if (connection->part != part && connection->part != HEAD_NONE) {
 		/* A name without a value call has an empty value. */
@@ -62,6 +68,21 @@ static int on_value(http_parser *parser, const char *data, size_t len)
 	return take_head(connection_of(parser), HEAD_VALUE, data, len);
 }
 
+/* Of the collected head: url NUL, then name NUL value NUL of each header. */
+static bool head_expects_continue(const struct http_connection *connection)
+{
+	const char *at = connection->head.data + strlen(connection->head.data) + 1;
+
+	for (size_t i = 0; i < connection->header_count; i++) {
+		const char *value = at + strlen(at) + 1;
+
+		if (!strcasecmp(at, "Expect") && !strcasecmp(value, "100-continue"))
+			return true;
+		at = value + strlen(value) + 1;
+	}
+	return false;
+}
+
 static int on_head(http_parser *parser)
 {
 	struct http_connection *connection = connection_of(parser);
@@ -73,6 +94,8 @@ static int on_head(http_parser *parser)
 	connection->head_done = true;
 	connection->since = uv_now(connection->server->options.loop);
 	connection->progress = 0;
+	connection->expects = (parser->http_major > 1 || parser->http_minor >= 1) &&
+			      head_expects_continue(connection);
 	/* An offer to upgrade is declined by answering as usual. */
 	parser->upgrade = 0;
 	if ((parser->flags & F_CONTENTLENGTH) && parser->content_length > max) {
@@ -86,6 +109,7 @@ static int on_body(http_parser *parser, const char *data, size_t len)
 {
 	struct http_connection *connection = connection_of(parser);
 
+	connection->expects = false;
 	if (len > connection->server->options.body_max - connection->body.len) {
 		connection->refuse = HTTP_STATUS_PAYLOAD_TOO_LARGE;
 		return 1;

@@ -233,7 +233,28 @@ const char *http_header(const struct http_request *request, const char *name)
 	return NULL;
 }
 
-/* The last one of a name counts, and both '&' and ';' separate, as in Mesos. */
+/* Whether the text is the name when it is decoded, which makes nothing longer. */
+static bool is_name(struct http_request *request, struct slice text, const char *name)
+{
+	size_t len = strlen(name);
+	char *key;
+
+	if (text.len < len || text.len > 3 * len)
+		return false;
+	key = arena_alloc(&request->arena, text.len + 1);
+	return http_decode(text.data, text.len, true, key) && strcmp(key, name) == 0;
+}
+
+static size_t parameter_length(const char *text, const char *end)
+{
+	size_t size = 0;
+
+	while (text + size < end && text[size] != '&' && text[size] != ';')
+		size++;
+	return size;
+}
+
+/* The last one of a name that can be decoded counts, and both '&' and ';' separate, as in Mesos. */
 static const char *find_parameter(struct http_request *request, const char *text, size_t len,
 				  const char *name)
 {
@@ -241,15 +262,14 @@ static const char *find_parameter(struct http_request *request, const char *text
 	const char *end = text + len;
 
 	while (text < end) {
-		size_t size = 0;
-		while (text + size < end && text[size] != '&' && text[size] != ';')
-			size++;
+		size_t size = parameter_length(text, end);
 		const char *equal = memchr(text, '=', size);
-		size_t name_len = equal ? (size_t)(equal - text) : size;
-		size_t value_len = equal ? size - name_len - 1 : 0;
-		char *key = arena_alloc(&request->arena, name_len + 1);
-		if (size > 0 && http_decode(text, name_len, true, key) && strcmp(key, name) == 0) {
+		struct slice key = {text, equal ? (size_t)(equal - text) : size};
+		size_t value_len = equal ? size - key.len - 1 : 0;
+
+		if (size > 0 && is_name(request, key, name)) {
 			char *value = arena_alloc(&request->arena, value_len + 1);
+
 			if (http_decode(text + size - value_len, value_len, true, value))
 				found = value;
 		}
@@ -263,8 +283,20 @@ const char *http_query(struct http_request *request, const char *name)
 	return find_parameter(request, request->query, strlen(request->query), name);
 }
 
+/* Whether the text has more parameters than any form of ours needs. */
+static bool has_too_many(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < len && count <= HTTP_FORM_VALUES_MAX; i++)
+		count += text[i] == '&' || text[i] == ';';
+	return count > HTTP_FORM_VALUES_MAX;
+}
+
 const char *http_form(struct http_request *request, const char *name)
 {
+	if (has_too_many(request->body.data, request->body.len))
+		return NULL;
 	return find_parameter(request, request->body.data, request->body.len, name);
 }
 
@@ -283,8 +315,12 @@ static size_t malformed_escape(const char *text, size_t len)
 const char *http_form_error(struct http_request *request)
 {
 	const char *text = request->body.data, *equal;
-	size_t len = request->body.len, begin, end, at = len ? malformed_escape(text, len) : 0;
+	size_t len = request->body.len, begin, end, at;
 
+	if (has_too_many(text, len))
+		return arena_printf(&request->arena, "More than %d values in the form",
+				    HTTP_FORM_VALUES_MAX);
+	at = len ? malformed_escape(text, len) : 0;
 	if (at == len)
 		return NULL;
 	/* Mesos shows the key or the value that it is in. */

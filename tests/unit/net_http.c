@@ -42,6 +42,32 @@ Test(http, takes_chunked_bodies)
 		   "Content-Length: 7\r\n\r\nabcdefg");
 }
 
+/* Trailers are ignored, and the connection lives on. */
+Test(http, takes_trailers)
+{
+	raw_expect(&raw,
+		   "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
+		   "3\r\nabc\r\n0\r\nX-Sum: 12\r\nX-More: \r\n\r\n",
+		   "Content-Length: 3\r\n\r\nabc");
+	raw_expect(&raw, GET_HELLO, "hello");
+}
+
+/* Who waits for a word before the body gets it, once, and nobody else does. */
+Test(http, asks_for_the_body_if_expected)
+{
+	raw_send(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-Continue\r\n\r\n");
+	until(&fixture, raw_has(&raw, "HTTP/1.1 100 Continue\r\n\r\n"));
+	raw_expect(&raw, "ab", "");
+	raw_expect(&raw, "cd", "Content-Length: 4\r\n\r\nabcd");
+	raw_expect(&raw,
+		   "POST /echo HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nefgh",
+		   "efgh");
+	raw_expect(&raw, "POST /echo HTTP/1.0\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n",
+		   "");
+	raw_expect(&raw, "ijkl", "ijkl");
+	cr_expect_eq(raw_count(&raw, "100 Continue"), 1);
+}
+
 Test(http, answers_pipelined_requests_in_order)
 {
 	raw_send(&raw, "GET /later?1 HTTP/1.1\r\n\r\n" GET_HELLO "GET /later?2 HTTP/1.1\r\n\r\n");
@@ -268,6 +294,28 @@ Test(http, names_what_is_malformed_in_a_form)
 static void reply_405(void *context, struct http_request *request)
 {
 	http_reply_not_allowed(request, "GET, POST");
+}
+
+/* Millions of values fit into a body. */
+Test(http, bounds_the_values_of_a_form)
+{
+	struct http_request request = {0};
+	struct buf form = BUF_INIT;
+
+	arena_init(&request.arena);
+	for (int i = 0; i < 1000; i++)
+		buf_puts(&form, "a&");
+	buf_puts(&form, "b=1");
+	request.body = (struct slice){form.data, form.len};
+	cr_expect_null(http_form_error(&request));
+	cr_expect_str_eq(http_form(&request, "b"), "1");
+	for (int i = 0; i < 10000000; i++)
+		buf_puts(&form, "a&");
+	request.body = (struct slice){form.data, form.len};
+	cr_expect_str_eq(http_form_error(&request), "More than 1000 values in the form");
+	cr_expect_null(http_form(&request, "b"));
+	buf_free(&form);
+	arena_free(&request.arena);
 }
 
 Test(http, tells_allowed_methods_in_mesos_words)

@@ -88,8 +88,8 @@ static const struct {
 	 "{\"role\":\"r\",\"limits\":{\"c\":{\"value\":1},\"c\":{\"value\":2}}}",
 	 "{\"role\":\"r\",\"limits\":{\"c\":{\"value\":2.0}}}"},
 	{&mesos__offer_filters__descriptor, "{}", NULL},
-	/* Text passes through as it is, but for NUL. */
-	{&mesos__offer_id__descriptor, "{\"value\":\"a/b\\u00e4\\n\\u0000\"}",
+	/* Text passes through as it is. */
+	{&mesos__offer_id__descriptor, "{\"value\":\"a/b\\u00e4\\n\\u0001\"}",
 	 "{\"value\":\"a/b\xc3\xa4\\n\\u0001\"}"},
 	{&mesos__offer_id__descriptor, "{\"value\":\"\xff\"}", NULL},
 };
@@ -117,6 +117,8 @@ static const struct {
 	{&mesos__scheduler__call__descriptor, "\"x\"", "Expecting a JSON object"},
 	{&mesos__scheduler__call__descriptor, "{\"type\":7}",
 	 "Not expecting a JSON number for field 'type'"},
+	{&mesos__offer_id__descriptor, "{\"value\":\"a\\u0000b\"}",
+	 "Not expecting \\u0000 in the JSON string for field 'value'"},
 	{&mesos__scheduler__call__descriptor, "{\"type\":{}}",
 	 "Not expecting a JSON object for field 'type'"},
 	{&mesos__scheduler__call__descriptor, "{\"framework_id\":\"x\"}",
