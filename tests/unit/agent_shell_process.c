@@ -220,6 +220,34 @@ Test(agent_shell_process, files_stay_in_the_sandbox)
 	}
 }
 
+/* Links of links: the C library would follow 500 to the power of 37 of them. */
+Test(agent_shell_process, chained_links_take_no_time, .timeout = 30)
+{
+	char *run = at("w/slaves/a/frameworks/f/executors/e/runs/c");
+	struct files_place place = {.work_dir = at("w"), .path = "/sandbox", .real = run};
+	struct buf links = BUF_INIT, listing = BUF_INIT;
+	struct err err;
+	DIR *dir;
+
+	cr_assert_eq(sandbox_create(run, NULL, NULL, &err), 0);
+	cr_assert_eq(mkdir(text("%s/l37", run), 0700), 0);
+	for (int i = 36; i >= 0; i--) {
+		buf_clear(&links);
+		for (int k = 0; k < 500; k++)
+			buf_printf(&links, "l%d/../", i + 1);
+		cr_assert_eq(symlink(links.data, text("%s/l%d", run, i)), 0);
+	}
+	cr_expect_lt(files_open_in_sandbox(at("w"), text("%s/l0/stdout", run)), 0);
+	dir = opendir(run);
+	cr_assert(dir);
+	files_list(&place, dir, &listing);
+	cr_expect(strstr(listing.data, "\"/sandbox/l0\""));
+	cr_expect(strstr(listing.data, "\"/sandbox/l37\""));
+	closedir(dir);
+	buf_free(&links);
+	buf_free(&listing);
+}
+
 Test(agent_shell_process, modes_are_shown_as_ls_does)
 {
 	char mode[11];
