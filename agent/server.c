@@ -27,6 +27,7 @@
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/open_files.h"
 #include "proto/names.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -199,6 +200,9 @@ static void init_loop(struct agent_shell *shell)
 		uv_signal_start(&shell->signals[i], signal_cb, numbers[i]);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	/* A write beyond `ulimit -f` fails, and says so. */
+	signal(SIGXFSZ, SIG_IGN);
+	open_files_raise(&shell->open_files);
 }
 
 static const char *listen_ip(const struct agent_shell *shell)
@@ -215,6 +219,7 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 		.ip = ip ? ip : "0.0.0.0",
 		.port = (int)f->port,
 		.body_max = AGENT_REQUEST_BODY_MAX,
+		.connections_max = open_files_connections(),
 		.handler = request_cb,
 		.context = shell,
 	};
@@ -324,6 +329,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 	const struct agent_flags *f = shell->flags;
 	struct containers_options containers = {
 		.loop = &shell->loop,
+		.open_files = shell->open_files,
 		.program = shell->program,
 		.runtime_dir = f->runtime_dir,
 		.frameworks_home = f->frameworks_home,

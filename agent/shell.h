@@ -2,6 +2,7 @@
 #ifndef AGENT_SHELL_H
 #define AGENT_SHELL_H
 
+#include <sys/resource.h>
 #include <uv.h>
 
 #include "agent/containers/container.h"
@@ -57,6 +58,7 @@ struct agent_shell {
 	struct router router;
 	struct event_streams streams;
 	uv_loop_t loop;
+	struct rlimit open_files; /* as they were when the agent was started */
 	uv_timer_t tick;
 	uv_async_t stored;
 	uv_signal_t signals[3];

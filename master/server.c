@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/open_files.h"
 #include "master/shell.h"
 #include "proto/names.h"
 
@@ -326,6 +327,9 @@ static void init_loop(struct shell *shell)
 		uv_signal_start(&shell->terminate[i], terminate_cb, signals[i]);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	/* A write beyond `ulimit -f` fails, and says so. */
+	signal(SIGXFSZ, SIG_IGN);
+	open_files_raise(&(struct rlimit){0});
 }
 
 /* The address that agents and schedulers are told, for a master that listens on
@@ -447,6 +451,7 @@ static int listen_http(struct shell *shell, struct err *err)
 		.ip = shell->flags->ip ? shell->flags->ip : "0.0.0.0",
 		.port = (int)shell->flags->port,
 		.body_max = REQUEST_BODY_MAX,
+		.connections_max = open_files_connections(),
 		.handler = request_cb,
 		.context = shell,
 	};

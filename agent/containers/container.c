@@ -109,9 +109,13 @@ static void ended_cb(void *context);
 int container_start_process(struct container *container, const struct spawn *spawn, struct err *err)
 {
 	struct containers *c = container->owner;
+	struct spawn limited = *spawn;
 	struct process process;
-	pid_t pid = spawn_process(spawn, err);
+	pid_t pid;
 
+	if (c->options.open_files.rlim_max)
+		limited.open_files = &c->options.open_files;
+	pid = spawn_process(&limited, err);
 	if (pid < 0)
 		return (int)pid;
 	container->pid = pid;

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -33,6 +34,7 @@ struct containers_options {
 	const char *frameworks_home;
 	const char *hadoop_home;       /* or NULL */
 	int64_t fetcher_stall_timeout; /* ns */
+	struct rlimit open_files;      /* of the processes that are started; zero: as we */
 	/* STARTED, FAILED and EXITED events, also from inside of the functions below.
 	 * Their strings are valid inside the call. */
 	void (*report)(void *context, const struct agent_event *event);

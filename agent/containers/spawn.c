@@ -115,6 +115,8 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	for (int i = 1; i <= SIGSYS; i++)
 		sigaction(i, &standard, NULL);
 	setsid();
+	if (spawn->open_files)
+		setrlimit(RLIMIT_NOFILE, spawn->open_files);
 	if (!spawn->leaves_orphans)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	/* Before the user is switched: it may be closed out of the directories above. */

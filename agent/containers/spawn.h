@@ -4,6 +4,7 @@
 #define AGENT_CONTAINERS_SPAWN_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "agent/containers/user.h"
@@ -18,7 +19,8 @@ struct spawn {
 	int input;		  /* descriptors that become 0, 1 and 2 */
 	int output;
 	int error;
-	bool leaves_orphans; /* it is no child subreaper */
+	bool leaves_orphans;		 /* it is no child subreaper */
+	const struct rlimit *open_files; /* how many it may have open; NULL = as we */
 };
 
 /* The process leads a session and group of its own, adopts its orphans (is a child

@@ -71,6 +71,8 @@ def get_json(address, path):
 class Daemon:
     """A master or an agent that can be killed and started again on its port."""
 
+    prefix = []  # what runs it: a program and its arguments
+
     def __init__(self, base, name, role, flags):
         self.name, self.role, self.flags = name, role, flags
         self.address = (IP, free_port())
@@ -83,7 +85,7 @@ class Daemon:
         flags = {"ip": IP, "port": self.address[1], "work_dir": self.work_dir,
                  "hostname": "localhost"}
         flags.update(self.flags)
-        return [MESITA, self.role] + ["--%s=%s" % item for item in flags.items()
+        return self.prefix + [MESITA, self.role] + ["--%s=%s" % item for item in flags.items()
                                       if item[1] is not None]
 
     def start(self):
