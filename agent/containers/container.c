@@ -94,6 +94,8 @@ void container_fail(struct container *container, enum agent_start_stage stage, c
 	char *id = xstrdup(container->id);
 	bool destroyed = container->destroyed;
 
+	if (container->has_status)
+		container_status_remove(c, id);
 	discard(container);
 	if (destroyed)
 		report_exited(c, id, false, 0);

@@ -22,11 +22,9 @@ extern char **environ;
 
 static void run(struct container *container)
 {
-	struct containers *c = container->owner;
 	struct err err = {""};
 
 	if (container_start_process(container, &container->start->spawn, &err) < 0) {
-		container_status_remove(c, container->id);
 		container_fail(container, AGENT_STAGE_LAUNCH, err.text);
 		return;
 	}
@@ -240,8 +238,6 @@ void containers_launch(struct containers *c, const struct agent_launch *launch)
 		container_fail(container, AGENT_STAGE_SANDBOX, err.text);
 	else if (container_info_check(launch->info, &stage, &err) < 0)
 		container_fail(container, stage, err.text);
-	else if (launch_or_fetch(container, launch, &err) < 0) {
-		container_status_remove(c, launch->container);
+	else if (launch_or_fetch(container, launch, &err) < 0)
 		container_fail(container, AGENT_STAGE_LAUNCH, err.text);
-	}
 }

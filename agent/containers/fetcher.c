@@ -204,6 +204,37 @@ static int copy_file(const char *source, const char *target, struct err *err)
 	return rv;
 }
 
+static bool is_link(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/* A file may be made at the path, whose directory is there: what was fetched before may be links,
+ * and lead elsewhere. One at the path itself is removed. */
+static int check_target(struct fetch *fetch, const char *path, struct err *err)
+{
+	char *folder = arena_strdup(&fetch->arena, path), *sandbox, *real;
+	size_t len;
+	bool inside;
+
+	*strrchr(folder, '/') = '\0';
+	sandbox = realpath(fetch->directory, NULL);
+	real = realpath(folder, NULL);
+	len = sandbox ? strlen(sandbox) : 0;
+	inside = sandbox && real && !strncmp(real, sandbox, len) &&
+		 (!real[len] || real[len] == '/');
+	free(sandbox);
+	free(real);
+	if (!inside)
+		return err_set(err, ERR_INVALID, "'%s' is not inside of the sandbox", path);
+	if (is_link(path) && unlink(path))
+		return err_set(err, ERR_IO, "Failed to remove the link '%s': %s", path,
+			       strerror(errno));
+	return 0;
+}
+
 /* ---- downloads ----------------------------------------------------------- */
 
 static bool is_net(const char *uri)
@@ -324,8 +355,10 @@ static int unpack_gz(struct fetch *fetch, char *path, struct err *err)
 	const char *name = strrchr(path, '/') + 1;
 	char *target = arena_printf(&fetch->arena, "%s/%.*s", fetch->directory,
 				    (int)strlen(name) - 3, name);
-	int rv = run_program(gzip, path, target, NULL, err);
+	int rv = check_target(fetch, target, err);
 
+	if (rv == 0)
+		rv = run_program(gzip, path, target, NULL, err);
 	return rv < 0 ? err_wrap(err, rv, "Failed to extract '%s'", path) : 0;
 }
 
@@ -348,6 +381,28 @@ static int unpack(struct fetch *fetch, char *path, const char *uri, struct err *
 	return rv;
 }
 
+/* The directories on the way to `path`, one after the other: none is made behind a link that leads
+ * elsewhere. */
+static int make_inside(struct fetch *fetch, char *path, struct err *err)
+{
+	int rv = 0;
+
+	for (char *at = path + strlen(fetch->directory) + 1; rv == 0; at++) {
+		char c = *at;
+
+		if (c != '/' && c)
+			continue;
+		*at = '\0';
+		rv = is_link(path) ? 0 : check_target(fetch, path, err);
+		if (rv == 0 && mkdir(path, 0755) && errno != EEXIST)
+			rv = err_set(err, ERR_IO, "Failed to make '%s': %s", path, strerror(errno));
+		*at = c;
+		if (!c)
+			break;
+	}
+	return rv;
+}
+
 /* ---- main ---------------------------------------------------------------- */
 
 static int fetch_one(struct fetch *fetch, const Mesos__CommandInfo__URI *uri, struct err *err)
@@ -365,12 +420,14 @@ static int fetch_one(struct fetch *fetch, const Mesos__CommandInfo__URI *uri, st
 	slash = strrchr(path, '/');
 	if (strchr(name, '/')) {
 		*slash = '\0';
-		rv = sandbox_make_directories(path, err);
+		rv = make_inside(fetch, path, err);
 		*slash = '/';
 	}
 	if (rv < 0)
 		return err_wrap(err, rv, "Unable to create the directory of '%s' in sandbox", name);
-	rv = download(fetch, value, path, err);
+	rv = check_target(fetch, path, err);
+	if (rv == 0)
+		rv = download(fetch, value, path, err);
 	if (rv < 0)
 		return rv;
 	if (uri->has_executable && uri->executable) {

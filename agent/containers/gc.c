@@ -49,7 +49,7 @@ struct gc {
 	uv_timer_t watch;
 	uv_work_t work;
 	int open_handles;
-	bool closing;
+	atomic_bool closing; /* the thread looks at it */
 };
 
 /* ---- removing ------------------------------------------------------------ */
@@ -75,8 +75,9 @@ static void remove_work(uv_work_t *work)
 	struct gc *gc = work->data;
 	struct err err;
 
-	gc->removed = sandbox_remove(gc->removing->path, &err) == 0;
-	if (!gc->removed)
+	gc->removed = sandbox_remove(gc->removing->path, &gc->closing, &err) == 0;
+	/* What is left is removed by the next agent. */
+	if (!gc->removed && !gc->closing)
 		log_warning("%s", err.text);
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 
-/* Deeper trees are hostile: each level holds a descriptor while it is removed. */
-#define DEPTH_MAX 500
+/* Of directories that are walked at once: each level holds a descriptor and some stack. */
+#define DEPTH_MAX 64
 
 int sandbox_make_directories(const char *path, struct err *err)
 {
@@ -104,9 +104,23 @@ int sandbox_open_output(const char *path, const char *name, const struct user *u
 
 /* ---- removal ------------------------------------------------------------- */
 
-static int remove_at(int parent, const char *name, int depth);
+/* A removal. Directories below DEPTH_MAX are moved to the top, for each level on the way holds a
+ * descriptor, and are removed from there. */
+struct removal {
+	int top;	/* -1: not open yet */
+	unsigned moved; /* so far */
+	const atomic_bool *stop;
+};
 
-static int remove_content(int fd, int depth)
+static int remove_at(struct removal *r, int parent, const char *name, int depth);
+
+static bool is_stopped(const struct removal *r)
+{
+	return r->stop && atomic_load(r->stop);
+}
+
+/* Closes `fd`, which is of a directory. */
+static int remove_content(struct removal *r, int fd, int depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
@@ -116,17 +130,45 @@ static int remove_content(int fd, int depth)
 		close(fd);
 		return -1;
 	}
-	while ((entry = readdir(dir))) {
+	while (!is_stopped(r) && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (remove_at(dirfd(dir), entry->d_name, depth))
+		if (remove_at(r, dirfd(dir), entry->d_name, depth))
 			rv = -1;
 	}
 	closedir(dir);
-	return rv;
+	if (!is_stopped(r))
+		return rv;
+	errno = ECANCELED;
+	return -1;
 }
 
-static int remove_at(int parent, const char *name, int depth)
+static int move_to_top(struct removal *r, int parent, const char *name)
+{
+	char fresh[64];
+	int tries = 0;
+
+	/* A task may have used the name. */
+	do
+		snprintf(fresh, sizeof(fresh), ".mesita-deep-%u", r->moved++);
+	while (renameat(parent, name, r->top, fresh) &&
+	       (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) && ++tries < 1000);
+	return tries < 1000 && faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) ? 0 : -1;
+}
+
+static int open_directory(int parent, const char *name)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(parent, name, flags);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	/* A task may have locked a directory of its own. */
+	fchmodat(parent, name, 0700, 0);
+	return openat(parent, name, flags);
+}
+
+static int remove_at(struct removal *r, int parent, const char *name, int depth)
 {
 	int fd;
 
@@ -134,33 +176,62 @@ static int remove_at(int parent, const char *name, int depth)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
-	if (depth >= DEPTH_MAX) {
-		errno = ELOOP;
-		return -1;
-	}
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES) {
-		/* A task may have locked a directory of its own. */
-		fchmodat(parent, name, 0700, 0);
-		fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
-	if (fd < 0 || remove_content(fd, depth + 1))
+	if (!unlinkat(parent, name, AT_REMOVEDIR))
+		return 0;
+	if (depth >= DEPTH_MAX)
+		return move_to_top(r, parent, name);
+	fd = open_directory(parent, name);
+	if (fd < 0 || remove_content(r, fd, depth + 1))
 		return -1;
 	return unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-int sandbox_remove(const char *path, struct err *err)
+/* All in the directory, also what comes up from below while it is being removed. */
+static int empty_top(int top, const atomic_bool *stop)
 {
-	if (remove_at(AT_FDCWD, path, 0))
-		return err_set(err, ERR_IO, "Failed to remove '%s': %s", path, strerror(errno));
-	return 0;
+	struct removal r = {.top = top, .stop = stop};
+	unsigned moved;
+	int rv, fd;
+
+	do {
+		moved = r.moved;
+		fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		rv = fd < 0 ? -1 : remove_content(&r, fd, 0);
+	} while (rv == 0 && r.moved > moved);
+	return rv;
 }
 
-int sandbox_empty(const char *path, struct err *err)
+static int removal_failed(struct err *err, const char *what, const char *path)
+{
+	return err_set(err, errno == ECANCELED ? ERR_CANCELED : ERR_IO, "Failed to %s '%s': %s",
+		       what, path, strerror(errno));
+}
+
+int sandbox_remove(const char *path, const atomic_bool *stop, struct err *err)
+{
+	int top, rv;
+
+	if (!unlink(path) || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return removal_failed(err, "remove", path);
+	top = open_directory(AT_FDCWD, path);
+	rv = top < 0 ? -1 : empty_top(top, stop);
+	if (rv == 0)
+		rv = rmdir(path);
+	if (rv < 0)
+		rv = removal_failed(err, "remove", path);
+	if (top >= 0)
+		close(top);
+	return rv;
+}
+
+int sandbox_empty(const char *path, const atomic_bool *stop, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rv = fd < 0 || empty_top(fd, stop) ? removal_failed(err, "empty", path) : 0;
 
-	if (fd < 0 || remove_content(fd, 0))
-		return err_set(err, ERR_IO, "Failed to empty '%s': %s", path, strerror(errno));
-	return 0;
+	if (fd >= 0)
+		close(fd);
+	return rv;
 }

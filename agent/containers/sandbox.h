@@ -2,6 +2,7 @@
 #ifndef AGENT_CONTAINERS_SANDBOX_H
 #define AGENT_CONTAINERS_SANDBOX_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "agent/containers/user.h"
@@ -17,10 +18,10 @@ int sandbox_open_output(const char *path, const char *name, const struct user *u
 			struct err *err);
 /* mkdir -p; mode of all that is made: 0755. */
 int sandbox_make_directories(const char *path, struct err *err);
-/* Removes a file or a directory with all in it; links are removed, not followed. Also
- * fine if there is none. May take long. */
-int sandbox_remove(const char *path, struct err *err);
-/* Removes all that is in a directory (which may be a link to one). */
-int sandbox_empty(const char *path, struct err *err);
+/* Removes a file or a directory with all in it, however deep; links are removed, not followed. Also
+ * fine if there is none. May take long; ERR_CANCELED soon after *stop (may be NULL) was set. */
+int sandbox_remove(const char *path, const atomic_bool *stop, struct err *err);
+/* Likewise all that is in a directory (which may be a link to one). */
+int sandbox_empty(const char *path, const atomic_bool *stop, struct err *err);
 
 #endif

@@ -194,7 +194,7 @@ struct volume_remover {
 	uv_work_t work;
 	uv_timer_t timer;
 	bool timer_open;
-	bool closing;
+	atomic_bool closing; /* the thread looks at it */
 };
 
 static void next(struct volume_remover *remover);
@@ -216,11 +216,11 @@ static void work_cb(uv_work_t *work)
 	struct volume_remover *remover = work->data;
 	const struct doomed *doomed = remover->busy;
 	struct err err = {""};
-	int rv = doomed->mount ? sandbox_empty(doomed->path, &err)
-			       : sandbox_remove(doomed->path, &err);
+	int rv = doomed->mount ? sandbox_empty(doomed->path, &remover->closing, &err)
+			       : sandbox_remove(doomed->path, &remover->closing, &err);
 
 	remover->done = rv == 0;
-	if (rv < 0)
+	if (rv < 0 && rv != ERR_CANCELED)
 		log_error("The data of a destroyed volume is still there, and is tried again: %s",
 			  err.text);
 }

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import tarfile
 
 import harness
 from harness import wait_for
@@ -48,6 +49,30 @@ class CommandTasks(harness.TestCase):
             task_id = scheduler.run(command)
             status = scheduler.wait_terminal(task_id)
             self.assertEqual((status["state"], status["message"]), (state, message))
+
+    def test_fetching_does_not_leave_the_sandbox(self):
+        """A link that came with one URI leads no other one out of the sandbox."""
+        outside, base = self.temporary(), self.temporary()
+        with open(base + "/file", "w", encoding="ascii") as file:
+            file.write("x")
+        with tarfile.open(base + "/links.tar", "w") as archive:
+            for name, target in (("out", outside), ("file", outside + "/through"),
+                                 ("in", ".")):
+                link = tarfile.TarInfo(name)
+                link.type, link.linkname = tarfile.SYMTYPE, target
+                archive.addfile(link)
+        for output, state in (("out/file", "TASK_FAILED"), ("out/new/file", "TASK_FAILED"),
+                              ("file", "TASK_FINISHED"), ("in/new/file", "TASK_FINISHED")):
+            scheduler = self.subscribe()
+            offer = scheduler.offer()
+            info = task(offer, {"value": "cat %s" % output, "uris": [
+                {"value": base + "/links.tar"},
+                {"value": base + "/file", "output_file": output}]})
+            scheduler.launch(offer, [info])
+            status = scheduler.wait_terminal(info["task_id"]["value"])
+            self.assertEqual(status["state"], state, output)
+            self.assertEqual(os.listdir(outside), [])
+            scheduler.teardown()
 
     def test_argv_form_and_environment(self):
         scheduler = self.subscribe()

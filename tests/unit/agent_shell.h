@@ -36,7 +36,7 @@ static inline void remove_directory(void)
 {
 	struct err err;
 
-	sandbox_remove(test_directory, &err);
+	sandbox_remove(test_directory, NULL, &err);
 	arena_free(&test_arena);
 }
 

@@ -353,6 +353,8 @@ Test(agent_shell_container, failed_fetches_fail_the_launch)
 	cr_expect_not_null(
 		strstr(read_text(in_sandbox("stderr")), "Failed to fetch '/no/such/file'"));
 	cr_expect_eq(containers_counters(containers)->fetches_failed, 1);
+	/* Nothing of it is left. */
+	cr_expect_eq(rmdir(at("run/containers")), 0, "%s", strerror(errno));
 }
 
 Test(agent_shell_container, destroy_ends_a_fetch)

@@ -166,10 +166,57 @@ Test(agent_shell_process, removal_does_not_follow_links)
 	write_text(at("gone/a/b/file"), "x");
 	cr_assert_eq(symlink(at("keep"), at("gone/a/link")), 0);
 	chmod(at("gone/a/b"), 0);
-	cr_expect_eq(sandbox_remove(at("gone"), &err), 0, "%s", err.text);
+	cr_expect_eq(sandbox_remove(at("gone"), NULL, &err), 0, "%s", err.text);
 	cr_expect_not(exists(at("gone")));
 	cr_expect(exists(at("keep/file")));
-	cr_expect_eq(sandbox_remove(at("gone"), &err), 0);
+	cr_expect_eq(sandbox_remove(at("gone"), NULL, &err), 0);
+}
+
+static void make_deep(const char *top, int depth)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY), next;
+
+	for (int i = 0; i < depth; i++) {
+		cr_assert_eq(mkdirat(fd, "d", 0700), 0);
+		close(openat(fd, "file", O_CREAT | O_WRONLY, 0600));
+		next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+		cr_assert_geq(next, 0);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+}
+
+/* Deeper than there are descriptors, and with names that the removal itself uses. */
+Test(agent_shell_process, removes_sandboxes_of_any_depth)
+{
+	struct err err = {""};
+
+	cr_assert_eq(mkdir(at("gone"), 0700), 0);
+	cr_assert_eq(mkdir(at("gone/.mesita-deep-0"), 0700), 0);
+	write_text(at("gone/.mesita-deep-0/x"), "");
+	write_text(at("gone/.mesita-deep-1"), "");
+	make_deep(at("gone"), 5000);
+	cr_expect_eq(sandbox_remove(at("gone"), NULL, &err), 0, "%s", err.text);
+	cr_expect_not(exists(at("gone")));
+	cr_assert_eq(mkdir(at("emptied"), 0700), 0);
+	make_deep(at("emptied"), 1000);
+	cr_expect_eq(sandbox_empty(at("emptied"), NULL, &err), 0, "%s", err.text);
+	cr_expect_eq(rmdir(at("emptied")), 0);
+}
+
+/* An agent that ends does not wait for a large sandbox. */
+Test(agent_shell_process, a_removal_can_be_stopped)
+{
+	atomic_bool stop = true;
+	struct err err = {""};
+
+	cr_assert_eq(mkdir(at("gone"), 0700), 0);
+	write_text(at("gone/file"), "");
+	cr_expect_eq(sandbox_remove(at("gone"), &stop, &err), ERR_CANCELED);
+	cr_expect(exists(at("gone/file")));
+	stop = false;
+	cr_expect_eq(sandbox_remove(at("gone"), &stop, &err), 0);
 }
 
 /* ---- files --------------------------------------------------------------- */

@@ -165,7 +165,7 @@ Test(agent_shell_volumes, data_outlives_the_sandbox)
 	make_directories(at("v1/below"));
 	write_text(at("v1/below/file"), "data");
 	cr_assert_eq(link_one(at("run"), at("v1"), "data", &err), 0);
-	cr_assert_eq(sandbox_remove(at("run"), &err), 0, "%s", err.text);
+	cr_assert_eq(sandbox_remove(at("run"), NULL, &err), 0, "%s", err.text);
 	cr_expect_not(exists(at("run")));
 	cr_expect_str_eq(read_text(at("v1/below/file")), "data");
 }
