@@ -105,6 +105,23 @@ Test(agent_updates, only_the_heads_uuid_acknowledges)
 	rig_expect(&rig, "");
 }
 
+/* Killed before an acknowledgement is written it sends that update again, and nothing may have
+ * left that came after it. */
+Test(agent_updates, the_next_waits_until_an_acknowledgement_is_stored)
+{
+	rig.checkpoint = true;
+	running();
+	rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+	rig_take(&rig);
+	rig.manual_store = true;
+	rig_ack(&rig, "t", 1);
+	rig_expect(&rig, "");
+	rig_tick(&rig, 30 * SECOND);
+	cr_expect_not(strstr(rig_take(&rig), "StatusUpdate"));
+	rig_stored(&rig, UINT64_MAX);
+	rig_expect(&rig, "send master StatusUpdateMessage t FINISHED u2\n");
+}
+
 Test(agent_updates, a_uuid_counts_once)
 {
 	running();

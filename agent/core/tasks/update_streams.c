@@ -230,6 +230,7 @@ void agent_stream_push(struct agent *agent, struct framework *framework,
 static void head_acknowledged(struct agent *agent, struct stream *stream, struct update *head)
 {
 	uint64_t forgotten = head->seq - stream->acked_count;
+	struct update *next;
 
 	if (stream->checkpoint) {
 		if (stream->acked_count == UPDATE_REMEMBERED)
@@ -238,6 +239,11 @@ static void head_acknowledged(struct agent *agent, struct stream *stream, struct
 	}
 	agent_stream_remember(stream, head->seq, head->message->uuid.data);
 	update_free(stream, head);
+	/* An agent that is killed before this acknowledgement is written sends that update again:
+	 * nothing that came after it may have left. */
+	next = list_first(&stream->pending, struct update, link);
+	if (next && stream->checkpoint)
+		next->ticket = agent_ticket(agent);
 	send_fresh(agent, stream);
 }
 
