@@ -60,6 +60,7 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 	struct libprocess_message message;
 	const ProtobufCMessageDescriptor *type;
 	struct agent_event event = {.type = AGENT_MESSAGE};
+	bool from_master, registered;
 	struct err err;
 
 	if (!libprocess_parse(request, &message)) {
@@ -70,10 +71,9 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 		http_reply_text(request, 404, NULL);
 		return;
 	}
-	/* A master that comes back at its address is not to be mixed up with the dead one, some of
-	 * whose orders may come late: a task, say, that nobody knows any more. */
-	if (shell->master && !strcmp(message.from, shell->master))
-		http_sole_sender(request, message.from);
+	from_master = shell->master && !strcmp(message.from, shell->master);
+	if (from_master)
+		http_note_sender(request, message.from);
 	type = proto_message_type(message.name);
 	if (!type)
 		log_debug("dropped a message of unknown name '%s' from %s", message.name,
@@ -82,8 +82,14 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 		event.message.message = proto_unpack(type, &request->arena, message.body.data,
 						     message.body.len, &err);
 	if (event.message.message) {
+		registered = agent_registered(shell->core);
 		event.message.from = message.from;
 		agent_shell_step(shell, &event);
+		/* A master that comes back at its address is not to be mixed up with the dead one,
+		 * some of whose orders may come late: a task, say, that nobody knows any more. Who
+		 * answers our registration is the master; anybody could claim it. */
+		if (from_master && !registered && agent_registered(shell->core))
+			http_sole_sender(request, message.from);
 	} else if (type) {
 		log_warning("dropped a %s from %s that does not parse: %s", message.name,
 			    message.from, err.text);

@@ -93,9 +93,11 @@ const char *http_local(const struct http_request *request);
 
 /* -- senders -- */
 
-/* Says who is at the other end of the request's connection, for one that has a single
- * connection at a time: others of the same sender (copied) are of lives that are over, and are
- * ended. What the network still has of them is not handled. */
+/* Says who claims to be at the other end of the request's connection (copied). */
+void http_note_sender(struct http_request *request, const char *sender);
+/* It is proved to be the sender, which has a single connection at a time: others whose sender was
+ * noted the same are of lives that are over, or of who only claimed it. They are ended, and what
+ * the network still has of them is not handled. */
 void http_sole_sender(struct http_request *request, const char *sender);
 
 /* -- answers -- */

@@ -150,16 +150,22 @@ static void note_id(struct agent_part *part, const ProtobufCMessage *message)
 	part->id = xstrdup(id->value);
 }
 
-static void receive_message(struct agent_part *part, const struct letter *letter)
+/* As agent/server.c does. */
+static void receive_message(struct agent_part *part, struct conn *conn,
+			    const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_MESSAGE};
+	bool registered = agent_registered(part->core);
 
 	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
 	if (!event.message.message)
 		return;
 	note_id(part, event.message.message);
+	pid_note_sender(conn, letter->from);
 	agent_part_feed(part, &event);
+	if (part->core && !registered && agent_registered(part->core))
+		pid_sole_sender(&part->process, conn, letter->from);
 }
 
 static void receive_call(struct agent_part *part, struct conn *conn, const struct letter *letter)
@@ -187,8 +193,7 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 	struct agent_part *part = container_of(p, struct agent_part, process);
 
 	if (letter->kind == LETTER_MESSAGE) {
-		pid_sole_sender(p, conn, letter->from);
-		receive_message(part, letter);
+		receive_message(part, conn, letter);
 	} else {
 		receive_call(part, conn, letter);
 	}

@@ -141,14 +141,19 @@ void pid_unlink(struct process *from, const char *pid)
 	}
 }
 
-void pid_sole_sender(struct process *to, struct conn *conn, const char *pid)
+void pid_note_sender(struct conn *conn, const char *pid)
 {
-	struct conn_end *end, *next;
-
 	if (conn->sender && !strcmp(conn->sender, pid))
 		return;
 	free(conn->sender);
 	conn->sender = xstrdup(pid);
+}
+
+void pid_sole_sender(struct process *to, struct conn *conn, const char *pid)
+{
+	struct conn_end *end, *next;
+
+	pid_note_sender(conn, pid);
 	list_for_each (end, next, &to->conns, link) {
 		struct conn *other = end->conn;
 

@@ -273,7 +273,9 @@ void pid_post(struct process *from, const char *actor, const char *pid, struct l
 /* `closed` will be called with a conn whose `peer` is the pid's address. */
 void pid_link(struct process *from, const char *pid);
 void pid_unlink(struct process *from, const char *pid);
-/* A message of the pid came by the conn: ends others by which such came (http_sole_sender). */
+/* A message of the pid came by the conn (http_note_sender). */
+void pid_note_sender(struct conn *conn, const char *pid);
+/* The pid is at the other end: ends others by which messages of it came (http_sole_sender). */
 void pid_sole_sender(struct process *to, struct conn *conn, const char *pid);
 
 /* ---- disks --------------------------------------------------------------------- */

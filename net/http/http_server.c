@@ -288,14 +288,23 @@ void http_server_forget(struct http_connection *connection)
 	finish_close(server);
 }
 
+void http_note_sender(struct http_request *request, const char *sender)
+{
+	struct http_connection *connection = request->connection;
+
+	if (!connection || (connection->sender && !strcmp(connection->sender, sender)))
+		return;
+	free(connection->sender);
+	connection->sender = xstrdup(sender);
+}
+
 void http_sole_sender(struct http_request *request, const char *sender)
 {
 	struct http_connection *of_request = request->connection, *connection, *next;
 
-	if (!of_request || (of_request->sender && !strcmp(of_request->sender, sender)))
+	http_note_sender(request, sender);
+	if (!of_request)
 		return;
-	free(of_request->sender);
-	of_request->sender = xstrdup(sender);
 	list_for_each (connection, next, &of_request->server->connections, link) {
 		if (connection != of_request && connection->sender &&
 		    !strcmp(connection->sender, sender))

@@ -366,6 +366,31 @@ class Hostile(harness.TestCase):
             connection.close()
         self.served()
 
+    def test_forged_pings_cut_no_link(self):
+        """Anybody can say that he is the master. A task that does not outlive a link shows it."""
+        scheduler = self.subscribe(checkpoint=False)
+        task_id = scheduler.run("exec sleep 1000")
+        scheduler.wait_state(task_id, "TASK_RUNNING")
+        sender = "master@%s:%d" % self.master.address
+        again = self.master.metric("master/slave_reregistrations")
+        for connected in (1, 0):
+            connection = self.connect(self.agent, 60)
+            body = field(1, connected)
+            connection.sendall(
+                b"POST /slave(1)/mesos.internal.PingSlaveMessage HTTP/1.1\r\nHost: x\r\n"
+                b"User-Agent: libprocess/%s\r\nLibprocess-From: %s\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (
+                    sender.encode(), sender.encode(), len(body), body))
+            self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 202"))
+            connection.close()
+        # It registered again, for it was told that the master thinks it gone, and lost nothing.
+        wait_for(lambda: self.master.metric("master/slave_reregistrations") > again,
+                 "the agent registers again", 20)
+        self.assertEqual(self.master.metric("master/tasks_lost"), 0)
+        self.assertEqual(self.master.metric("master/tasks_running"), 1)
+        scheduler.kill(task_id)
+        self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
+
     def test_nul_in_a_text(self):
         call = {"type": "SUBSCRIBE",
                 "subscribe": {"framework_info": {"user": "root", "name": "a\x00b"}}}

@@ -392,28 +392,38 @@ Test(http_accept, compares_content_types_as_a_whole)
 static void note_sender(void *context, struct http_request *request)
 {
 	(void)context;
-	http_sole_sender(request, request->path);
+	if (strstr(request->path, "claims"))
+		http_note_sender(request, "/master");
+	else
+		http_sole_sender(request, request->path);
 	http_reply(request, 200, NULL, "noted", 5, NULL);
 }
 
 Test(http, ends_earlier_connections_of_a_sole_sender)
 {
-	struct raw second, other;
+	struct raw second, other, liar;
 
 	fixture.handler = note_sender;
 	raw_open(&second, &fixture);
 	raw_open(&other, &fixture);
+	raw_open(&liar, &fixture);
 	raw_send(&raw, "GET /master HTTP/1.1\r\n\r\nGET /master HTTP/1.1\r\n\r\n");
 	until(&fixture, raw_count(&raw, "noted") == 2);
 	raw_expect(&other, "GET /another HTTP/1.1\r\n\r\n", "noted");
 	cr_assert_not(raw.eof);
+	/* Who only claims to be it ends nobody, and ends with the others. */
+	raw_expect(&liar, "GET /claims HTTP/1.1\r\n\r\n", "noted");
+	raw_send(&raw, "GET /claims HTTP/1.1\r\n\r\n");
+	until(&fixture, raw_count(&raw, "noted") == 3);
 	raw_expect(&second, "GET /master HTTP/1.1\r\n\r\n", "noted");
 	raw_send(&raw, "GET /late HTTP/1.1\r\n\r\n");
-	until(&fixture, raw.eof);
+	until(&fixture, raw.eof && liar.eof);
 	raw_send(&other, "GET /another HTTP/1.1\r\n\r\n");
 	until(&fixture, raw_count(&other, "noted") == 2);
 	cr_assert_str_eq(fixture.log.data, "GET /master\nGET /master\nGET /another\n"
+					   "GET /claims\nGET /claims\n"
 					   "GET /master\nGET /another\n");
 	raw_close(&second);
 	raw_close(&other);
+	raw_close(&liar);
 }
