@@ -1,6 +1,6 @@
 /* Log lines in glog's shape. A line is formatted whole and handed to write(2) at once, so
  * lines of threads and processes that share the destination do not mix. A destination
- * that is full or gone loses the line, never the daemon.
+ * that is full or gone loses the line, never the daemon, which does not wait for a slow one either.
  *
  * A daemon that writes many lines gathers them (log_gather) and writes those of a turn of
  * its loop together: formatting and writing one by one would cost it a tenth of its time. */
@@ -8,11 +8,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +26,8 @@
 #define TEXT_MAX (32 * 1024)
 #define LIMITED_TEXT_MAX 2000 /* of what strangers can cause */
 #define GATHERED_MAX (64 * 1024)
-#define SHORT_TEXT 512 /* bytes; longer ones are formatted on the heap */
+#define KEPT_MAX (1024 * 1024) /* while nobody reads the log */
+#define SHORT_TEXT 512	       /* bytes; longer ones are formatted on the heap */
 
 /* The level may change while threads write. */
 static _Atomic enum log_level least_level = LOG_LEVEL_INFO;
@@ -31,8 +36,10 @@ static bool gathers;
 /* Threads share these. */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_limit log_limit;
-static struct buf gathered; /* whole lines */
-static time_t stamped;	    /* the second that `stamp` spells */
+static struct buf gathered; /* whole lines, but for the first if a part of it was taken */
+static uint64_t lost_lines; /* since that was said */
+static enum { TO_FILE, TO_PIPE, TO_SOCKET } destination;
+static time_t stamped; /* the second that `stamp` spells */
 static char stamp[32];
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
 static _Thread_local pid_t own_thread; /* 0: not asked for yet */
@@ -51,17 +58,70 @@ static void write_all(const char *data, size_t len)
 	}
 }
 
+/* As much as goes without waiting. A pipe that poll() calls writable takes PIPE_BUF bytes. */
+static ssize_t write_now(const char *data, size_t len)
+{
+	struct pollfd ready = {.fd = log_fd, .events = POLLOUT};
+
+	if (destination == TO_SOCKET)
+		return send(log_fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (destination == TO_FILE)
+		return write(log_fd, data, len);
+	if (poll(&ready, 1, 0) <= 0 || !(ready.revents & (POLLOUT | POLLERR))) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(log_fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Of what is gathered; what a slow reader does not take stays. A daemon must not wait for it. */
+static void write_without_waiting(void)
+{
+	size_t done = 0;
+
+	while (done < gathered.len) {
+		ssize_t written = write_now(gathered.data + done, gathered.len - done);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0 && errno == EAGAIN)
+			break;
+		if (written <= 0)
+			done = gathered.len;
+		else
+			done += (size_t)written;
+	}
+	buf_consume(&gathered, done);
+}
+
+static void append_lost(void);
+
 /* Under the lock, as lines are. */
 static void write_gathered(void)
 {
-	write_all(gathered.data, gathered.len);
-	buf_clear(&gathered);
+	if (!gathers) {
+		write_all(gathered.data, gathered.len);
+		buf_clear(&gathered);
+		return;
+	}
+	write_without_waiting();
+	if (lost_lines && !gathered.len) {
+		append_lost();
+		write_without_waiting();
+	}
 }
 
 void log_setup(enum log_level level, int fd)
 {
+	struct stat st;
+
 	least_level = level;
 	log_fd = fd;
+	destination = TO_FILE;
+	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
+		destination = TO_SOCKET;
+	else if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		destination = TO_PIPE;
 }
 
 void log_flush(void)
@@ -154,6 +214,14 @@ static void append_head(struct buf *line, enum log_level level, const char *file
 	buf_puts(line, "] ");
 }
 
+static void append_lost(void)
+{
+	append_head(&gathered, LOG_LEVEL_WARNING, __FILE__, __LINE__);
+	buf_printf(&gathered, "%" PRIu64 " lines of the log were lost: nobody read them\n",
+		   lost_lines);
+	lost_lines = 0;
+}
+
 static void append_special(struct buf *line, unsigned char c)
 {
 	if (c == '\n')
@@ -199,6 +267,12 @@ static void write_text(enum log_level level, const char *file, int number, const
 	bool cut = len > max;
 
 	pthread_mutex_lock(&log_lock);
+	if (gathered.len >= KEPT_MAX) {
+		lost_lines++;
+		write_gathered();
+		pthread_mutex_unlock(&log_lock);
+		return;
+	}
 	append_head(&gathered, level, file, number);
 	append_escaped(&gathered, text, cut ? max : len);
 	if (cut)

@@ -4,7 +4,7 @@
  * the text (it may quote clients) are escaped. Level and destination are set by main,
  * the level also later; each line is one write(2), unless they are gathered.
  *
- * Warnings, and what log_rumor says, are things that strangers can cause: one place
+ * Warnings, and what log_info_limited says, are things that strangers can cause: one place
  * in the code writes only some of them in a time, and short ones (log_limit.h). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -17,7 +17,8 @@ enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_E
 void log_setup(enum log_level level, int fd);
 
 /* From now on lines wait for log_flush(), which the caller sees to at the end of each turn of
- * its loop and of all; warnings and errors wait for nothing. */
+ * its loop and of all; warnings and errors are written at once. What a pipe, terminal or socket
+ * cannot take now is kept, 1 MiB of it, and later lines are counted: no write blocks. */
 void log_gather(bool on);
 void log_flush(void);
 
@@ -30,7 +31,7 @@ void log_write_limited(enum log_level level, const char *file, int line, const c
 
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __FILE__, __LINE__, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
-#define log_rumor(...) log_write_limited(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
+#define log_info_limited(...) log_write_limited(LOG_LEVEL_INFO, __FILE__, __LINE__, __VA_ARGS__)
 #define log_warning(...) log_write_limited(LOG_LEVEL_WARNING, __FILE__, __LINE__, __VA_ARGS__)
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __FILE__, __LINE__, __VA_ARGS__)
 

@@ -104,7 +104,7 @@ static void break_peer(struct peer *peer, const char *why)
 	if (peer->broken)
 		return;
 	if (!messenger->closing && (!list_empty(&peer->links) || !peer->open))
-		log_rumor("Connection to %s broke: %s", peer->address, why);
+		log_info_limited("Connection to %s broke: %s", peer->address, why);
 	peer->broken = true;
 	HASH_DEL(messenger->table, peer);
 	list_for_each (linked, next, &peer->links, link)

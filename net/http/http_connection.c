@@ -215,8 +215,8 @@ static void adjust_reading(struct http_connection *connection)
 	if (connection->in_done || connection->input.len < HTTP_READ_AHEAD) {
 		read_start(connection);
 	} else if (has_streams(connection)) {
-		log_rumor("Closing the connection of %s: too many requests behind a stream",
-			  connection->peer);
+		log_info_limited("Closing the connection of %s: too many requests behind a stream",
+				 connection->peer);
 		http_connection_close(connection);
 	} else if (connection->reading) {
 		uv_read_stop((uv_stream_t *)&connection->tcp);
@@ -303,8 +303,9 @@ void http_connection_answered(struct http_connection *connection)
 		list_for_each (stream, next, &connection->streams, link)
 			connection->held += stream->pending.len + stream->after.len;
 		if (connection->held > HTTP_HELD_MAX) {
-			log_rumor("Closing the connection of %s: too many answers behind a stream",
-				  connection->peer);
+			log_info_limited(
+				"Closing the connection of %s: too many answers behind a stream",
+				connection->peer);
 			http_connection_close(connection);
 		}
 	}

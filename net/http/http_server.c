@@ -79,9 +79,10 @@ static void bound_output(struct http_server *server)
 	list_for_each (connection, next, &server->timed, timed) {
 		if (http_connection_waiting(connection) <= share)
 			continue;
-		log_rumor("Closing the connection of %s: it does not read, and %zu bytes wait for "
-			  "%zu such clients",
-			  connection->peer, total, count);
+		log_info_limited(
+			"Closing the connection of %s: it does not read, and %zu bytes wait for "
+			"%zu such clients",
+			connection->peer, total, count);
 		http_connection_close(connection);
 	}
 }

@@ -89,8 +89,8 @@ static void check_limit(struct http_stream *stream)
 		waiting = output_waiting(&connection->output);
 	}
 	if (waiting > stream->limit && !connection->detached) {
-		log_rumor("Closing the connection of %s: it does not read its stream",
-			  connection->peer);
+		log_info_limited("Closing the connection of %s: it does not read its stream",
+				 connection->peer);
 		http_connection_close(connection);
 	}
 }

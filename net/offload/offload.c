@@ -253,8 +253,8 @@ static void end_oldest(struct offload *offload)
 
 	if (now() - oldest->since < OFFLOAD_PATIENCE_MS * MILLISECOND)
 		return;
-	log_rumor("ended a process that wrote answers to %zu slow clients: others wait",
-		  oldest->count);
+	log_info_limited("ended a process that wrote answers to %zu slow clients: others wait",
+			 oldest->count);
 	oldest->killed = true;
 	kill(oldest->pid, SIGKILL);
 }

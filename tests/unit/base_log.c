@@ -211,3 +211,37 @@ Test(log, leaves_what_is_gathered_to_the_parent_of_a_fork)
 	log_gather(false);
 	cr_assert_eq(count_lines(), 1);
 }
+
+/* A reader that stops reading stops no daemon, and hears later how much it missed. */
+Test(log, a_full_pipe_blocks_nobody, .timeout = 20)
+{
+	static char text[70000];
+	struct buf all = BUF_INIT;
+	ssize_t got;
+
+	log_gather(true);
+	for (int i = 0; i < 30000; i++) {
+		log_info("line %d of many that nobody reads as they are written", i);
+		if (i % 10 == 0)
+			log_flush();
+	}
+	log_error("the last");
+	cr_assert_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	for (int i = 0; i < 100; i++) {
+		while ((got = read(ends[0], text, sizeof(text))) > 0)
+			buf_append(&all, text, (size_t)got);
+		log_flush();
+	}
+	cr_expect(strstr(all.data, "] line 0 of many"));
+	cr_expect(strstr(all.data, "] line 8000 of many"));
+	cr_expect(strstr(all.data, " lines of the log were lost: nobody read them\n"));
+	cr_expect_eq(all.data[all.len - 1], '\n');
+	log_info("and now");
+	log_flush();
+	got = read(ends[0], text, sizeof(text) - 1);
+	cr_assert_gt(got, 0);
+	text[got] = '\0';
+	cr_expect(strstr(text, "] and now\n"));
+	buf_free(&all);
+	log_gather(false);
+}

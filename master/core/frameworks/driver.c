@@ -79,8 +79,8 @@ static void rescind_offers(struct master *m, struct framework *f)
 static void refuse(struct master *m, const struct sender *from, const Mesos__FrameworkInfo *info,
 		   const char *why)
 {
-	log_rumor("refused the subscription of framework '%s' at %s: %s", info->name, from->pid,
-		  why);
+	log_info_limited("refused the subscription of framework '%s' at %s: %s", info->name,
+			 from->pid, why);
 	driver_tell_error(m, from->pid, from->local, why);
 }
 
@@ -114,7 +114,7 @@ static void subscribe(struct master *m, const struct sender *from,
 		return;
 	}
 	if (!s.info->id && other) {
-		log_rumor("framework %s at %s is subscribed already", other->id, from->pid);
+		log_info_limited("framework %s at %s is subscribed already", other->id, from->pid);
 		driver_tell_registered(m, other, false);
 		return;
 	}
@@ -204,7 +204,7 @@ static void take_call(struct master *m, const struct sender *from,
 	if (call->type < MASTER_CALL_TYPES)
 		f->counters.calls[call->type]++;
 	if (!framework_connected(f)) {
-		log_rumor("refused a call of framework %s: it is disconnected", f->id);
+		log_info_limited("refused a call of framework %s: it is disconnected", f->id);
 		driver_tell_error(m, from->pid, from->local, "Framework disconnected");
 		return;
 	}

@@ -396,7 +396,8 @@ void master_subscribe(struct master *m, const struct master_event *event)
 	master_reply(m, 200, "%s", "");
 	if (master_check_subscription(m, event->call.call->subscribe, event->call.principal, &s,
 				      &err)) {
-		log_rumor("refused the subscription of framework '%s': %s", s.info->name, err.text);
+		log_info_limited("refused the subscription of framework '%s': %s", s.info->name,
+				 err.text);
 		master_refuse_stream(m, event->call.stream, err.text);
 		return;
 	}

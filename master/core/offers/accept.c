@@ -115,7 +115,7 @@ void accept_refuse_task(struct master *m, struct framework *f, const Mesos__Task
 	};
 	Mesos__TaskStatus *status = master_make_status(m, &say);
 
-	log_rumor("refused task %s of framework %s: %s", say.task_id, f->id, message);
+	log_info_limited("refused task %s of framework %s: %s", say.task_id, f->id, message);
 	master_count_terminal(m, f, status);
 	master_tell_update(m, f, status);
 }
