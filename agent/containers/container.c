@@ -312,7 +312,7 @@ void containers_destroy(struct containers *c, const char *id)
 		return;
 	container->destroyed = true;
 	log_info("Destroying container %s", id);
-	process_tree_kill(container->pid);
+	process_tree_signal(container->pid, SIGKILL);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -356,7 +356,7 @@ void containers_close(struct containers *c)
 
 	HASH_ITER (hh, c->table, container, next) {
 		if (container->stage == FETCHING)
-			process_tree_kill(container->pid);
+			process_tree_signal(container->pid, SIGKILL);
 		if (container->child && container->stage != CLEANING)
 			HASH_DELETE(hh_pid, c->by_pid, container);
 		discard(container);

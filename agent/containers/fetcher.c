@@ -223,8 +223,8 @@ static int check_target(struct fetch *fetch, const char *path, struct err *err)
 	sandbox = realpath(fetch->directory, NULL);
 	real = realpath(folder, NULL);
 	len = sandbox ? strlen(sandbox) : 0;
-	inside = sandbox && real && !strncmp(real, sandbox, len) &&
-		 (!real[len] || real[len] == '/');
+	inside =
+		sandbox && real && !strncmp(real, sandbox, len) && (!real[len] || real[len] == '/');
 	free(sandbox);
 	free(real);
 	if (!inside)

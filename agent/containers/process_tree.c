@@ -226,7 +226,7 @@ static size_t stop_members(const struct process_list *list, pid_t **stopped, siz
 	return *count - known;
 }
 
-size_t process_tree_kill(pid_t root)
+size_t process_tree_signal(pid_t root, int signal)
 {
 	struct process_list list;
 	pid_t *stopped = NULL;
@@ -242,7 +242,9 @@ size_t process_tree_kill(pid_t root)
 	}
 	/* A stopped process dies of SIGKILL as any other. */
 	for (size_t i = 0; i < count; i++)
-		kill(stopped[i], SIGKILL);
+		kill(stopped[i], signal);
+	for (size_t i = 0; signal != SIGKILL && i < count; i++)
+		kill(stopped[i], SIGCONT);
 	free(stopped);
 	return count;
 }

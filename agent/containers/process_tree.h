@@ -38,10 +38,10 @@ size_t process_list_mark(struct process_list *list, pid_t root);
  * number, not to that of the machine's processes. */
 pid_t *process_children(void);
 
-/* Kills (SIGKILL) the tree of `root`, which the caller knows to be the right process.
- * All are stopped before the first is killed, so none gets away by forking. Returns
+/* Sends the signal to the tree of `root`, which the caller knows to be the right process, and lets
+ * it go on. All are stopped before the first is signalled, so none gets away by forking. Returns
  * how many were signalled. */
-size_t process_tree_kill(pid_t root);
+size_t process_tree_signal(pid_t root, int signal);
 /* Kills what a dead container whose first process was `root` left behind: members of
  * the sessions and groups it led, and (as its children may have made their own)
  * whose environment says MESOS_DIRECTORY=.../<container>. Returns how many live ones

@@ -32,6 +32,7 @@
 #define SHUTDOWN_GRACE_DEFAULT (5 * SECOND)
 #define SHUTDOWN_RESERVE (2 * SECOND)  /* what a shutdown leaves for the last updates */
 #define ACKNOWLEDGE_WAIT (60 * SECOND) /* for the terminal update */
+#define LEFT_ROUNDS_MAX 100	       /* of killing what the task left behind */
 #define SPAN_MAX (3650 * DAY)	       /* longer ones are taken for this */
 #define NOT_EXECUTED (1 << 8)	       /* wait status of a program that cannot be executed */
 
@@ -146,21 +147,10 @@ static void finish(struct command_executor *e, Mesos__TaskState state, const cha
 
 /* ---- killing ------------------------------------------------------------- */
 
-/* Stops the whole tree, signals it, lets it go on: none gets away by forking. */
 static void signal_tree(struct command_executor *e, int signal)
 {
-	const int steps[] = {SIGSTOP, signal, SIGCONT};
-	struct process_list list;
-
-	if (!e->pid)
-		return;
-	process_list_read(&list);
-	process_list_mark(&list, e->pid);
-	for (size_t step = 0; step < 3; step++)
-		for (size_t i = 0; i < list.count; i++)
-			if (list.items[i].member)
-				kill(list.items[i].pid, steps[step]);
-	process_list_free(&list);
+	if (e->pid)
+		process_tree_signal(e->pid, signal);
 }
 
 static void escalation_cb(uv_timer_t *timer)
@@ -388,6 +378,24 @@ static void open_handles(struct command_executor *e)
 	uv_signal_start(&e->children, children_cb, SIGCHLD);
 }
 
+/* Orphans of the task came to us, and nobody else may find them when we are gone: an agent that
+ * was started again is no parent of ours. They may fork while they are looked for. */
+static void kill_left(void)
+{
+	bool found = true;
+
+	for (int round = 0; found && round < LEFT_ROUNDS_MAX; round++) {
+		pid_t *children = process_children();
+
+		found = *children != 0;
+		for (pid_t *child = children; *child; child++) {
+			process_tree_signal(*child, SIGKILL);
+			waitpid(*child, NULL, 0);
+		}
+		free(children);
+	}
+}
+
 int executor_main(int argc, char **argv)
 {
 	static const struct executor_handlers handlers = {.event = event_cb, .failed = failed_cb};
@@ -408,6 +416,7 @@ int executor_main(int argc, char **argv)
 	}
 	uv_run(&e.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&e.loop);
+	kill_left();
 	proto_free(e.task);
 	return e.exit_status;
 }

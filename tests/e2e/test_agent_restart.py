@@ -30,6 +30,22 @@ class AgentRestart(harness.TestCase):
         self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
         self.assertNotIn("TASK_LOST", scheduler.states(task_id))
 
+    def test_nothing_outlives_a_task(self):
+        """A daemon that the task started, with nothing in its environment to find it by."""
+        scheduler = self.subscribe()
+        task_id, _ = self.start_task(
+            scheduler, "(setsid env -i /bin/sh -c 'echo $$ > daemon; exec sleep 1000' &); "
+                       "echo $$ > pid; exec sleep 1000")
+        path = self.agent.sandbox(scheduler.id, task_id) + "/daemon"
+        wait_for(lambda: os.path.exists(path) and open(path, encoding="ascii").read().strip(),
+                 "the daemon says its pid", 20)
+        with open(path, encoding="ascii") as file:
+            daemon = int(file.read())
+        self.agent.kill().start().wait_registered()
+        scheduler.kill(task_id)
+        self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
+        wait_for(lambda: not harness.processes.alive(daemon), "the daemon ends", 20)
+
     def test_task_ends_while_the_agent_is_down(self):
         scheduler = self.subscribe()
         gate = os.path.join(self.temporary(), "gate")
