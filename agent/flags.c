@@ -16,6 +16,11 @@
 
 static const struct flag flag_table[] = {
 	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
+	BOOLEAN(check_origin, "false",
+		"Refuse requests that pages of other sites make browsers send: those with an "
+		"Origin "
+		"that is not the Host, or with a Host that is no IP address, localhost or "
+		"--hostname."),
 	BOOLEAN(repair_store, "false", "Go on with what can be read of damaged checkpoints."),
 	FILE_PATH(work_dir, NULL, "Directory of sandboxes and checkpoints."),
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),

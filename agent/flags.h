@@ -19,6 +19,7 @@ struct agent_flags {
 	const char *master;
 	const char *work_dir; /* absolute after parsing */
 	bool repair_store;
+	bool check_origin;
 	const char *runtime_dir; /* absolute after parsing, defaulted */
 	const char *launcher_dir;
 	const char *resources;

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/open_files.h"
+#include "net/origin.h"
 #include "proto/names.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -103,6 +104,8 @@ static void request_cb(void *context, struct http_request *request)
 
 	if (shell->stopping)
 		http_reply_text(request, 503, NULL);
+	else if (shell->flags->check_origin && origin_is_foreign(request, shell->flags->hostname))
+		http_reply_text(request, 403, ORIGIN_REFUSED);
 	else if (libprocess_is_message(request))
 		take_message(shell, request);
 	else

@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 #define CLI_DEFAULT_MASTER "127.0.0.1:5050"
+#define CLI_DEFAULT_PORT 5050
 
 /* Each takes the arguments behind its name and returns the exit status. */
 int cmd_local(int argc, char **argv);

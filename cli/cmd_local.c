@@ -10,6 +10,7 @@
  * The address is printed only when all agents are registered. A daemon that ends takes
  * the cluster down; its log is kept then.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ struct local_flags {
 	const char *resources;
 	const char *work_dir;
 	const char *allocation_interval;
+	bool own_addresses;
+	bool check_origin;
 	bool json;
 	bool verbose;
 };
@@ -45,6 +48,16 @@ static const struct flag local_table[] = {
 	{"agents", "num_slaves", FLAG_INT, AT(agents), "3", "Number of agents.", NULL, NULL},
 	{"ip", NULL, FLAG_STRING, AT(ip), "127.0.0.1", "Address to listen on.", NULL, NULL},
 	{"port", NULL, FLAG_INT, AT(port), "5050", "Port of the master; 0 takes any free one.",
+	 NULL, NULL},
+	{"own_addresses", NULL, FLAG_BOOL, AT(own_addresses), "true",
+	 "Give each agent a loopback address of its own, 127.0.0.2 and so on, and port 5051, as if "
+	 "it was a machine of its own (only with --ip=127.0.0.1). Otherwise all are \"localhost\" "
+	 "at "
+	 "free ports.",
+	 NULL, NULL},
+	{"check_origin", NULL, FLAG_BOOL, AT(check_origin), "true",
+	 "Refuse requests that pages of other sites make browsers send. Names of this machine but "
+	 "localhost are not known then.",
 	 NULL, NULL},
 	{"resources", NULL, FLAG_STRING, AT(resources),
 	 "cpus:4;mem:4096;disk:4096;ports:[31000-32000]", "Resources of each agent.", NULL, NULL},
@@ -110,40 +123,62 @@ static int start_master(struct cluster *c, struct err *err)
 			xprintf("--work_dir=%s/master", c->work_dir),
 			xprintf("--port_file=%s/master.port", c->work_dir),
 			"--hostname=localhost",
+			c->flags->check_origin ? "--check_origin" : "--no-check_origin",
 			xprintf("--allocation_interval=%s", c->flags->allocation_interval),
 			NULL};
 	int rv = guardian_start(c->alive, argv, log, err);
 
 	for (int i = 2; i < 6; i++)
 		free(argv[i]);
-	free(argv[7]);
+	free(argv[8]);
 	free(log);
 	return rv;
 }
 
+/* Where agent `number` (from 1) is. Frameworks look for agents at 5051 and tell them apart by their
+ * hostnames, as machines are. The cluster of the default port has 127.0.0.2, 127.0.0.3, ...; one of
+ * another port has 127.<port / 256>.<port % 256>.2, ..., so that clusters stand side by side. */
+static void agent_address(const struct cluster *c, int number, char ip[INET_ADDRSTRLEN])
+{
+	uint32_t port = (uint32_t)atoi(strrchr(c->master, ':') + 1);
+	uint32_t net = port == CLI_DEFAULT_PORT ? 0 : port << 8;
+	struct in_addr address = {
+		htonl((INADDR_LOOPBACK & 0xff000000) + net + 1 + (uint32_t)number)};
+
+	inet_ntop(AF_INET, &address, ip, INET_ADDRSTRLEN);
+}
+
+static bool has_own_addresses(const struct local_flags *flags)
+{
+	return flags->own_addresses && !strcmp(flags->ip, "127.0.0.1");
+}
+
 static int start_agent(struct cluster *c, int number, struct err *err)
 {
-	char name[32];
+	char name[32], ip[INET_ADDRSTRLEN];
+	bool own = has_own_addresses(c->flags);
 	char *log;
 	int rv;
 
+	agent_address(c, number, ip);
 	snprintf(name, sizeof(name), "agent-%d", number);
 	log = log_path(c, name);
 	char *argv[] = {c->program,
 			"agent",
-			xprintf("--ip=%s", c->flags->ip),
-			"--port=0",
+			xprintf("--ip=%s", own ? ip : c->flags->ip),
+			own ? "--port=5051" : "--port=0",
 			xprintf("--master=%s", c->master),
 			xprintf("--work_dir=%s/%s", c->work_dir, name),
 			xprintf("--runtime_dir=%s/%s.run", c->work_dir, name),
 			xprintf("--resources=%s", c->flags->resources),
-			"--hostname=localhost",
+			xprintf("--hostname=%s", own ? ip : "localhost"),
 			"--registration_backoff_factor=10ms",
 			"--launcher=posix",
+			c->flags->check_origin ? "--check_origin" : "--no-check_origin",
 			NULL};
 	rv = guardian_start(c->alive, argv, log, err);
 	free(argv[2]);
-	for (int i = 4; i < 8; i++)
+	for (int i = 4; i < 9; i++)
 		free(argv[i]);
 	free(log);
 	return rv;

@@ -20,6 +20,11 @@ static const struct flag flag_table[] = {
 	BOOLEAN(hostname_lookup, "true", "Look the host name up; otherwise the IP is used."),
 	FILE_PATH(port_file, NULL,
 		  "File that receives the port once the master listens (for --port=0)."),
+	BOOLEAN(check_origin, "false",
+		"Refuse requests that pages of other sites make browsers send: those with an "
+		"Origin "
+		"that is not the Host, or with a Host that is no IP address, localhost or "
+		"--hostname."),
 	BOOLEAN(repair_store, "false", "Go on with what can be read of a damaged registry."),
 	FILE_PATH(work_dir, NULL, "Directory of the registry. Needed unless --registry=in_memory."),
 	TEXT(registry, "replicated_log",

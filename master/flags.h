@@ -19,6 +19,7 @@ struct master_flags {
 	const char *port_file; /* mesita's own: tells test rigs the port of --port=0 */
 	const char *work_dir;
 	bool repair_store;
+	bool check_origin;
 	const char *registry;
 	const char *cluster;
 	const char *credentials;

@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/open_files.h"
 #include "master/shell.h"
+#include "net/origin.h"
 #include "proto/names.h"
 
 static void stream_closed_cb(void *context, uint64_t number)
@@ -266,6 +267,8 @@ static void request_cb(void *context, struct http_request *request)
 	shell->http_requests++;
 	if (shell->stopping)
 		http_reply_text(request, 503, NULL);
+	else if (shell->flags->check_origin && origin_is_foreign(request, shell->flags->hostname))
+		http_reply_text(request, 403, ORIGIN_REFUSED);
 	else if (libprocess_is_message(request))
 		take_message(shell, request);
 	else

@@ -1,5 +1,6 @@
 """`mesita local` and `mesita run`: one command each, and nothing left behind."""
 
+import http.client
 import json
 import os
 import select
@@ -55,6 +56,34 @@ class Local(LocalTestCase):
                          sorted(agent["id"] for agent in ready["agents"]))
         for agent in ready["agents"]:
             self.assertIn("frameworks", get_json(self.address(agent["address"]), "/state"))
+
+    def test_agents_are_like_machines(self):
+        _, ready = self.start(count=3)
+        slaves = get_json(self.address(ready["master"]), "/state")["slaves"]
+        self.assertEqual(len({slave["hostname"] for slave in slaves}), 3)
+        for slave in slaves:
+            self.assertTrue(slave["hostname"].startswith("127."))
+            self.assertEqual(slave["port"], 5051)
+            self.assertEqual(slave["pid"], "slave(1)@%s:5051" % slave["hostname"])
+
+    def test_agents_at_one_address(self):
+        _, ready = self.start("--no-own_addresses", count=2)
+        slaves = get_json(self.address(ready["master"]), "/state")["slaves"]
+        self.assertEqual([slave["hostname"] for slave in slaves], ["localhost"] * 2)
+        self.assertEqual(len({slave["port"] for slave in slaves} - {5051}), 2)
+
+    def test_pages_of_other_sites_are_refused(self):
+        _, ready = self.start(count=1)
+        for address in (ready["master"], ready["agents"][0]["address"]):
+            host, port = self.address(address)
+            for headers, status in (({"Origin": "http://evil.example"}, 403),
+                                    ({"Origin": "null"}, 403), ({"Host": "evil.example"}, 403),
+                                    ({"Host": "localhost:%d" % port}, 200), ({}, 200),
+                                    ({"Origin": "http://" + address}, 200)):
+                connection = http.client.HTTPConnection(host, port, timeout=20)
+                connection.request("GET", "/state", headers=headers)
+                self.assertEqual(connection.getresponse().status, status, headers)
+                connection.close()
 
     def test_resources(self):
         _, ready = self.start("--resources=cpus:3;mem:512", count=1)
