@@ -4,6 +4,8 @@
  * processes, capabilities, a terminal. Mesos without the isolators for them does the same. */
 #include "agent/containers/container_info.h"
 
+#include "base/log.h"
+
 static int refuse_mesos(const Mesos__ContainerInfo *info, struct err *err)
 {
 	if (info->mesos && info->mesos->image)
@@ -28,5 +30,10 @@ int container_info_check(const Mesos__ContainerInfo *info, enum agent_start_stag
 	if (info->type == MESOS__CONTAINER_INFO__TYPE__MESOS)
 		return refuse_mesos(info, err);
 	*stage = AGENT_STAGE_TYPE;
+	/* Mesos' whole answer, which says nothing. */
+	log_warning(
+		"A container of type %s was asked for: there is no containerizer for it, as in a "
+		"Mesos agent with --containerizers=mesos",
+		proto_enum_name(&mesos__container_info__type__descriptor, info->type, SPELL_V1));
 	return err_set(err, ERR_INVALID, "unknown container");
 }

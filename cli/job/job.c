@@ -165,6 +165,9 @@ static void take_update(struct job *job, const Mesos__TaskStatus *status)
 	task->state = status->state;
 	free(task->message);
 	task->message = xstrdup(status->message ? status->message : "");
+	task->reason = status->has_reason ? proto_enum_name(&mesos__task_status__reason__descriptor,
+							    (int)status->reason, SPELL_V1)
+					  : NULL;
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
 	job_report_status(task, status);

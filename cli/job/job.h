@@ -49,6 +49,7 @@ struct job_task {
 	char *agent_name;    /* host name and port of the offer */
 	char *agent_address; /* "ip:port" of the agent's HTTP */
 	char *message;	     /* of the last status */
+	const char *reason;  /* likewise; NULL: none */
 	struct buf first_line;
 	bool first_line_whole;
 	struct buf partial;   /* --follow: a line that is not whole yet */

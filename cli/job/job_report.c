@@ -149,6 +149,8 @@ static void put_json(const struct job_task *task, const char *line, size_t len)
 		if (code >= 0)
 			jw_kv_int(&w, "exit_code", code);
 		jw_kv_string(&w, "message", task->message);
+		if (!line && task->reason)
+			jw_kv_string(&w, "reason", task->reason);
 		jw_key(&w, "output");
 		jw_string_n(&w, task->first_line.data ? task->first_line.data : "",
 			    task->first_line.len);
@@ -184,6 +186,8 @@ void job_report_over(const struct job_task *task)
 		printf(" on %s", task->agent_name);
 	if (task->state != MESOS__TASK_STATE__TASK_FINISHED && task->message && *task->message)
 		printf(": %s", task->message);
+	if (task->state != MESOS__TASK_STATE__TASK_FINISHED && task->reason)
+		printf(" (%s)", task->reason);
 	putchar('\n');
 	draw_status_line(job, job->over + 1);
 }
