@@ -31,6 +31,10 @@ static const ProtobufCMessageDescriptor *const types[] = {
 	MESSAGE(register_slave),
 	MESSAGE(reregister_slave),
 	MESSAGE(unregister_slave),
+	MESSAGE(update_slave),
+	MESSAGE(update_operation_status),
+	MESSAGE(pong_slave),
+	&mesos__internal__authenticate_message__descriptor,
 };
 
 static const char *const pids[] = {

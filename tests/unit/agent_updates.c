@@ -231,6 +231,22 @@ Test(agent_updates, a_second_terminal_update_goes_no_further)
 	rig_expect(&rig, "");
 }
 
+/* It goes no further whether the first end was acknowledged before or not. */
+Test(agent_updates, nor_after_the_first_was_acknowledged)
+{
+	running();
+	rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+	rig_ack(&rig, "t", 1);
+	rig_ack(&rig, "t", 2);
+	rig_take(&rig);
+	rig_update(&rig, "e", "t", STATE(FAILED), 3);
+	rig_expect(&rig, "event 1 ACKNOWLEDGED t u3\nreply 202\n");
+	/* Of a task that it never had it does. */
+	rig_update(&rig, "e", "made-up", STATE(FAILED), 4);
+	rig_expect(&rig, "send master StatusUpdateMessage made-up FAILED u4\n"
+			 "event 1 ACKNOWLEDGED made-up u4\nreply 202\n");
+}
+
 Test(agent_updates, many_acknowledged_ones_are_forgotten_in_order)
 {
 	rig.checkpoint = true;

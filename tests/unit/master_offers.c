@@ -38,12 +38,24 @@ Test(master_offers, allocation_info_is_for_multi_role_frameworks)
 	refute(d, "allocation_info");
 }
 
-Test(master_offers, new_resource_format_by_capability)
+#define RESERVED                                                                                   \
+	"[{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":4},\"role\":\"r\"},"        \
+	"{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":512},\"role\":\"r\"}]"
+
+/* A static reservation as it was before reservations were lists, and as it is since. */
+Test(master_offers, resource_format_by_capability)
 {
-	driver_subscribe(d, NULL, "\"capabilities\":[{\"type\":\"RESERVATION_REFINEMENT\"}]");
-	driver_agent(d, AGENT1);
-	expect(d, "OFFERS", "\"name\":\"cpus\"");
-	refute(d, "OFFERS", "\"role\":\"r\"");
+	driver_subscribe(d, NULL, "\"role\":\"r\"");
+	driver_agent_like(d, AGENT1, RESERVED, NULL);
+	expect(d, "OFFERS", "\"value\":4.0},\"role\":\"r\"");
+	refute(d, "\"reservations\"");
+	driver_close(d, 1);
+	driver_forget(d);
+	driver_subscribe(d, NULL,
+			 "\"role\":\"r\",\"capabilities\":[{\"type\":\"RESERVATION_REFINEMENT\"}]");
+	driver_pass(d, 2 * SECOND);
+	expect(d, "event 2 OFFERS", "\"reservations\":[{\"role\":\"r\",\"type\":\"STATIC\"}]");
+	refute(d, "event 2 OFFERS", "},\"role\":\"r\"");
 }
 
 Test(master_offers, one_event_for_all_agents_of_a_cycle)

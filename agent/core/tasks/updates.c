@@ -144,6 +144,34 @@ static bool is_too_much(struct framework *framework, const struct task *task,
 	return agent_stream_full(framework, task);
 }
 
+/* The executor has said already how the task ended, and that was acknowledged. */
+static bool is_over(const struct executor *sender, const char *task_id)
+{
+	struct task *task, *next;
+
+	if (!sender)
+		return false;
+	list_for_each (task, next, &sender->completed, link) {
+		if (!strcmp(task->record->task_id->value, task_id))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it goes on to the scheduler: all but a second end, and what may not follow. */
+static bool goes_on(struct agent *agent, struct executor *sender, struct task *task,
+		    Mesos__Internal__StatusUpdate *update)
+{
+	const char *task_id = update->status->task_id->value;
+
+	if (task)
+		return apply(agent, sender, task, update);
+	if (!is_over(sender, task_id))
+		return true;
+	log_warning("Update of task '%s' goes no further: the task is over", task_id);
+	return false;
+}
+
 const char *agent_update(struct agent *agent, struct executor *sender,
 			 Mesos__Internal__StatusUpdate *update)
 {
@@ -185,7 +213,7 @@ const char *agent_update(struct agent *agent, struct executor *sender,
 	}
 	agent->counters.valid_status_updates++;
 	/* Known: repeated by an executor that did not hear of the acknowledgement. */
-	if (!known && (!task || apply(agent, sender, task, update)))
+	if (!known && goes_on(agent, sender, task, update))
 		agent_stream_push(agent, framework, update);
 	acknowledge(agent, sender, update);
 	return NULL;
