@@ -9,6 +9,7 @@
  */
 #include "master/core/store/recover.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,23 @@ static bool read_record(struct loaded *l, struct record *r, const ProtobufCMessa
 	return r->message != NULL;
 }
 
+/* Whether the record is of what its key says. */
+static bool fits_key(const struct record *r)
+{
+	const Mesos__WeightInfo *weight = r->message;
+	const Mesos__Quota__QuotaConfig *quota = r->message;
+
+	switch (r->kind) {
+	case RECORD_WEIGHT:
+		return weight->role && !strcmp(weight->role, r->parts[0]) &&
+		       isfinite(weight->weight) && weight->weight > 0;
+	case RECORD_QUOTA:
+		return !strcmp(quota->role, r->parts[0]);
+	default:
+		return true;
+	}
+}
+
 int master_load(struct master *m, struct slice key, struct slice value, struct err *err)
 {
 	const struct kind *kind = kind_of(key);
@@ -233,6 +251,11 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 		free(r.key);
 		return err_set(err, ERR_INVALID, "the record '%.*s' cannot be read", (int)key.len,
 			       key.data);
+	}
+	if (!fits_key(&r)) {
+		record_free(&r);
+		return err_set(err, ERR_INVALID, "the record '%.*s' is not what its key says",
+			       (int)key.len, key.data);
 	}
 	keep(m->loaded, &r);
 	return 0;
@@ -534,8 +557,9 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 	m->now = now;
 	m->out = out;
 	if (m->loaded) {
-		qsort(m->loaded->items, m->loaded->count, sizeof(*m->loaded->items),
-		      compare_records);
+		if (m->loaded->count)
+			qsort(m->loaded->items, m->loaded->count, sizeof(*m->loaded->items),
+			      compare_records);
 		for (size_t i = 0; i < m->loaded->count; i++) {
 			restore(m, &m->loaded->items[i]);
 			record_free(&m->loaded->items[i]);
