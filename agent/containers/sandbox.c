@@ -164,8 +164,7 @@ static int open_directory(int parent, const char *name)
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	/* A task may have locked a directory of its own. */
-	fchmodat(parent, name, 0700, 0);
-	return openat(parent, name, flags);
+	return fchmodat(parent, name, 0700, 0) ? -1 : openat(parent, name, flags);
 }
 
 static int remove_at(struct removal *r, int parent, const char *name, int depth)

@@ -45,6 +45,20 @@ class LocalTestCase(harness.TestCase):
         return host, int(port)
 
 
+class Binary(harness.TestCase):
+    agents = None
+
+    def test_hardened(self):
+        """Position independent, with all of its tables read-only, guards on the stack, checked copies."""
+        text = subprocess.run(["readelf", "-lWd", "--dyn-syms", harness.MESITA], check=True,
+                              stdout=subprocess.PIPE).stdout.decode()
+        if "__asan_" in text:
+            self.skipTest("a build with sanitizers has checks of its own")
+        for sign in ("GNU_RELRO", "NOW", "PIE", "__stack_chk_fail", "__memcpy_chk"):
+            self.assertIn(sign, text)
+        self.assertNotRegex(text, r"GNU_STACK.*RWE")
+
+
 class Local(LocalTestCase):
     def test_ready_means_registered(self):
         process, ready = self.start(count=3)
