@@ -22,6 +22,7 @@
 #include "agent/estimator.h"
 #include "agent/host.h"
 #include "agent/latest.h"
+#include "agent/reserve.h"
 #include "agent/shell.h"
 #include "agent/volumes/disks.h"
 #include "agent/volumes/volume_worker.h"
@@ -323,7 +324,10 @@ static int open_store(struct agent_shell *shell, struct err *err)
 		.notify = store_notify,
 		.context = shell,
 	};
-	int rv = store_open(&options, &shell->store, err);
+	int rv;
+
+	reserve_release(shell->flags->work_dir, reserve_available(shell->flags->work_dir));
+	rv = store_open(&options, &shell->store, err);
 
 	if (rv == 0)
 		rv = store_load(shell->store, "", load_pair, shell, err);
@@ -406,6 +410,7 @@ static int recover(struct agent_shell *shell, struct err *err)
 	if (rv == 0) {
 		agent_shell_carry_out(shell);
 		write_boot_id(path, id);
+		reserve_keep(shell->flags->work_dir, reserve_available(shell->flags->work_dir));
 	}
 	free(path);
 	free(id);
