@@ -516,7 +516,8 @@ static char *own_program(void)
 
 static int serve(struct agent_flags *flags)
 {
-	struct agent_shell shell = {.flags = flags, .start_time = clock_now()};
+	struct agent_shell shell = {
+		.flags = flags, .start_time = clock_now(), .began = (int64_t)uv_hrtime()};
 	struct err err = {""};
 
 	set_log_level(flags);

@@ -208,6 +208,13 @@ static void keep_event(struct agent_shell *shell, const struct agent_event *even
 static void step(struct agent_shell *shell, const struct agent_event *event,
 		 void (*open)(void *context), void *context)
 {
+	int64_t moved = clock_catch_up();
+
+	if (moved) {
+		log_info("the clock was set, or the machine slept: it is %g seconds later",
+			 clock_seconds(moved));
+		agent_clock_moved(shell->core, moved);
+	}
 	agent_actions_clear(&shell->actions);
 	agent_step(shell->core, clock_now(), event, &shell->actions);
 	if (open)

@@ -120,6 +120,13 @@ size_t allocator_filter_count(const struct allocator *a)
 	return a->filters;
 }
 
+void allocator_clock_moved(struct allocator *a, int64_t by)
+{
+	timers_shift(&a->timers, by);
+	if (a->held && a->hold_until < TIME_NEVER - (by > 0 ? by : 0))
+		a->hold_until += by;
+}
+
 int64_t allocator_next_timeout(const struct allocator *a)
 {
 	int64_t filter = timers_next(&a->timers);

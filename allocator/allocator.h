@@ -224,6 +224,9 @@ bool allocator_changed(const struct allocator *a);
  * Agents that do not come back are to be removed even so. */
 bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
 
+/* The clock was set by so much: filters and the hold last as long as they would have. */
+void allocator_clock_moved(struct allocator *a, int64_t by);
+
 /* -- audits: they look at everything, and are for tests, the simulator and debug builds -- */
 
 /* Whether all sums are what they are sums of; `why` says which is not. */

@@ -91,6 +91,19 @@ int64_t timers_next(const struct timers *timers)
 	return timers->count ? timers->heap[0]->deadline : TIME_NEVER;
 }
 
+void timers_shift(struct timers *timers, int64_t by)
+{
+	/* The order stays. What comes near the end of time stays there. */
+	for (size_t i = 0; i < timers->count; i++) {
+		int64_t *deadline = &timers->heap[i]->deadline;
+
+		if (*deadline < TIME_NEVER - 1 && (by < 0 || *deadline < TIME_NEVER - 1 - by))
+			*deadline += by;
+		else if (*deadline < TIME_NEVER)
+			*deadline = TIME_NEVER - 1;
+	}
+}
+
 struct timer *timers_pop(struct timers *timers, int64_t now)
 {
 	struct timer *first;

@@ -28,6 +28,8 @@ void timers_stop(struct timers *timers, struct timer *timer); /* idempotent */
 bool timer_running(const struct timer *timer);
 /* The earliest deadline, TIME_NEVER when none runs. */
 int64_t timers_next(const struct timers *timers);
+/* Moves all deadlines but TIME_NEVER: the clock that they are of was set. */
+void timers_shift(struct timers *timers, int64_t by);
 /* Takes out and returns the first timer due at `now`, or NULL. */
 struct timer *timers_pop(struct timers *timers, int64_t now);
 

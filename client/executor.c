@@ -410,7 +410,7 @@ void executor_driver_update(struct executor_driver *d, const Mesos__TaskStatus *
 	filled.has_uuid = 1;
 	filled.uuid = (ProtobufCBinaryData){sizeof(uuid), uuid};
 	filled.has_timestamp = 1;
-	filled.timestamp = clock_seconds(clock_now());
+	filled.timestamp = clock_seconds(clock_wall());
 	filled.has_source = 1;
 	filled.source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
 	body.status = &filled;

@@ -147,6 +147,13 @@ static void time_cycle(void *context, bool begins)
 void shell_step_opening(struct shell *shell, const struct master_event *event,
 			void (*open)(void *context), void *context)
 {
+	int64_t moved = clock_catch_up();
+
+	if (moved) {
+		log_info("the clock was set, or the machine slept: it is %g seconds later",
+			 clock_seconds(moved));
+		master_clock_moved(shell->core, moved);
+	}
 	shell->step_began = (int64_t)uv_hrtime();
 	master_actions_clear(&shell->actions);
 	master_step(shell->core, clock_now(), event, &shell->actions);
@@ -585,6 +592,7 @@ int master_main(int argc, char **argv)
 	struct shell shell = {
 		.flags = &flags,
 		.start_time = clock_now(),
+		.began = (int64_t)uv_hrtime(),
 		.store_timing.window = DAY,
 		.allocation_timing.window = HOUR,
 		.latency_timing.window = HOUR,

@@ -331,6 +331,11 @@ void agent_step(struct agent *agent, int64_t now, const struct agent_event *even
 	agent->out = NULL;
 }
 
+void agent_clock_moved(struct agent *agent, int64_t by)
+{
+	timers_shift(&agent->timers, by);
+}
+
 int64_t agent_next_timeout(const struct agent *agent)
 {
 	return timers_next(&agent->timers);

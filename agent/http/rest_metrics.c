@@ -98,7 +98,7 @@ void agent_rest_metrics(void *context, struct http_request *request)
 
 	agent_each_metric(shell->core, add, &list);
 	add(&list, "slave/registered", agent_registered(shell->core));
-	add(&list, "slave/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	add(&list, "slave/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	add_revocable(&list);
 	add_parts(shell, &list);
 	add_system(&list);

@@ -50,7 +50,7 @@ static void lose_task(struct libmesos_scheduler *s, const Mesos__TaskInfo *task)
 	status.reason = MESOS__TASK_STATUS__REASON__REASON_MASTER_DISCONNECTED;
 	status.message = (char *)"Master disconnected";
 	status.has_timestamp = 1;
-	status.timestamp = clock_seconds(clock_now());
+	status.timestamp = clock_seconds(clock_wall());
 	proto_pack(&status, &bytes);
 	scheduler_push(s, KIND_LOCAL_UPDATE, (struct slice){bytes.data, bytes.len});
 	buf_free(&bytes);

@@ -341,6 +341,14 @@ static void timer_due(struct master *m, struct timer *timer)
 	}
 }
 
+void master_clock_moved(struct master *m, int64_t by)
+{
+	timers_shift(&m->timers, by);
+	allocator_clock_moved(m->allocator, by);
+	if (m->next_removal && m->next_removal < TIME_NEVER - (by > 0 ? by : 0))
+		m->next_removal += by;
+}
+
 int64_t master_next_timeout(const struct master *m)
 {
 	return timers_next(&m->timers);

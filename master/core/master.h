@@ -211,6 +211,9 @@ void master_step(struct master *master, int64_t now, const struct master_event *
 		 struct master_actions *out);
 /* Recovery is over: calls are served. */
 bool master_ready(const struct master *master);
+/* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers run
+ * as if nothing had happened. */
+void master_clock_moved(struct master *master, int64_t by);
 /* When a TICK is due; TIME_NEVER = not by itself. */
 int64_t master_next_timeout(const struct master *master);
 /* Whether the invariants of objects.h hold, the allocator's sums among them; `why` says which

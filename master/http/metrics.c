@@ -389,7 +389,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 {
 	const struct master *m = shell->core;
 
-	each(context, "master/uptime_secs", clock_seconds(clock_now() - shell->start_time));
+	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	each(context, "master/elected", m->elected_time != 0);
 	each(context, "master/outstanding_offers", HASH_COUNT(m->offers));
 	each(context, "master/operator_event_stream_subscribers", 0);

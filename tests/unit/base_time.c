@@ -255,3 +255,36 @@ Test(bytes, parse_and_format)
 		cr_assert_str_eq(err.text, bad[i].error);
 	}
 }
+
+Test(timers, move_with_the_clock)
+{
+	struct timers timers = {0};
+	struct timer soon = {0}, later = {0}, last = {0}, never = {0};
+
+	timers_start(&timers, &later, 2000);
+	timers_start(&timers, &soon, 1000);
+	timers_start(&timers, &last, TIME_NEVER - 1);
+	timers_start(&timers, &never, TIME_NEVER);
+	timers_shift(&timers, 500);
+	cr_expect_eq(timers_next(&timers), 1500);
+	cr_expect_null(timers_pop(&timers, 1499));
+	cr_expect_eq(timers_pop(&timers, 1500), &soon);
+	timers_shift(&timers, -2400);
+	cr_expect_eq(timers_next(&timers), 100);
+	cr_expect_eq(timers_pop(&timers, 100), &later);
+	cr_expect_eq(last.deadline, TIME_NEVER - 1);
+	cr_expect_eq(never.deadline, TIME_NEVER);
+	timers_start(&timers, &soon, TIME_NEVER - 1000);
+	timers_shift(&timers, 5000);
+	cr_expect_eq(soon.deadline, TIME_NEVER - 1);
+	timers_free(&timers);
+}
+
+Test(clock, follows_the_wall_clock)
+{
+	int64_t before = clock_now(), wall = clock_wall();
+
+	cr_expect_eq(clock_catch_up(), 0, "nobody set it");
+	cr_expect_lt(wall - before, SECOND);
+	cr_expect_geq(clock_now(), before);
+}

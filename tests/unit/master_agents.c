@@ -507,3 +507,34 @@ Test(master_agents, ping_timeouts_may_be_as_many_and_long_as_they_like)
 	driver_agent(d, AGENT1);
 	expect(d, "SlaveRegisteredMessage", "\"total_ping_timeout_seconds\":1932735282300.0");
 }
+
+/* A laptop that slept, or a clock that was corrected: pings, offers and filters last as long as ever,
+ * and times are those of now. */
+Test(master_agents, a_clock_that_is_set_moves_no_timer)
+{
+	static const int64_t jumps[] = {8 * HOUR, -3 * HOUR, 400 * DAY, -400 * DAY};
+	struct agent *a;
+
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, "\"failover_timeout\":60");
+	for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps); i++) {
+		int64_t wait = master_next_timeout(d->m) - d->now;
+
+		d->now += jumps[i];
+		master_clock_moved(d->m, jumps[i]);
+		cr_expect_eq(master_next_timeout(d->m) - d->now, wait);
+		driver_pass(d, 20 * SECOND);
+	}
+	cr_expect(master_find_agent(d->m, "M-S0"));
+	driver_close(d, 1);
+	d->now += DAY;
+	master_clock_moved(d->m, DAY);
+	driver_pass(d, 59 * SECOND);
+	cr_expect(master_find_framework(d->m, "M-0000"));
+	driver_pass(d, 2 * SECOND);
+	cr_expect_null(master_find_framework(d->m, "M-0000"));
+	driver_agent(d, AGENT2);
+	a = master_find_agent(d->m, "M-S1");
+	cr_assert(a);
+	cr_expect_eq(a->registered_time, d->now);
+}
