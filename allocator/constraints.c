@@ -13,7 +13,8 @@
 #include "base/table.h"
 
 #define CONSTRAINTS_MAX 1000
-#define PATTERN_MAX 100 /* instructions; Mesos' --offer_constraints_re2_max_program_size */
+/* Mesos' --offer_constraints_re2_max_mem and --offer_constraints_re2_max_program_size. */
+static const struct pattern_limits pattern_limits = {4096, 100};
 
 enum subject { SUBJECT_ATTRIBUTE, SUBJECT_HOSTNAME, SUBJECT_REGION, SUBJECT_ZONE };
 
@@ -80,7 +81,7 @@ static int read_pattern(const char *regex, struct constraint *out, struct err *e
 	struct err why = {{0}};
 
 	out->test = TEST_MATCHES;
-	if (pattern_create(regex, PATTERN_MAX, &out->pattern, &why) < 0)
+	if (pattern_create(regex, &pattern_limits, &out->pattern, &why) < 0)
 		return err_set(err, ERR_INVALID, "Failed to construct regex from pattern '%s': %s",
 			       regex, why.text);
 	return 0;

@@ -23,7 +23,7 @@
  *	cut.c         how much of an offer quota allows
  *	cycle.c       which agents a cycle sees
  *	visit.c       who is offered what of an agent
- *	constraints.c offer constraints; pattern*.c the expressions in them
+ *	constraints.c offer constraints; pattern.cc the expressions in them
  *
  * Work follows changes. An agent whose evaluation gave nothing more is *settled*:
  * as whoever declines a set of resources declines each part of it, nothing can be
