@@ -50,7 +50,7 @@ static int read_source(const struct detector *d, char *text, struct err *err)
 	return 0;
 }
 
-static int parse(const struct detector *d, char *host, int *port, struct err *err)
+static int detector_parse(const struct detector *d, char *host, int *port, struct err *err)
 {
 	char text[SOURCE_MAX], *colon, *end, *start = text;
 	long number;
@@ -83,10 +83,10 @@ int detector_check(const struct detector *d, struct err *err)
 	char host[SOURCE_MAX];
 	int port;
 
-	return parse(d, host, &port, err);
+	return detector_parse(d, host, &port, err);
 }
 
-static void tell(struct detector *d, const char *ip)
+static void detector_tell(struct detector *d, const char *ip)
 {
 	char *pid = xprintf("master@%s:%d", ip, d->port);
 
@@ -94,12 +94,12 @@ static void tell(struct detector *d, const char *ip)
 	free(pid);
 }
 
-static void retry_cb(uv_timer_t *timer)
+static void detector_retry_cb(uv_timer_t *timer)
 {
 	detector_look(timer->data);
 }
 
-static void free_if_done(struct detector *d)
+static void detector_free_if_done(struct detector *d)
 {
 	if (d->closed && !d->resolving)
 		free(d);
@@ -115,13 +115,13 @@ static void resolved_cb(uv_getaddrinfo_t *request, int status, struct addrinfo *
 		uv_ip4_name((const struct sockaddr_in *)found->ai_addr, ip, sizeof(ip));
 	uv_freeaddrinfo(found);
 	if (d->closing) {
-		free_if_done(d);
+		detector_free_if_done(d);
 	} else if (status == 0) {
-		tell(d, ip);
+		detector_tell(d, ip);
 	} else {
 		log_warning("Cannot resolve the master's name '%s': %s", d->host,
 			    uv_strerror(status));
-		uv_timer_start(&d->retry, retry_cb, RETRY_MS, 0);
+		uv_timer_start(&d->retry, detector_retry_cb, RETRY_MS, 0);
 	}
 }
 
@@ -134,17 +134,17 @@ void detector_look(struct detector *d)
 	if (d->resolving || d->closing)
 		return;
 	uv_timer_stop(&d->retry);
-	if (parse(d, d->host, &d->port, &err) < 0) {
+	if (detector_parse(d, d->host, &d->port, &err) < 0) {
 		log_warning("%s", err.text);
-		uv_timer_start(&d->retry, retry_cb, RETRY_MS, 0);
+		uv_timer_start(&d->retry, detector_retry_cb, RETRY_MS, 0);
 	} else if (inet_pton(AF_INET, d->host, &address) == 1) {
-		tell(d, d->host);
+		detector_tell(d, d->host);
 	} else {
 		d->resolve.data = d;
 		d->resolving = !uv_getaddrinfo(d->retry.loop, &d->resolve, resolved_cb, d->host,
 					       NULL, &hints);
 		if (!d->resolving)
-			uv_timer_start(&d->retry, retry_cb, RETRY_MS, 0);
+			uv_timer_start(&d->retry, detector_retry_cb, RETRY_MS, 0);
 	}
 }
 
@@ -161,12 +161,12 @@ struct detector *detector_create(uv_loop_t *loop, const char *source,
 	return d;
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void detector_closed_cb(uv_handle_t *handle)
 {
 	struct detector *d = handle->data;
 
 	d->closed = true;
-	free_if_done(d);
+	detector_free_if_done(d);
 }
 
 void detector_close(struct detector *d)
@@ -174,5 +174,5 @@ void detector_close(struct detector *d)
 	d->closing = true;
 	if (d->resolving)
 		uv_cancel((uv_req_t *)&d->resolve);
-	uv_close((uv_handle_t *)&d->retry, closed_cb);
+	uv_close((uv_handle_t *)&d->retry, detector_closed_cb);
 }

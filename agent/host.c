@@ -103,7 +103,7 @@ int host_resources(struct resource_shapes *shapes, const char *text, const char 
 
 /* ---- attributes ---------------------------------------------------------- */
 
-static char *trimmed(struct arena *arena, const char *text, size_t len)
+static char *host_trimmed(struct arena *arena, const char *text, size_t len)
 {
 	while (len && isspace((unsigned char)*text)) {
 		text++;
@@ -159,8 +159,8 @@ static Mesos__Attribute *parse_attribute(struct arena *arena, const char *pair, 
 			(int)len, pair);
 		return NULL;
 	}
-	a->name = trimmed(arena, pair, (size_t)(colon - pair));
-	value = trimmed(arena, colon + 1, len - (size_t)(colon - pair) - 1);
+	a->name = host_trimmed(arena, pair, (size_t)(colon - pair));
+	value = host_trimmed(arena, colon + 1, len - (size_t)(colon - pair) - 1);
 	if (*value == '[' && str_has_suffix(value, "]")) {
 		a->type = MESOS__VALUE__TYPE__RANGES;
 		a->ranges =

@@ -99,7 +99,7 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 	http_reply(request, 202, NULL, NULL, 0, NULL);
 }
 
-static void request_cb(void *context, struct http_request *request)
+static void server_request_cb(void *context, struct http_request *request)
 {
 	struct agent_shell *shell = context;
 
@@ -113,7 +113,7 @@ static void request_cb(void *context, struct http_request *request)
 		router_dispatch(&shell->router, request);
 }
 
-static void exited_cb(void *context, const char *pid)
+static void server_exited_cb(void *context, const char *pid)
 {
 	struct agent_shell *shell = context;
 	struct agent_event event = {.type = AGENT_EXITED, .exited = {.pid = pid}};
@@ -166,7 +166,7 @@ static void store_notify(void *context)
 	uv_async_send(&shell->stored);
 }
 
-static void signal_cb(uv_signal_t *handle, int number)
+static void server_signal_cb(uv_signal_t *handle, int number)
 {
 	struct agent_shell *shell = handle->data;
 	struct agent_event event = {.type = AGENT_SHUTDOWN};
@@ -207,7 +207,7 @@ static void init_loop(struct agent_shell *shell)
 	for (int i = 0; i < 3; i++) {
 		uv_signal_init(&shell->loop, &shell->signals[i]);
 		shell->signals[i].data = shell;
-		uv_signal_start(&shell->signals[i], signal_cb, numbers[i]);
+		uv_signal_start(&shell->signals[i], server_signal_cb, numbers[i]);
 	}
 	signal(SIGPIPE, SIG_IGN);
 	/* A write beyond `ulimit -f` fails, and says so. */
@@ -230,7 +230,7 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 		.port = (int)f->port,
 		.body_max = AGENT_REQUEST_BODY_MAX,
 		.connections_max = open_files_connections(),
-		.handler = request_cb,
+		.handler = server_request_cb,
 		.context = shell,
 	};
 	int rv = http_server_create(&options, &shell->http, err);
@@ -303,7 +303,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 	return rv;
 }
 
-static int load_pair(void *context, struct slice key, struct slice value)
+static int server_load_pair(void *context, struct slice key, struct slice value)
 {
 	struct agent_shell *shell = context;
 	struct err err = {""};
@@ -330,7 +330,7 @@ static int open_store(struct agent_shell *shell, struct err *err)
 	rv = store_open(&options, &shell->store, err);
 
 	if (rv == 0)
-		rv = store_load(shell->store, "", load_pair, shell, err);
+		rv = store_load(shell->store, "", server_load_pair, shell, err);
 	if (rv < 0)
 		err_wrap(err, rv, "Cannot read the checkpoints in '%s'", path);
 	free(path);
@@ -361,7 +361,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.context = shell,
 	};
 
-	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
+	shell->messenger = messenger_create(&shell->loop, server_exited_cb, shell);
 	shell->gc = gc_create(&gc);
 	shell->volumes = volume_worker_create(&shell->loop, report_cb, shell);
 	shell->remover = volume_remover_create(&shell->loop, volume_removed_cb, shell);
@@ -398,7 +398,7 @@ static void write_boot_id(const char *path, const char *id)
 	free(fresh);
 }
 
-static int recover(struct agent_shell *shell, struct err *err)
+static int server_recover(struct agent_shell *shell, struct err *err)
 {
 	char *path, *id;
 	bool rebooted = was_rebooted(shell, &path, &id);
@@ -417,7 +417,7 @@ static int recover(struct agent_shell *shell, struct err *err)
 	return rv;
 }
 
-static int start(struct agent_shell *shell, struct err *err)
+static int server_start(struct agent_shell *shell, struct err *err)
 {
 	int rv = sandbox_make_directories(shell->flags->work_dir, err);
 
@@ -438,7 +438,7 @@ static int start(struct agent_shell *shell, struct err *err)
 	shell->router = (struct router){
 		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
-	rv = recover(shell, err);
+	rv = server_recover(shell, err);
 	if (rv == 0 && !shell->stopping)
 		detector_look(shell->detector);
 	return rv;
@@ -471,7 +471,7 @@ static void close_parts(struct agent_shell *shell)
 	uv_close((uv_handle_t *)&shell->stored, NULL);
 }
 
-static void stop(struct agent_shell *shell)
+static void server_stop(struct agent_shell *shell)
 {
 	shell->stopping = true;
 	close_parts(shell);
@@ -531,13 +531,13 @@ static int serve(struct agent_flags *flags)
 	shell.shapes = resource_shapes_create();
 	shell.program = own_program();
 	init_loop(&shell);
-	if (start(&shell, &err) < 0) {
+	if (server_start(&shell, &err) < 0) {
 		log_error("the agent cannot start: %s", err.text);
 		shell.exit_status = 1;
 	} else if (!shell.stopping) {
 		uv_run(&shell.loop, UV_RUN_DEFAULT);
 	}
-	stop(&shell);
+	server_stop(&shell);
 	return shell.exit_status;
 }
 

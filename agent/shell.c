@@ -27,7 +27,8 @@ void agent_shell_stream_closed(void *context, uint64_t number)
 
 /* ---- carrying out -------------------------------------------------------- */
 
-static void send_message(struct agent_shell *shell, const char *to, const ProtobufCMessage *message)
+static void shell_send_message(struct agent_shell *shell, const char *to,
+			       const ProtobufCMessage *message)
 {
 	struct buf body = BUF_INIT;
 
@@ -60,11 +61,11 @@ static void carry_out_exit(struct agent_shell *shell, const struct agent_action 
 	agent_shell_stop(shell, action->exit.status);
 }
 
-static void carry_out(struct agent_shell *shell, const struct agent_action *action)
+static void shell_carry_out(struct agent_shell *shell, const struct agent_action *action)
 {
 	switch (action->type) {
 	case AGENT_SEND_MESSAGE:
-		send_message(shell, action->send_message.to, action->send_message.message);
+		shell_send_message(shell, action->send_message.to, action->send_message.message);
 		break;
 	case AGENT_LINK:
 		messenger_link(shell->messenger, action->link.pid);
@@ -115,7 +116,7 @@ static void carry_out(struct agent_shell *shell, const struct agent_action *acti
 	}
 }
 
-static void tick_cb(uv_timer_t *timer)
+static void shell_tick_cb(uv_timer_t *timer)
 {
 	struct agent_event event = {.type = AGENT_TICK};
 
@@ -132,7 +133,7 @@ static void arm_tick(struct agent_shell *shell)
 	}
 	wait = when - clock_now();
 	/* Rounded up: a tick that comes too early would only be repeated. */
-	uv_timer_start(&shell->tick, tick_cb,
+	uv_timer_start(&shell->tick, shell_tick_cb,
 		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
 }
 
@@ -220,7 +221,7 @@ static void step(struct agent_shell *shell, const struct agent_event *event,
 	if (open)
 		open(context);
 	for (size_t i = 0; i < shell->actions.count; i++)
-		carry_out(shell, &shell->actions.items[i]);
+		shell_carry_out(shell, &shell->actions.items[i]);
 	if (!shell->identity_ticket && agent_registered(shell->core))
 		shell->identity_ticket = shell->synced_ticket;
 }
@@ -267,7 +268,7 @@ void agent_shell_carry_out(struct agent_shell *shell)
 {
 	shell->stepping = true;
 	for (size_t i = 0; i < shell->actions.count; i++)
-		carry_out(shell, &shell->actions.items[i]);
+		shell_carry_out(shell, &shell->actions.items[i]);
 	step_waiting(shell);
 	shell->stepping = false;
 }

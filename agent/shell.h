@@ -30,7 +30,7 @@ struct agent_shell {
 	struct rng rng;
 	struct arena arena; /* what was made of the flags */
 	int64_t start_time;
-	int64_t began; /* uv_hrtime then */
+	int64_t began;	     /* uv_hrtime then */
 	const char *program; /* absolute path of this binary */
 	char *ip;	     /* as advertised */
 	int port;	     /* as advertised */

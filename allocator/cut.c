@@ -26,7 +26,7 @@ bool alloc_piece_whole(const struct resource_piece *piece)
 	return part.milli > 0 && !resources_contain(&all, &one);
 }
 
-static int64_t take(const struct resource_piece *piece, int64_t want, int64_t *budget)
+static int64_t cut_take(const struct resource_piece *piece, int64_t want, int64_t *budget)
 {
 	int64_t got = want;
 
@@ -72,7 +72,7 @@ static bool take_guaranteed(struct allocator *a, const struct quota *quota,
 		if (!alloc_piece_counts(piece))
 			continue;
 		struct budget *budget = budget_of(a, quota, piece);
-		int64_t got = take(piece, piece->milli, &budget->lack);
+		int64_t got = cut_take(piece, piece->milli, &budget->lack);
 		if (budget->left != QUOTA_UNLIMITED)
 			budget->left = budget->left > got ? budget->left - got : 0;
 		a->guaranteed[i] = got;
@@ -86,10 +86,10 @@ static int64_t allowed(struct allocator *a, const struct quota *quota,
 		       const struct resource_piece *piece, int64_t guaranteed, struct visit *visit)
 {
 	struct budget *budget = budget_of(a, quota, piece);
-	int64_t more = take(piece, piece->milli - guaranteed, &budget->left);
+	int64_t more = cut_take(piece, piece->milli - guaranteed, &budget->left);
 	int64_t most = more;
 
-	more = take(piece, more, &budget->headroom);
+	more = cut_take(piece, more, &budget->headroom);
 	visit->held = visit->held || more < most;
 	visit->cut = visit->cut || guaranteed + more < piece->milli;
 	return guaranteed + more;

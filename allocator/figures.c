@@ -13,8 +13,8 @@ struct telling {
 	struct buf path; /* of the role */
 };
 
-static void tell(struct telling *t, enum allocator_figure_kind kind, const char *role,
-		 const char *resource, double value)
+static void figures_tell(struct telling *t, enum allocator_figure_kind kind, const char *role,
+			 const char *resource, double value)
 {
 	struct allocator_figure figure = {kind, role, resource, value};
 
@@ -22,7 +22,7 @@ static void tell(struct telling *t, enum allocator_figure_kind kind, const char 
 }
 
 /* The path goes down to the component, or up from it. */
-static void push(struct buf *path, const char *component)
+static void figures_push(struct buf *path, const char *component)
 {
 	if (path->len)
 		buf_putc(path, '/');
@@ -43,8 +43,9 @@ static void tell_role(struct telling *t, const struct role *role)
 
 	if (!role->leaves)
 		return;
-	tell(t, ALLOCATOR_FIGURE_SHARE, t->path.data, NULL, alloc_node_share(&t->a->pool, node));
-	tell(t, ALLOCATOR_FIGURE_FILTERS, t->path.data, NULL, (double)role->filters);
+	figures_tell(t, ALLOCATOR_FIGURE_SHARE, t->path.data, NULL,
+		     alloc_node_share(&t->a->pool, node));
+	figures_tell(t, ALLOCATOR_FIGURE_FILTERS, t->path.data, NULL, (double)role->filters);
 }
 
 static void tell_roles(struct telling *t)
@@ -64,7 +65,7 @@ static void tell_roles(struct telling *t)
 			pop(&t->path, role->component);
 			role = role->hh.next;
 		}
-		push(&t->path, role->component);
+		figures_push(&t->path, role->component);
 		tell_role(t, role);
 	}
 }
@@ -77,10 +78,10 @@ static void tell_pool(struct telling *t)
 	for (uint32_t name = 0; name < pool->total.count; name++) {
 		int64_t held = alloc_quantity(&t->a->root.node.sum, name);
 
-		tell(t, ALLOCATOR_FIGURE_TOTAL, NULL, pool->by_number[name]->text,
-		     (double)pool->total.milli[name] / 1000);
-		tell(t, ALLOCATOR_FIGURE_HELD, NULL, pool->by_number[name]->text,
-		     (double)held / 1000);
+		figures_tell(t, ALLOCATOR_FIGURE_TOTAL, NULL, pool->by_number[name]->text,
+			     (double)pool->total.milli[name] / 1000);
+		figures_tell(t, ALLOCATOR_FIGURE_HELD, NULL, pool->by_number[name]->text,
+			     (double)held / 1000);
 	}
 }
 

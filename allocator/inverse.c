@@ -57,8 +57,8 @@ static void append(struct allocator_grants *grants, const struct inverse *invers
 	};
 }
 
-static void ask(struct allocator *a, int64_t now, struct agent *agent, struct framework *framework,
-		struct allocator_grants *out)
+static void inverse_ask(struct allocator *a, int64_t now, struct agent *agent,
+			struct framework *framework, struct allocator_grants *out)
 {
 	struct inverse *inverse = inverse_find(a, agent, framework);
 
@@ -84,7 +84,7 @@ static void ask_all(struct allocator *a, int64_t now, struct agent *agent,
 		struct framework *framework = stake->key.leaf->framework;
 
 		if (framework->known && framework->active && !resources_empty(&stake->held))
-			ask(a, now, agent, framework, out);
+			inverse_ask(a, now, agent, framework, out);
 	}
 }
 

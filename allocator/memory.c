@@ -26,7 +26,7 @@
 
 /* ---- marks ----------------------------------------------------------------------------- */
 
-static void mark(struct list *changed, struct memory_record *record)
+static void memory_mark(struct list *changed, struct memory_record *record)
 {
 	if (list_empty(&record->changed))
 		list_append(changed, &record->changed);
@@ -37,34 +37,35 @@ void alloc_memory_role(struct allocator *a, struct role *role)
 	/* Those above a marked role are marked. */
 	for (; a->memory.on && role != &a->root && list_empty(&role->memory.changed);
 	     role = role->parent)
-		mark(&a->memory.roles, &role->memory);
+		memory_mark(&a->memory.roles, &role->memory);
 }
 
 void alloc_memory_gift(struct allocator *a, struct leaf *leaf)
 {
 	if (!a->memory.on)
 		return;
-	mark(&a->memory.leaves, &leaf->memory);
+	memory_mark(&a->memory.leaves, &leaf->memory);
 	alloc_memory_role(a, leaf->role);
 }
 
 void alloc_memory_agent(struct allocator *a, struct agent *agent)
 {
 	if (a->memory.on)
-		mark(&a->memory.agents, &agent->memory);
+		memory_mark(&a->memory.agents, &agent->memory);
 }
 
 void alloc_memory_filter(struct allocator *a, struct filter *filter)
 {
 	if (a->memory.on)
-		mark(&a->memory.filters, &filter->memory);
+		memory_mark(&a->memory.filters, &filter->memory);
 }
 
 /* ---- notes of what is gone --------------------------------------------------------------- */
 
 /* A note is its kind, its number, and two texts. */
-static void note(struct allocator *a, struct memory_record *record, enum allocator_memory_kind kind,
-		 uint64_t number, const char *first, const char *second)
+static void memory_note(struct allocator *a, struct memory_record *record,
+			enum allocator_memory_kind kind, uint64_t number, const char *first,
+			const char *second)
 {
 	struct buf *gone = &a->memory.gone;
 
@@ -95,7 +96,8 @@ static void put_path(const struct role *role, struct buf *out)
 void alloc_memory_drop_leaf(struct allocator *a, struct leaf *leaf)
 {
 	list_remove(&leaf->ghost);
-	note(a, &leaf->memory, ALLOCATOR_MEMORY_LEAF, 0, leaf->framework->id, leaf->role_name);
+	memory_note(a, &leaf->memory, ALLOCATOR_MEMORY_LEAF, 0, leaf->framework->id,
+		    leaf->role_name);
 }
 
 void alloc_memory_drop_role(struct allocator *a, struct role *role)
@@ -104,7 +106,7 @@ void alloc_memory_drop_role(struct allocator *a, struct role *role)
 
 	if (role->memory.stored)
 		put_path(role, &path);
-	note(a, &role->memory, ALLOCATOR_MEMORY_ROLE, 0, path.data ? path.data : "", "");
+	memory_note(a, &role->memory, ALLOCATOR_MEMORY_ROLE, 0, path.data ? path.data : "", "");
 	buf_free(&path);
 }
 
@@ -112,12 +114,12 @@ void alloc_memory_drop_agent(struct allocator *a, struct agent *agent)
 {
 	a->memory.ghosts -= agent->ghost;
 	list_remove(&agent->returning);
-	note(a, &agent->memory, ALLOCATOR_MEMORY_AGENT, 0, agent->id, "");
+	memory_note(a, &agent->memory, ALLOCATOR_MEMORY_AGENT, 0, agent->id, "");
 }
 
 void alloc_memory_drop_filter(struct allocator *a, struct filter *filter)
 {
-	note(a, &filter->memory, ALLOCATOR_MEMORY_FILTER, filter->number, "", "");
+	memory_note(a, &filter->memory, ALLOCATOR_MEMORY_FILTER, filter->number, "", "");
 }
 
 /* ---- giving out --------------------------------------------------------------------------- */

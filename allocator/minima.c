@@ -28,8 +28,8 @@ static struct allocator_amounts amounts_of(const struct resources *resources)
 	return (struct allocator_amounts){items, resources->count};
 }
 
-static int parse_one(struct resource_shapes *shapes, const char *text, struct minima *out,
-		     struct err *err)
+static int minima_parse_one(struct resource_shapes *shapes, const char *text, struct minima *out,
+			    struct err *err)
 {
 	struct resources resources = RESOURCES_INIT;
 	int rv = resources_parse(shapes, text, "*", &resources, err);
@@ -52,7 +52,7 @@ int alloc_minima_parse(struct resource_shapes *shapes, const char *text, struct 
 
 	*out = (struct minima){0};
 	while (*text && rv == 0 && (part = strsep(&rest, "|")))
-		rv = parse_one(shapes, part, out, err);
+		rv = minima_parse_one(shapes, part, out, err);
 	free(copy);
 	if (rv < 0) {
 		alloc_minima_free(out);

@@ -26,7 +26,7 @@ static double weight_sum(const struct sorter_group *group)
 	return sum;
 }
 
-static void enter(struct role *role, double chance)
+static void random_sorter_enter(struct role *role, double chance)
 {
 	role->chance_unit = chance / weight_sum(&role->group);
 	role->cursor = (struct sorter_cursor){0};
@@ -46,7 +46,7 @@ static void compute_chances(struct allocator *a)
 		return;
 	a->chances_of = a->cycles;
 	lottery_clear(&a->role_lotteries[WALK_ALL]);
-	enter(role, 1);
+	random_sorter_enter(role, 1);
 	/* Not by recursion: the tree may be deeper than the stack. */
 	while (role) {
 		struct sorter_node *node = alloc_group_next(&role->group, &role->cursor);
@@ -62,14 +62,14 @@ static void compute_chances(struct allocator *a)
 		} else if (child->group.count == 0) {
 			add_role(a, child, chance);
 		} else {
-			enter(child, chance);
+			random_sorter_enter(child, chance);
 			role = child;
 		}
 	}
 	lottery_begin(&a->role_lotteries[WALK_ALL]);
 }
 
-static bool belongs(struct allocator *a, enum walk_kind kind, struct role *role)
+static bool random_sorter_belongs(struct allocator *a, enum walk_kind kind, struct role *role)
 {
 	struct quota *quota = role->parent == &a->root ? role->account->quota : NULL;
 
@@ -105,7 +105,7 @@ struct role *alloc_random_role(struct allocator *a)
 	struct role *role;
 
 	while ((role = lottery_draw(lottery, a->random))) {
-		if (belongs(a, a->walk_kind, role))
+		if (random_sorter_belongs(a, a->walk_kind, role))
 			break;
 		lottery_discard(lottery);
 	}

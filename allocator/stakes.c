@@ -41,7 +41,7 @@ void alloc_stake_put(struct allocator *a, struct stake *stake)
 }
 
 /* `allocated` without its allocation roles. */
-static struct resources strip(struct allocator *a, const struct resources *allocated)
+static struct resources stakes_strip(struct allocator *a, const struct resources *allocated)
 {
 	struct resources plain = RESOURCES_INIT;
 
@@ -68,7 +68,7 @@ static void hold_part(struct allocator *a, struct framework *framework, struct a
 		      const char *role, const struct resources *allocated, bool given)
 {
 	struct leaf *leaf = alloc_leaf_get(a, framework, role);
-	struct resources plain = strip(a, allocated);
+	struct resources plain = stakes_strip(a, allocated);
 
 	alloc_stake_hold(a, alloc_stake_get(a, agent, leaf), allocated, &plain, given);
 	resources_free(&plain);
@@ -105,7 +105,7 @@ void alloc_stake_release(struct allocator *a, struct stake *stake,
 	}
 	leaf->holdings -= held && resources_empty(&stake->held);
 	alloc_role_discharge(a, agent, leaf, gone);
-	struct resources plain = strip(a, gone);
+	struct resources plain = stakes_strip(a, gone);
 	resources_subtract(&agent->used, &plain);
 	agent->free_known = false;
 	alloc_headroom_touch(a, agent);
@@ -223,7 +223,7 @@ static void convert_total(struct allocator *a, struct agent *agent, const struct
 	/* What comes of nothing is one more copy of something shared. */
 	if (resources_empty(before))
 		return;
-	struct resources less = strip(a, before), more = strip(a, after), total;
+	struct resources less = stakes_strip(a, before), more = stakes_strip(a, after), total;
 
 	if (!resources_have_shared(&less) && !resources_have_shared(&more) &&
 	    resources_contain(&agent->total, &less)) {

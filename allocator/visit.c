@@ -150,7 +150,7 @@ static bool merge_grant(struct evaluation *e, const struct allocator_grant *gran
 	return false;
 }
 
-static void give(struct evaluation *e, struct leaf *leaf, const struct resources *view)
+static void visit_give(struct evaluation *e, struct leaf *leaf, const struct resources *view)
 {
 	struct allocator *a = e->a;
 	struct resources taken;
@@ -185,7 +185,7 @@ static void try_leaf(struct evaluation *e, struct leaf *leaf)
 	    !alloc_minima_met(leaf->own_minima ? &leaf->minima : &a->minima, &view) ||
 	    alloc_filters_match(a, e->agent, leaf, &view))
 		return;
-	give(e, leaf, &view);
+	visit_give(e, leaf, &view);
 }
 
 /* In the first stage a role is asked only while it lacks something. */
@@ -377,7 +377,7 @@ static void settle_blocked(struct allocator *a, struct visit *visit, bool walked
 	a->brittle = a->brittle || agent->brittle;
 }
 
-static void settle(struct allocator *a, struct visit *visit)
+static void visit_settle(struct allocator *a, struct visit *visit)
 {
 	struct agent *agent = visit->agent;
 	struct stake *stake, *next;
@@ -407,7 +407,7 @@ void alloc_visit_second(struct allocator *a, struct visit *visit, struct allocat
 	bool walk = worth_a_walk(a, visit->agent);
 	if (walk)
 		evaluate(&e);
-	settle(a, visit);
+	visit_settle(a, visit);
 	settle_blocked(a, visit, walk && !resources_empty(&visit->agent->free));
 	resources_free(&visit->shared);
 }

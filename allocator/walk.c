@@ -7,7 +7,7 @@
 
 #include "allocator/internal.h"
 
-static void enter(struct allocator *a, struct role *role)
+static void walk_enter(struct allocator *a, struct role *role)
 {
 	alloc_group_refresh(&a->pool, &role->group);
 	role->cursor = (struct sorter_cursor){0};
@@ -91,7 +91,7 @@ struct role *alloc_walk_role(struct allocator *a)
 		struct role *child = container_of(node, struct role, node);
 		if (child->group.count == 0)
 			return child;
-		enter(a, child);
+		walk_enter(a, child);
 	}
 	return NULL;
 }

@@ -15,7 +15,7 @@ struct host {
 	char name[];
 };
 
-static void judge(struct allocator *a, struct agent *agent)
+static void whitelist_judge(struct allocator *a, struct agent *agent)
 {
 	const char *hostname = agent->hostname ? agent->hostname : "";
 	bool unlisted = false;
@@ -39,7 +39,7 @@ static void judge(struct allocator *a, struct agent *agent)
 
 void alloc_whitelist_meet(struct allocator *a, struct agent *agent)
 {
-	judge(a, agent);
+	whitelist_judge(a, agent);
 }
 
 void allocator_set_agent_hostname(struct allocator *a, const char *id, const char *hostname)
@@ -50,7 +50,7 @@ void allocator_set_agent_hostname(struct allocator *a, const char *id, const cha
 		return;
 	free(agent->hostname);
 	agent->hostname = xstrdup(hostname);
-	judge(a, agent);
+	whitelist_judge(a, agent);
 	alloc_agent_mark_candidate(a, agent);
 }
 
@@ -83,5 +83,5 @@ void allocator_set_whitelist(struct allocator *a, const char *const *hostnames, 
 		HASH_ADD_KEYPTR(hh, a->whitelist, host->name, len, host);
 	}
 	HASH_ITER (hh, a->agents, agent, next)
-		judge(a, agent);
+		whitelist_judge(a, agent);
 }

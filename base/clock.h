@@ -21,8 +21,8 @@
 int64_t clock_now(void);
 /* The wall clock, which may be set at any time: to be shown, not to wait by. */
 int64_t clock_wall(void);
-/* Follows the wall clock if it was set, or the machine slept, and returns by how much clock_now() is
- * ahead of what it would have been; 0 mostly. Whoever calls this moves its timers by as much. */
+/* Follows the wall clock if it was set, or the machine slept, and returns by how much clock_now()
+ * is ahead of what it would have been; 0 mostly. Whoever calls this moves its timers by as much. */
 int64_t clock_catch_up(void);
 
 /* Seconds as a double, as Mesos' messages carry times. */

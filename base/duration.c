@@ -40,7 +40,7 @@ static int number_error(const char *text, size_t len, struct err *err)
 }
 
 /* The number before the unit; `len` bytes, digits and points only. */
-static int parse_number(const char *text, size_t len, double *out, struct err *err)
+static int duration_parse_number(const char *text, size_t len, double *out, struct err *err)
 {
 	char number[NUMBER_TEXT];
 	char *end;
@@ -64,7 +64,7 @@ int duration_parse(const char *text, int64_t *out, struct err *err)
 
 	if (*unit == '\0')
 		return err_set(err, ERR_INVALID, "Invalid duration '%s'", text);
-	if (parse_number(text, len, &number, err) < 0)
+	if (duration_parse_number(text, len, &number, err) < 0)
 		return ERR_INVALID;
 	while (i < UNIT_COUNT && strcmp(units[i].name, unit) != 0)
 		i++;

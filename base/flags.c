@@ -142,7 +142,7 @@ static const char *lower(struct flags *flags, const char *name, size_t len)
 	return copy;
 }
 
-static struct given split(struct flags *flags, const char *text)
+static struct given flags_split(struct flags *flags, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	struct given given = {
@@ -154,7 +154,7 @@ static struct given split(struct flags *flags, const char *text)
 }
 
 /* Mesos trims words of the command line before it looks at them. */
-static const char *trimmed(struct flags *flags, const char *word)
+static const char *flags_trimmed(struct flags *flags, const char *word)
 {
 	size_t len;
 
@@ -179,14 +179,14 @@ static int load_command_line(struct flags *flags, int argc, char **argv, struct 
 			     struct err *err)
 {
 	for (int i = 0; i < argc; i++) {
-		const char *word = trimmed(flags, argv[i]);
+		const char *word = flags_trimmed(flags, argv[i]);
 
 		if (!flags->after_dashes && strcmp(word, "--") == 0) {
 			flags->after_dashes = true;
 		} else if (flags->after_dashes || !str_has_prefix(word, "--")) {
 			flags->positional[flags->positional_count++] = argv[i];
 		} else {
-			struct given given = split(flags, word + 2);
+			struct given given = flags_split(flags, word + 2);
 
 			if (load_given(flags, &given, warnings, err) < 0)
 				return ERR_INVALID;
@@ -216,7 +216,7 @@ static int load_environment(struct flags *flags, char **env, struct buf *warning
 
 		if (!str_has_prefix(*env, ENV_PREFIX) || !strchr(*env, '='))
 			continue;
-		given = split(flags, *env + strlen(ENV_PREFIX));
+		given = flags_split(flags, *env + strlen(ENV_PREFIX));
 		given.environment = true;
 		flag = flag_find(flags, given.name, &as);
 		if (!flag && str_has_prefix(given.name, "no-"))

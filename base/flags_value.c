@@ -41,7 +41,8 @@ static int read_all(int fd, struct buf *out)
 }
 
 /* The content of the file that `text` names, or `text` itself; in the arena. */
-static int fetch(struct flags *flags, const char *text, const char **out, struct err *err)
+static int flags_value_fetch(struct flags *flags, const char *text, const char **out,
+			     struct err *err)
 {
 	const char *path = text + strlen(FILE_PREFIX);
 	struct buf content = BUF_INIT;
@@ -105,7 +106,8 @@ union value {
 	uint64_t bytes;
 };
 
-static int store(struct flags *flags, struct flag *flag, const char *text, struct err *err)
+static int flags_value_store(struct flags *flags, struct flag *flag, const char *text,
+			     struct err *err)
 {
 	union value unused;
 	void *target = flag->offset == FLAG_INERT ? &unused : flag_target(flags, flag);
@@ -117,7 +119,7 @@ static int store(struct flags *flags, struct flag *flag, const char *text, struc
 		*(const char **)target = text;
 		return 0;
 	}
-	if ((rv = fetch(flags, text, &text, err)) < 0)
+	if ((rv = flags_value_fetch(flags, text, &text, err)) < 0)
 		return rv;
 	switch (flag->type) {
 	case FLAG_STRING:
@@ -151,7 +153,7 @@ int flag_load(struct flags *flags, struct flag *flag, const char *loaded_as, con
 			*(const char **)flag_target(flags, flag) = NULL;
 		return 0;
 	}
-	if (flag->type != FLAG_IGNORED && store(flags, flag, flag->text, err) < 0)
+	if (flag->type != FLAG_IGNORED && flags_value_store(flags, flag, flag->text, err) < 0)
 		return err_wrap(err, ERR_INVALID, "Failed to load flag '%s'", loaded_as);
 	return 0;
 }

@@ -50,7 +50,7 @@ static int peek(struct parser *p)
 	return (unsigned char)p->data[p->pos];
 }
 
-static int next(struct parser *p)
+static int json_next(struct parser *p)
 {
 	int c = peek(p);
 
@@ -65,7 +65,7 @@ static bool is_space(int c)
 }
 
 /* Steps over white space and then over `c`, if it is there. */
-static bool expect(struct parser *p, int c)
+static bool json_expect(struct parser *p, int c)
 {
 	while (is_space(peek(p)))
 		p->pos++;
@@ -75,7 +75,7 @@ static bool expect(struct parser *p, int c)
 	return true;
 }
 
-static bool match(struct parser *p, const char *word)
+static bool json_match(struct parser *p, const char *word)
 {
 	for (; *word; word++) {
 		if (peek(p) != *word)
@@ -160,7 +160,7 @@ static bool parse_code_point(struct parser *p)
 		append_utf8(&p->text, (unsigned long)high);
 		return true;
 	}
-	if (!match(p, "\\u"))
+	if (!json_match(p, "\\u"))
 		return false;
 	low = parse_quad(p);
 	if (low < 0xdc00 || low > 0xdfff)
@@ -174,7 +174,7 @@ static bool parse_code_point(struct parser *p)
 static bool parse_escape(struct parser *p)
 {
 	static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-	int c = next(p);
+	int c = json_next(p);
 	const char *at;
 
 	if (c == 'u')
@@ -254,7 +254,7 @@ static bool check_number(struct parser *p, const char *text, size_t len)
 	return !p->out_of_range;
 }
 
-static bool parse_number(struct parser *p)
+static bool json_parse_number(struct parser *p)
 {
 	size_t start = p->pos;
 	struct json *value;
@@ -302,7 +302,7 @@ static bool parse_key(struct parser *p)
 {
 	struct slice key;
 
-	if (!expect(p, '"') || !parse_text(p, &key) || !expect(p, ':'))
+	if (!json_expect(p, '"') || !parse_text(p, &key) || !json_expect(p, ':'))
 		return false;
 	push_key(p, key);
 	return true;
@@ -320,19 +320,19 @@ static enum progress parse_start(struct parser *p)
 		p->pos++;
 	c = peek(p);
 	if (c == '-' || (c >= '0' && c <= '9'))
-		return parse_number(p) ? VALUE_DONE : FAILED;
+		return json_parse_number(p) ? VALUE_DONE : FAILED;
 	if (c == END_OF_TEXT || !strchr("nft\"[{", c) || c == 0)
 		return FAILED;
 	p->pos++;
 	switch (c) {
 	case 'n':
-		if (!match(p, "ull"))
+		if (!json_match(p, "ull"))
 			return FAILED;
 		push_value(p, JSON_NULL);
 		return VALUE_DONE;
 	case 'f':
 	case 't':
-		if (!match(p, c == 't' ? "rue" : "alse"))
+		if (!json_match(p, c == 't' ? "rue" : "alse"))
 			return FAILED;
 		push_value(p, JSON_BOOL)->boolean = c == 't';
 		return VALUE_DONE;
@@ -344,7 +344,7 @@ static enum progress parse_start(struct parser *p)
 	}
 	if (!open_container(p, c == '{'))
 		return FAILED;
-	if (expect(p, c == '{' ? '}' : ']')) {
+	if (json_expect(p, c == '{' ? '}' : ']')) {
 		close_container(p);
 		return VALUE_DONE;
 	}
@@ -357,9 +357,9 @@ static enum progress parse_rest(struct parser *p)
 	while (p->depth) {
 		bool object = p->frames[p->depth - 1].object;
 
-		if (expect(p, ','))
+		if (json_expect(p, ','))
 			return !object || parse_key(p) ? VALUE_WANTED : FAILED;
-		if (!expect(p, object ? '}' : ']'))
+		if (!json_expect(p, object ? '}' : ']'))
 			return FAILED;
 		close_container(p);
 	}

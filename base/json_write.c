@@ -12,20 +12,20 @@
 #define INTEGER_MAX 20 /* bytes of any 64-bit integer with its sign */
 
 /* Values are written through a bare pointer: room for the whole first, the end then. */
-static inline char *room(struct buf *out, size_t len)
+static inline char *json_write_room(struct buf *out, size_t len)
 {
 	if (out->cap - out->len <= len)
 		buf_reserve(out, len);
 	return out->data + out->len;
 }
 
-static inline void finish(struct buf *out, char *end)
+static inline void json_write_finish(struct buf *out, char *end)
 {
 	*end = '\0';
 	out->len = (size_t)(end - out->data);
 }
 
-static inline char *put(char *to, const void *data, size_t len)
+static inline char *json_write_put(char *to, const void *data, size_t len)
 {
 	memcpy(to, data, len);
 	return to + len;
@@ -40,7 +40,7 @@ void jw_init(struct json_writer *w, struct buf *out)
 /* Where a value of up to `len` bytes begins. */
 static inline char *begin_value(struct json_writer *w, size_t len)
 {
-	char *to = room(w->out, len + 1);
+	char *to = json_write_room(w->out, len + 1);
 
 	if (w->comma)
 		*to++ = ',';
@@ -53,16 +53,16 @@ static void begin_container(struct json_writer *w, char bracket)
 	char *to = begin_value(w, 1);
 
 	*to++ = bracket;
-	finish(w->out, to);
+	json_write_finish(w->out, to);
 	w->comma = false;
 }
 
 static void end_container(struct json_writer *w, char bracket)
 {
-	char *to = room(w->out, 1);
+	char *to = json_write_room(w->out, 1);
 
 	*to++ = bracket;
-	finish(w->out, to);
+	json_write_finish(w->out, to);
 	w->comma = true;
 }
 
@@ -144,12 +144,12 @@ void jw_key(struct json_writer *w, const char *key)
 
 	if (plain_length(key, len) == len) {
 		*to++ = '"';
-		to = put(to, key, len);
+		to = json_write_put(to, key, len);
 		*to++ = '"';
 		*to++ = ':';
-		finish(w->out, to);
+		json_write_finish(w->out, to);
 	} else {
-		finish(w->out, to);
+		json_write_finish(w->out, to);
 		append_escaped(w->out, key, len);
 		buf_putc(w->out, ':');
 	}
@@ -164,15 +164,15 @@ void jw_string_n(struct json_writer *w, const char *text, size_t len)
 		len = 0;
 	to = begin_value(w, len + 2);
 	if (len && plain_length(text, len) < len) {
-		finish(w->out, to);
+		json_write_finish(w->out, to);
 		append_escaped(w->out, text, len);
 		return;
 	}
 	*to++ = '"';
 	if (len)
-		to = put(to, text, len);
+		to = json_write_put(to, text, len);
 	*to++ = '"';
-	finish(w->out, to);
+	json_write_finish(w->out, to);
 }
 
 void jw_string(struct json_writer *w, const char *text)
@@ -204,12 +204,13 @@ void jw_int(struct json_writer *w, int64_t value)
 
 	if (value < 0)
 		*to++ = '-';
-	finish(w->out, put_digits(to, value < 0 ? -(uint64_t)value : (uint64_t)value, 1));
+	json_write_finish(w->out,
+			  put_digits(to, value < 0 ? -(uint64_t)value : (uint64_t)value, 1));
 }
 
 void jw_uint(struct json_writer *w, uint64_t value)
 {
-	finish(w->out, put_digits(begin_value(w, INTEGER_MAX), value, 1));
+	json_write_finish(w->out, put_digits(begin_value(w, INTEGER_MAX), value, 1));
 }
 
 /* The fewest significant digits of a finite value > 0: value = 0.DIGITS * 10^point. */
@@ -301,7 +302,7 @@ static char *put_usual(char *to, double value)
 {
 	if (value < 1e15 && value == floor(value)) {
 		to = put_digits(to, (uint64_t)value, 1);
-		return put(to, ".0", 2);
+		return json_write_put(to, ".0", 2);
 	}
 	if (value >= 1 && value < 0x1p52)
 		return put_fraction(to, value);
@@ -338,7 +339,7 @@ void jw_double(struct json_writer *w, double value)
 	char *to = begin_value(w, INTEGER_MAX + DIGITS_MAX + 3), *end;
 
 	if (!isfinite(value)) {
-		finish(w->out, to);
+		json_write_finish(w->out, to);
 		buf_puts(w->out, isnan(value) ? "\"NaN\""
 				 : value < 0  ? "\"-Infinity\""
 					      : "\"Infinity\"");
@@ -348,7 +349,7 @@ void jw_double(struct json_writer *w, double value)
 		*to++ = '-';
 	value = fabs(value);
 	end = put_usual(to, value);
-	finish(w->out, end ? end : to);
+	json_write_finish(w->out, end ? end : to);
 	if (!end)
 		append_double(w->out, value);
 }
@@ -357,19 +358,20 @@ void jw_bool(struct json_writer *w, bool value)
 {
 	char *to = begin_value(w, 5);
 
-	finish(w->out, value ? put(to, "true", 4) : put(to, "false", 5));
+	json_write_finish(w->out,
+			  value ? json_write_put(to, "true", 4) : json_write_put(to, "false", 5));
 }
 
 void jw_null(struct json_writer *w)
 {
-	finish(w->out, put(begin_value(w, 4), "null", 4));
+	json_write_finish(w->out, json_write_put(begin_value(w, 4), "null", 4));
 }
 
 void jw_raw(struct json_writer *w, const char *json, size_t len)
 {
 	char *to = begin_value(w, len);
 
-	finish(w->out, len ? put(to, json, len) : to);
+	json_write_finish(w->out, len ? json_write_put(to, json, len) : to);
 }
 
 void jw_kv_string(struct json_writer *w, const char *key, const char *text)

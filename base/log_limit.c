@@ -2,7 +2,7 @@
 #include "base/log_limit.h"
 
 /* The site's entry; NULL if the table is full of others, which then are not limited. */
-static struct log_site *find(struct log_limit *limit, const char *file, int line)
+static struct log_site *log_limit_find(struct log_limit *limit, const char *file, int line)
 {
 	size_t at = ((uintptr_t)file / 8 + (size_t)line * 31) % LOG_LIMIT_SITES;
 
@@ -21,7 +21,7 @@ static struct log_site *find(struct log_limit *limit, const char *file, int line
 bool log_limit_admit(struct log_limit *limit, const char *file, int line, int64_t now,
 		     uint64_t *left_out)
 {
-	struct log_site *site = find(limit, file, line);
+	struct log_site *site = log_limit_find(limit, file, line);
 
 	*left_out = 0;
 	if (!site)

@@ -11,7 +11,7 @@ struct text_place {
 	size_t at;
 };
 
-static int compare(const void *left, const void *right)
+static int texts_compare(const void *left, const void *right)
 {
 	const struct text_place *a = left, *b = right;
 	int order = strcmp(a->text, b->text);
@@ -26,7 +26,7 @@ void texts_index(struct texts *texts, const char *const *list, size_t count)
 	for (size_t i = 0; i < count; i++)
 		texts->sorted[i] = (struct text_place){list[i], i};
 	if (count > 1)
-		qsort(texts->sorted, count, sizeof(*texts->sorted), compare);
+		qsort(texts->sorted, count, sizeof(*texts->sorted), texts_compare);
 }
 
 void texts_free(struct texts *texts)

@@ -28,7 +28,7 @@ static void place(struct timers *timers, size_t at, struct timer *timer)
 }
 
 /* Moves the timer at `at` to where it belongs, up or down. */
-static void settle(struct timers *timers, size_t at)
+static void timer_settle(struct timers *timers, size_t at)
 {
 	struct timer *timer = timers->heap[at];
 
@@ -63,7 +63,7 @@ void timers_start(struct timers *timers, struct timer *timer, int64_t deadline)
 	}
 	timer->deadline = deadline;
 	timer->sequence = timers->next_sequence++;
-	settle(timers, timer->index - 1);
+	timer_settle(timers, timer->index - 1);
 }
 
 void timers_stop(struct timers *timers, struct timer *timer)
@@ -77,7 +77,7 @@ void timers_stop(struct timers *timers, struct timer *timer)
 	last = timers->heap[--timers->count];
 	if (last != timer) {
 		place(timers, at, last);
-		settle(timers, at);
+		timer_settle(timers, at);
 	}
 }
 

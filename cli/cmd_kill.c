@@ -68,8 +68,8 @@ static bool is_framework(struct arena *arena, const char *master, const char *id
 	return frameworks && frameworks->count > 0;
 }
 
-static int post(const char *master, const char *path, const char *framework, const char *task,
-		struct err *err)
+static int cmd_kill_post(const char *master, const char *path, const char *framework,
+			 const char *task, struct err *err)
 {
 	struct buf form = BUF_INIT, body = BUF_INIT;
 	int status;
@@ -96,7 +96,7 @@ static int kill_one(struct arena *arena, const struct kill_flags *flags, const c
 	int rv;
 
 	if (!flags->framework && is_framework(arena, flags->master, id)) {
-		rv = post(flags->master, "/teardown", id, NULL, err);
+		rv = cmd_kill_post(flags->master, "/teardown", id, NULL, err);
 		if (rv >= 0)
 			printf("framework %s is torn down\n", id);
 		return rv;
@@ -104,7 +104,7 @@ static int kill_one(struct arena *arena, const struct kill_flags *flags, const c
 	framework = framework_of(arena, flags, id, err);
 	if (!framework)
 		return ERR_NOT_FOUND;
-	rv = post(flags->master, "/kill-task", framework, id, err);
+	rv = cmd_kill_post(flags->master, "/kill-task", framework, id, err);
 	if (rv >= 0)
 		printf("task %s of framework %s is being killed\n", id, framework);
 	return rv;

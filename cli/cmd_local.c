@@ -357,7 +357,7 @@ static void say_text(const struct cluster *c, const struct json *slaves)
 	free(flag);
 }
 
-static void say(const struct cluster *c, const struct json *slaves)
+static void cmd_local_say(const struct cluster *c, const struct json *slaves)
 {
 	if (c->flags->json)
 		say_json(c, slaves);
@@ -411,7 +411,7 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 	slaves = wait_for_agents(c, arena, err);
 	if (!slaves)
 		return ERR_STATE;
-	say(c, slaves);
+	cmd_local_say(c, slaves);
 	return 0;
 }
 
@@ -427,7 +427,7 @@ static void end_all(struct cluster *c, bool keep_logs)
 	free(c->master);
 }
 
-static int check(const struct local_flags *flags, struct err *err)
+static int cmd_local_check(const struct local_flags *flags, struct err *err)
 {
 	if (flags->agents < 0 || flags->agents > AGENTS_MAX)
 		return err_set(err, ERR_INVALID, "--agents must be between 0 and %d", AGENTS_MAX);
@@ -436,12 +436,12 @@ static int check(const struct local_flags *flags, struct err *err)
 	return 0;
 }
 
-static int run(const struct local_flags *flags)
+static int cmd_local_run(const struct local_flags *flags)
 {
 	struct cluster cluster = {.flags = flags, .program = cli_self_path(), .alive = -1};
 	struct arena arena;
 	struct err err = {{0}};
-	int rv = check(flags, &err);
+	int rv = cmd_local_check(flags, &err);
 
 	block_signals(&cluster);
 	arena_init(&arena);
@@ -468,7 +468,7 @@ int cmd_local(int argc, char **argv)
 		      argc, argv, &status))
 		return status;
 	if (cli_no_arguments(&flags, "local") == 0)
-		status = run(&target);
+		status = cmd_local_run(&target);
 	else
 		status = 1;
 	cli_flags_free(&flags);

@@ -38,8 +38,8 @@ struct place {
 	const char *executor;
 };
 
-static const struct json *find_task(struct arena *arena, const struct logs_flags *flags,
-				    const char *id, struct err *err)
+static const struct json *cmd_logs_find_task(struct arena *arena, const struct logs_flags *flags,
+					     const char *id, struct err *err)
 {
 	struct buf path = BUF_INIT;
 	const struct json *tasks;
@@ -126,7 +126,7 @@ static int ask_if_live(const struct logs_flags *flags, const char *id, struct er
 	int rv;
 
 	arena_init(&arena);
-	task = find_task(&arena, flags, id, err);
+	task = cmd_logs_find_task(&arena, flags, id, err);
 	rv = task ? is_live(json_get_string(task, "state")) : ERR_NOT_FOUND;
 	arena_free(&arena);
 	return rv;
@@ -167,7 +167,7 @@ static int logs_of(const struct logs_flags *flags, const char *id, struct err *e
 	int rv = ERR_NOT_FOUND;
 
 	arena_init(&arena);
-	task = find_task(&arena, flags, id, err);
+	task = cmd_logs_find_task(&arena, flags, id, err);
 	if (task) {
 		place.framework = json_get_string(task, "framework_id");
 		/* A command task has an executor of its own id. */

@@ -65,7 +65,7 @@ static const struct flag run_table[] = {
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
-static int check(const struct run_flags *flags, struct err *err)
+static int cmd_run_check(const struct run_flags *flags, struct err *err)
 {
 	static const struct {
 		const char *flag;
@@ -123,12 +123,12 @@ static struct job_options options_of(const struct run_flags *flags, bool execute
 	};
 }
 
-static int run(const struct run_flags *flags, const struct flags *parsed, bool execute,
-	       struct err *err)
+static int cmd_run_run(const struct run_flags *flags, const struct flags *parsed, bool execute,
+		       struct err *err)
 {
 	struct job_options options = options_of(flags, execute);
 	struct arena arena;
-	int rv = check(flags, err);
+	int rv = cmd_run_check(flags, err);
 
 	if (rv < 0)
 		return rv;
@@ -155,7 +155,7 @@ static int run_with(const char *program, const char *usage, bool execute, int ar
 		      argc, argv, &status))
 		return status;
 	log_setup(LOG_LEVEL_WARNING, STDERR_FILENO);
-	status = run(&target, &flags, execute, &err);
+	status = cmd_run_run(&target, &flags, execute, &err);
 	if (status < 0) {
 		fprintf(stderr, "%s: %s\n", program, err.text);
 		status = 1;

@@ -73,7 +73,7 @@ struct exchange {
 	struct err *err;
 };
 
-static void answered_cb(void *context, const struct http_answer *answer)
+static void common_answered_cb(void *context, const struct http_answer *answer)
 {
 	struct exchange *exchange = context;
 
@@ -96,7 +96,7 @@ static int exchange_once(struct exchange *exchange, const char *host, int port, 
 	uv_loop_init(&loop);
 	exchange->client = http_client_create(&loop, host, port);
 	http_client_send(exchange->client, method, path, form ? headers : NULL, form ? form : "",
-			 form ? strlen(form) : 0, HTTP_TIMEOUT_MS, answered_cb, exchange);
+			 form ? strlen(form) : 0, HTTP_TIMEOUT_MS, common_answered_cb, exchange);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
 	return exchange->status;

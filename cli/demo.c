@@ -38,7 +38,7 @@ struct demo {
 
 /* -- setting up -- */
 
-static struct demo_framework *find(struct demo *demo, const char *name, size_t len)
+static struct demo_framework *demo_find(struct demo *demo, const char *name, size_t len)
 {
 	for (size_t i = 0; i < demo->count; i++) {
 		if (strlen(demo->frameworks[i].name) == len &&
@@ -77,7 +77,7 @@ static int add_framework(struct demo *demo, const char *text, struct err *err)
 		return err_set(err, ERR_INVALID, "'%s' is not NAME=TASK", text);
 	if (demo->count == DEMO_FRAMEWORKS_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d frameworks", DEMO_FRAMEWORKS_MAX);
-	if (find(demo, text, len))
+	if (demo_find(demo, text, len))
 		return err_set(err, ERR_EXISTS, "two frameworks have the name '%.*s'", (int)len,
 			       text);
 	struct demo_framework *framework = &demo->frameworks[demo->count++];
@@ -92,7 +92,7 @@ static int set_weights(struct demo *demo, const char *text, struct err *err)
 {
 	for (const char *at = text; *at; at += *at == ',') {
 		size_t len = strcspn(at, "=,");
-		struct demo_framework *framework = find(demo, at, len);
+		struct demo_framework *framework = demo_find(demo, at, len);
 		char *end = NULL;
 
 		if (!framework)
@@ -136,7 +136,7 @@ static int set_up(struct demo *demo, const struct demo_options *options, struct 
 	return 0;
 }
 
-static void tear_down(struct demo *demo)
+static void demo_tear_down(struct demo *demo)
 {
 	allocator_destroy(demo->allocator);
 	resources_free(&demo->total);
@@ -149,7 +149,7 @@ static void tear_down(struct demo *demo)
 
 /* -- telling -- */
 
-static double amount(const struct resource_piece *piece)
+static double demo_amount(const struct resource_piece *piece)
 {
 	return (double)piece->milli / 1000;
 }
@@ -158,7 +158,7 @@ static void put_resources(struct buf *out, const struct resources *resources)
 {
 	for (uint32_t i = 0; i < resources->count; i++) {
 		const char *name = resource_shape_name(resources->pieces[i].shape);
-		double value = amount(&resources->pieces[i]);
+		double value = demo_amount(&resources->pieces[i]);
 
 		buf_puts(out, i > 0 ? ", " : "");
 		if (!strcmp(name, "cpus"))
@@ -263,11 +263,11 @@ static void write_resources(struct json_writer *w, const char *key,
 	jw_begin_object(w);
 	for (uint32_t i = 0; i < resources->count; i++)
 		jw_kv_double(w, resource_shape_name(resources->pieces[i].shape),
-			     amount(&resources->pieces[i]));
+			     demo_amount(&resources->pieces[i]));
 	jw_end_object(w);
 }
 
-static void write_frameworks(struct demo *demo, struct json_writer *w)
+static void demo_write_frameworks(struct demo *demo, struct json_writer *w)
 {
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
@@ -303,7 +303,7 @@ static void tell_step(struct demo *demo, const char *framework, const struct res
 	jw_kv_string(&w, "framework", framework);
 	write_resources(&w, "offered", offered);
 	jw_kv_bool(&w, "launched", launches);
-	write_frameworks(demo, &w);
+	demo_write_frameworks(demo, &w);
 	jw_end_object(&w);
 	buf_putc(demo->out, '\n');
 }
@@ -316,7 +316,7 @@ static void tell_end(struct demo *demo)
 		jw_init(&w, demo->out);
 		jw_begin_object(&w);
 		jw_kv_int(&w, "steps", demo->step);
-		write_frameworks(demo, &w);
+		demo_write_frameworks(demo, &w);
 		jw_end_object(&w);
 		buf_putc(demo->out, '\n');
 		return;
@@ -331,9 +331,10 @@ static void tell_end(struct demo *demo)
 
 /* -- going on -- */
 
-static void answer(struct demo *demo, struct allocator_grant *grant)
+static void demo_answer(struct demo *demo, struct allocator_grant *grant)
 {
-	struct demo_framework *framework = find(demo, grant->framework, strlen(grant->framework));
+	struct demo_framework *framework =
+		demo_find(demo, grant->framework, strlen(grant->framework));
 	struct allocator_filter filter = {0};
 	struct resources task, offered;
 
@@ -357,7 +358,7 @@ static void answer(struct demo *demo, struct allocator_grant *grant)
 }
 
 /* False when nobody was offered anything. */
-static bool go_on(struct demo *demo)
+static bool demo_go_on(struct demo *demo)
 {
 	struct allocator_grants grants = {0};
 
@@ -365,7 +366,7 @@ static bool go_on(struct demo *demo)
 	allocator_cycle(demo->allocator, demo->now, true, &grants);
 	bool offered = grants.count > 0;
 	for (size_t i = 0; i < grants.count; i++)
-		answer(demo, &grants.items[i]);
+		demo_answer(demo, &grants.items[i]);
 	allocator_grants_free(&grants);
 	return offered && demo->launched < DEMO_TASKS_MAX;
 }
@@ -378,10 +379,10 @@ int demo_run(const struct demo_options *options, struct buf *out, struct err *er
 	if (status == 0) {
 		if (!demo.json)
 			tell_start(&demo);
-		while (go_on(&demo))
+		while (demo_go_on(&demo))
 			;
 		tell_end(&demo);
 	}
-	tear_down(&demo);
+	demo_tear_down(&demo);
 	return status;
 }

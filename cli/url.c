@@ -17,14 +17,14 @@ static int check_characters(const char *text, struct err *err)
 	return 0;
 }
 
-static char *part(const char *text, const struct http_parser_url *u, int field)
+static char *url_part(const char *text, const struct http_parser_url *u, int field)
 {
 	return xprintf("%.*s", (int)u->field_data[field].len, text + u->field_data[field].off);
 }
 
 static char *path_of(const char *text, const struct http_parser_url *u)
 {
-	char *path = part(text, u, UF_PATH), *query = part(text, u, UF_QUERY), *all;
+	char *path = url_part(text, u, UF_PATH), *query = url_part(text, u, UF_QUERY), *all;
 	bool asks = u->field_set & (1 << UF_QUERY);
 
 	all = xprintf("%s%s%s", *path ? path : "/", asks ? "?" : "", query);
@@ -41,7 +41,7 @@ static int parse_absolute(const char *text, struct url *out, struct err *err)
 	http_parser_url_init(&u);
 	if (http_parser_parse_url(text, strlen(text), 0, &u) || !(u.field_set & (1 << UF_HOST)))
 		return err_set(err, ERR_INVALID, "'%s' is not a URL", text);
-	scheme = part(text, &u, UF_SCHEMA);
+	scheme = url_part(text, &u, UF_SCHEMA);
 	out->tls = !strcasecmp(scheme, "https");
 	if (!out->tls && strcasecmp(scheme, "http")) {
 		err_set(err, ERR_INVALID, "The scheme '%s' is not supported", scheme);
@@ -50,7 +50,7 @@ static int parse_absolute(const char *text, struct url *out, struct err *err)
 	}
 	free(scheme);
 	out->port = u.field_set & (1 << UF_PORT) ? u.port : out->tls ? 443 : 80;
-	out->host = part(text, &u, UF_HOST);
+	out->host = url_part(text, &u, UF_HOST);
 	out->path = path_of(text, &u);
 	return 0;
 }

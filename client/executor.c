@@ -58,7 +58,7 @@ struct executor_driver {
 	int open_handles;
 };
 
-static void subscribe(struct executor_driver *d);
+static void executor_subscribe(struct executor_driver *d);
 static void send_updates(struct executor_driver *d);
 
 /* ---- the end ------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void tell_shutdown(struct executor_driver *d)
 	d->handlers.event(d->context, &event);
 }
 
-static void drop_connections(struct executor_driver *d)
+static void executor_drop_connections(struct executor_driver *d)
 {
 	struct pending_update *u, *next;
 
@@ -89,9 +89,9 @@ static void drop_connections(struct executor_driver *d)
 	d->subscribed = false;
 }
 
-static void retry_cb(uv_timer_t *timer)
+static void executor_retry_cb(uv_timer_t *timer)
 {
-	subscribe(timer->data);
+	executor_subscribe(timer->data);
 }
 
 static void give_up_cb(uv_timer_t *timer)
@@ -101,7 +101,7 @@ static void give_up_cb(uv_timer_t *timer)
 	log_warning(d->ever_subscribed ? "the agent did not come back within the recovery timeout"
 				       : "the agent does not take our subscription");
 	uv_timer_stop(&d->retry);
-	drop_connections(d);
+	executor_drop_connections(d);
 	tell_shutdown(d);
 }
 
@@ -149,7 +149,7 @@ static void remember_task(struct executor_driver *d, const Mesos__TaskInfo *task
 	list_append(&d->tasks, &t->link);
 }
 
-static void take_subscribed(struct executor_driver *d)
+static void executor_take_subscribed(struct executor_driver *d)
 {
 	d->subscribed = d->ever_subscribed = true;
 	uv_timer_stop(&d->give_up);
@@ -169,7 +169,7 @@ static bool note_event(struct executor_driver *d, const Mesos__Executor__Event *
 {
 	switch (event->type) {
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
-		take_subscribed(d);
+		executor_take_subscribed(d);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
 		if (!event->launch)
@@ -198,7 +198,7 @@ static bool note_event(struct executor_driver *d, const Mesos__Executor__Event *
 	return true;
 }
 
-static void record_cb(void *context, struct slice record)
+static void executor_record_cb(void *context, struct slice record)
 {
 	struct executor_driver *d = context;
 	struct arena arena;
@@ -215,15 +215,15 @@ static void record_cb(void *context, struct slice record)
 	arena_free(&arena);
 }
 
-static void ended_cb(void *context, const char *why);
+static void executor_ended_cb(void *context, const char *why);
 
 /* It took the subscription and says nothing. */
 static void silent_cb(uv_timer_t *timer)
 {
-	ended_cb(timer->data, "no SUBSCRIBED from the agent");
+	executor_ended_cb(timer->data, "no SUBSCRIBED from the agent");
 }
 
-static void opened_cb(void *context, const struct http_answer *answer)
+static void executor_opened_cb(void *context, const struct http_answer *answer)
 {
 	struct executor_driver *d = context;
 	char *why;
@@ -240,13 +240,13 @@ static void opened_cb(void *context, const struct http_answer *answer)
 	free(why);
 }
 
-static void ended_cb(void *context, const char *why)
+static void executor_ended_cb(void *context, const char *why)
 {
 	struct executor_driver *d = context;
 	bool was_subscribed = d->subscribed;
 	int64_t pause = RETRY_MS * MILLISECOND;
 
-	drop_connections(d);
+	executor_drop_connections(d);
 	if (d->over)
 		return;
 	if (was_subscribed) {
@@ -268,7 +268,7 @@ static void ended_cb(void *context, const char *why)
 		pause = (int64_t)((double)d->backoff * rng_unit(d->rng));
 		d->backoff *= 2;
 	}
-	uv_timer_start(&d->retry, retry_cb, (uint64_t)(pause / MILLISECOND), 0);
+	uv_timer_start(&d->retry, executor_retry_cb, (uint64_t)(pause / MILLISECOND), 0);
 }
 
 /* ---- outgoing ------------------------------------------------------------ */
@@ -311,9 +311,10 @@ static void fill_unacknowledged(struct executor_driver *d, struct arena *arena,
 			   t->task);
 }
 
-static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
+static const struct http_stream_handlers stream_handlers = {executor_opened_cb, executor_record_cb,
+							    executor_ended_cb};
 
-static void subscribe(struct executor_driver *d)
+static void executor_subscribe(struct executor_driver *d)
 {
 	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
 	Mesos__Executor__Call__Subscribe body = MESOS__EXECUTOR__CALL__SUBSCRIBE__INIT;
@@ -351,7 +352,7 @@ static void retry_updates_cb(uv_timer_t *timer)
 
 /* An update that did not get through is repeated as long as the subscription lasts (the
  * agent knows repeated ones by their uuid), messages are best effort. */
-static void answered_cb(void *context, const struct http_answer *answer)
+static void executor_answered_cb(void *context, const struct http_answer *answer)
 {
 	struct executor_driver *d = context;
 
@@ -362,7 +363,7 @@ static void answered_cb(void *context, const struct http_answer *answer)
 		uv_timer_start(&d->retry, retry_updates_cb, RETRY_MS, 0);
 }
 
-static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
+static void executor_send_call(struct executor_driver *d, Mesos__Executor__Call *call)
 {
 	struct buf bytes = BUF_INIT;
 	const char *headers[7];
@@ -372,7 +373,7 @@ static void send_call(struct executor_driver *d, Mesos__Executor__Call *call)
 	fill_headers(d, headers);
 	proto_pack(call, &bytes);
 	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len,
-			 CALL_TIMEOUT_MS, answered_cb, d);
+			 CALL_TIMEOUT_MS, executor_answered_cb, d);
 	buf_free(&bytes);
 }
 
@@ -392,7 +393,7 @@ static void send_updates(struct executor_driver *d)
 			continue;
 		u->told = true;
 		call.update = u->update;
-		send_call(d, &call);
+		executor_send_call(d, &call);
 	}
 }
 
@@ -431,7 +432,7 @@ void executor_driver_message(struct executor_driver *d, const void *data, size_t
 	body.data = (ProtobufCBinaryData){len, (uint8_t *)data};
 	call.type = MESOS__EXECUTOR__CALL__TYPE__MESSAGE;
 	call.message = &body;
-	send_call(d, &call);
+	executor_send_call(d, &call);
 }
 
 size_t executor_driver_unacknowledged(const struct executor_driver *d)
@@ -544,12 +545,12 @@ int executor_driver_create(uv_loop_t *loop, struct rng *rng,
 	d->retry.data = d->give_up.data = d;
 	wait_at_most(d, d->checkpoint && d->recovery_timeout > FIRST_WAIT ? d->recovery_timeout
 									  : FIRST_WAIT);
-	subscribe(d);
+	executor_subscribe(d);
 	*out = d;
 	return 0;
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void executor_closed_cb(uv_handle_t *handle)
 {
 	struct executor_driver *d = handle->data;
 
@@ -562,8 +563,8 @@ void executor_driver_close(struct executor_driver *d)
 	if (d->open_handles)
 		return;
 	d->over = true;
-	drop_connections(d);
+	executor_drop_connections(d);
 	d->open_handles = 2;
-	uv_close((uv_handle_t *)&d->retry, closed_cb);
-	uv_close((uv_handle_t *)&d->give_up, closed_cb);
+	uv_close((uv_handle_t *)&d->retry, executor_closed_cb);
+	uv_close((uv_handle_t *)&d->give_up, executor_closed_cb);
 }

@@ -61,7 +61,7 @@ static void subscribe(struct scheduler_driver *d);
 
 /* ---- the end of a connection --------------------------------------------- */
 
-static void drop_connections(struct scheduler_driver *d)
+static void scheduler_drop_connections(struct scheduler_driver *d)
 {
 	struct sent_call *sent, *next;
 
@@ -87,11 +87,11 @@ static void finish_teardown(struct scheduler_driver *d)
 	d->torn_down = NULL;
 	d->failed = true;
 	uv_timer_stop(&d->retry);
-	drop_connections(d);
+	scheduler_drop_connections(d);
 	done(d->context);
 }
 
-static void retry_cb(uv_timer_t *timer)
+static void scheduler_retry_cb(uv_timer_t *timer)
 {
 	struct scheduler_driver *d = timer->data;
 
@@ -112,8 +112,8 @@ static void connection_lost(struct scheduler_driver *d, const char *why)
 		finish_teardown(d);
 		return;
 	}
-	drop_connections(d);
-	uv_timer_start(&d->retry, retry_cb, (uint64_t)d->pause_ms, 0);
+	scheduler_drop_connections(d);
+	uv_timer_start(&d->retry, scheduler_retry_cb, (uint64_t)d->pause_ms, 0);
 	d->pause_ms = d->pause_ms * 2 > RETRY_LAST_MS ? RETRY_LAST_MS : d->pause_ms * 2;
 	if (was_subscribed)
 		d->handlers.disconnected(d->context, why);
@@ -121,12 +121,12 @@ static void connection_lost(struct scheduler_driver *d, const char *why)
 		d->handlers.unreachable(d->context, why);
 }
 
-static void silence_cb(uv_timer_t *timer)
+static void scheduler_silence_cb(uv_timer_t *timer)
 {
 	connection_lost(timer->data, "no heartbeat from the master");
 }
 
-static void fail(struct scheduler_driver *d, const char *why)
+static void scheduler_fail(struct scheduler_driver *d, const char *why)
 {
 	if (d->failed)
 		return;
@@ -148,7 +148,7 @@ static void go_to(struct scheduler_driver *d, char *host, int port)
 }
 
 /* The leader is elsewhere. */
-static void follow(struct scheduler_driver *d, const char *location)
+static void scheduler_follow(struct scheduler_driver *d, const char *location)
 {
 	struct err err;
 	char *host;
@@ -160,7 +160,7 @@ static void follow(struct scheduler_driver *d, const char *location)
 		go_to(d, host, port);
 }
 
-static void opened_cb(void *context, const struct http_answer *answer)
+static void scheduler_opened_cb(void *context, const struct http_answer *answer)
 {
 	struct scheduler_driver *d = context;
 	char *why;
@@ -174,23 +174,23 @@ static void opened_cb(void *context, const struct http_answer *answer)
 	case 200:
 		free(d->stream_id);
 		d->stream_id = xstrdup(answer->stream_id);
-		uv_timer_start(&d->silence, silence_cb, SUBSCRIBE_TIMEOUT_MS, 0);
+		uv_timer_start(&d->silence, scheduler_silence_cb, SUBSCRIBE_TIMEOUT_MS, 0);
 		return;
 	case 302:
 	case 307:
 	case 308:
-		follow(d, answer->location);
+		scheduler_follow(d, answer->location);
 		return;
 	default:
 		why = xprintf("the master %s:%d refused the subscription (%d): %.*s", d->host,
 			      d->port, answer->status, (int)answer->body.len, answer->body.data);
-		fail(d, why);
+		scheduler_fail(d, why);
 		free(why);
 	}
 }
 
-static void take_subscribed(struct scheduler_driver *d,
-			    const Mesos__Scheduler__Event__Subscribed *subscribed)
+static void scheduler_take_subscribed(struct scheduler_driver *d,
+				      const Mesos__Scheduler__Event__Subscribed *subscribed)
 {
 	double beat = subscribed->heartbeat_interval_seconds;
 
@@ -200,7 +200,8 @@ static void take_subscribed(struct scheduler_driver *d,
 		d->subscription->framework_info->id = proto_copy(subscribed->framework_id);
 	uv_timer_stop(&d->silence);
 	if (beat > 0 && beat < 1e6)
-		uv_timer_start(&d->silence, silence_cb, (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
+		uv_timer_start(&d->silence, scheduler_silence_cb,
+			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
 			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1);
 }
 
@@ -208,13 +209,14 @@ static void take_event(struct scheduler_driver *d, const Mesos__Scheduler__Event
 {
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
-		fail(d, event->error ? event->error->message : "the master sent an error");
+		scheduler_fail(d,
+			       event->error ? event->error->message : "the master sent an error");
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT:
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
 		if (event->subscribed)
-			take_subscribed(d, event->subscribed);
+			scheduler_take_subscribed(d, event->subscribed);
 		break;
 	default:
 		break;
@@ -262,7 +264,7 @@ static void pass_record(struct scheduler_driver *d, struct slice record)
 	d->handlers.record(d->context, (Mesos__Scheduler__Event__Type)type, record);
 }
 
-static void record_cb(void *context, struct slice record)
+static void scheduler_record_cb(void *context, struct slice record)
 {
 	struct scheduler_driver *d = context;
 
@@ -276,14 +278,15 @@ static void record_cb(void *context, struct slice record)
 		unpack_event(d, record, true);
 }
 
-static void ended_cb(void *context, const char *why)
+static void scheduler_ended_cb(void *context, const char *why)
 {
 	connection_lost(context, why);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
+static const struct http_stream_handlers stream_handlers = {
+	scheduler_opened_cb, scheduler_record_cb, scheduler_ended_cb};
 
 static void subscribe(struct scheduler_driver *d)
 {
@@ -357,7 +360,7 @@ int scheduler_driver_create(uv_loop_t *loop, const struct scheduler_options *opt
 	return 0;
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void scheduler_closed_cb(uv_handle_t *handle)
 {
 	struct scheduler_driver *d = handle->data;
 
@@ -375,10 +378,10 @@ void scheduler_driver_close(struct scheduler_driver *d)
 	if (d->closed)
 		return;
 	d->closed = true;
-	drop_connections(d);
+	scheduler_drop_connections(d);
 	d->open_handles = 2;
-	uv_close((uv_handle_t *)&d->retry, closed_cb);
-	uv_close((uv_handle_t *)&d->silence, closed_cb);
+	uv_close((uv_handle_t *)&d->retry, scheduler_closed_cb);
+	uv_close((uv_handle_t *)&d->silence, scheduler_closed_cb);
 }
 
 const char *scheduler_driver_id(const struct scheduler_driver *d)
@@ -390,7 +393,7 @@ const char *scheduler_driver_id(const struct scheduler_driver *d)
 
 /* ---- calls --------------------------------------------------------------- */
 
-static void answered_cb(void *context, const struct http_answer *answer)
+static void scheduler_answered_cb(void *context, const struct http_answer *answer)
 {
 	struct sent_call *sent = context;
 	struct scheduler_driver *d = sent->driver;
@@ -416,8 +419,8 @@ bool scheduler_driver_subscribed(const struct scheduler_driver *d)
 	return d->subscribed && !d->failed && !d->closed;
 }
 
-static void send_call(struct scheduler_driver *d, Mesos__Scheduler__Call__Type type,
-		      const struct buf *bytes)
+static void scheduler_send_call(struct scheduler_driver *d, Mesos__Scheduler__Call__Type type,
+				const struct buf *bytes)
 {
 	bool last = type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN;
 	const char *headers[] = {"Content-Type",
@@ -433,7 +436,7 @@ static void send_call(struct scheduler_driver *d, Mesos__Scheduler__Call__Type t
 	sent->type = type;
 	list_append(&d->sent, &sent->link);
 	http_client_send(d->calls, "POST", SCHEDULER_PATH, headers, bytes->data, bytes->len,
-			 last ? TEARDOWN_TIMEOUT_MS : CALL_TIMEOUT_MS, answered_cb, sent);
+			 last ? TEARDOWN_TIMEOUT_MS : CALL_TIMEOUT_MS, scheduler_answered_cb, sent);
 }
 
 void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *call)
@@ -445,7 +448,7 @@ void scheduler_driver_call(struct scheduler_driver *d, Mesos__Scheduler__Call *c
 	call->has_type = 1;
 	call->framework_id = d->subscription->framework_info->id;
 	proto_pack(call, &bytes);
-	send_call(d, call->type, &bytes);
+	scheduler_send_call(d, call->type, &bytes);
 	buf_free(&bytes);
 }
 
@@ -458,7 +461,7 @@ void scheduler_driver_send(struct scheduler_driver *d, Mesos__Scheduler__Call__T
 		return;
 	buf_append(&bytes, data, len);
 	wire_put_message(&bytes, 1, d->subscription->framework_info->id);
-	send_call(d, type, &bytes);
+	scheduler_send_call(d, type, &bytes);
 	buf_free(&bytes);
 }
 
@@ -488,7 +491,7 @@ void scheduler_driver_teardown(struct scheduler_driver *d, void (*done)(void *co
 	if (scheduler_driver_subscribed(d))
 		scheduler_driver_call(d, &call);
 	else
-		uv_timer_start(&d->retry, retry_cb, 0, 0);
+		uv_timer_start(&d->retry, scheduler_retry_cb, 0, 0);
 }
 
 void scheduler_driver_finish(struct scheduler_driver *d, void (*done)(void *context))
@@ -496,5 +499,6 @@ void scheduler_driver_finish(struct scheduler_driver *d, void (*done)(void *cont
 	if (d->torn_down)
 		return;
 	d->torn_down = done;
-	uv_timer_start(&d->retry, retry_cb, list_empty(&d->sent) ? 0 : TEARDOWN_TIMEOUT_MS, 0);
+	uv_timer_start(&d->retry, scheduler_retry_cb,
+		       list_empty(&d->sent) ? 0 : TEARDOWN_TIMEOUT_MS, 0);
 }

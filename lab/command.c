@@ -84,7 +84,7 @@ static bool list(const char *arg, const char *name, struct numbers *out,
 	return true;
 }
 
-static bool parse_number(struct command *c, const char *arg)
+static bool command_parse_number(struct command *c, const char *arg)
 {
 	struct lab_options *lab = &c->lab;
 	uint64_t n;
@@ -142,11 +142,11 @@ static bool parse_path(struct command *c, const char *arg)
 	return path && *path;
 }
 
-static bool parse_one(struct command *c, const char *arg)
+static bool command_parse_one(struct command *c, const char *arg)
 {
 	struct lab_options *lab = &c->lab;
 
-	return parse_path(c, arg) || parse_number(c, arg) || parse_switch(c, arg) ||
+	return parse_path(c, arg) || command_parse_number(c, arg) || parse_switch(c, arg) ||
 	       duration(arg, "--time", &lab->span) || duration(arg, "--every", &lab->fault_every) ||
 	       value_of(arg, "--scenario") ||
 	       (value_of(arg, "--faults") &&
@@ -201,7 +201,7 @@ int command_parse(struct command *c, int argc, char **argv)
 			return rv;
 	}
 	for (int i = 1; i < argc; i++) {
-		if (!parse_one(c, argv[i])) {
+		if (!command_parse_one(c, argv[i])) {
 			fprintf(stderr, "mesita-sim: '%s' is no option, or not in its range\n%s",
 				argv[i], command_usage);
 			return 2;

@@ -148,7 +148,7 @@ static bool all_subscribed(const struct lab *lab)
 	return true;
 }
 
-static void tear_down(struct lab *lab)
+static void lab_tear_down(struct lab *lab)
 {
 	if (!run_until(lab, TEARDOWN, all_subscribed))
 		world_fail(&lab->world, "a scheduler cannot subscribe");
@@ -164,7 +164,7 @@ static void tear_down(struct lab *lab)
 	}
 }
 
-static void audit(struct lab *lab)
+static void lab_audit(struct lab *lab)
 {
 	struct scheduler_options options = {
 		.number = lab->options->schedulers, .role = "audit", .slowness = 0, .greed = 0};
@@ -264,7 +264,7 @@ static void draw_driver(const struct world *w, struct scheduler_options *o, int 
 }
 
 /* Of what resources in one word say of a name. */
-static double amount(const char *resources, const char *name)
+static double lab_amount(const char *resources, const char *name)
 {
 	const char *at = strstr(resources, name);
 
@@ -290,8 +290,8 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 
 		resources = resources ? resources : AGENT_RESOURCES;
 		lab->agents[i] = agent_part_create(w, i, resources);
-		lab->cpus += amount(resources, "cpus:");
-		lab->disk += amount(resources, "disk:");
+		lab->cpus += lab_amount(resources, "cpus:");
+		lab->disk += lab_amount(resources, "disk:");
 	}
 	for (int i = 0; i < o->schedulers; i++) {
 		struct scheduler_options options = character(w, i, o);
@@ -403,9 +403,9 @@ void lab_run(const struct lab_options *options, struct lab_report *report)
 	if (!lab.world.failure)
 		make_peace(&lab);
 	if (!lab.world.failure)
-		tear_down(&lab);
+		lab_tear_down(&lab);
 	if (!lab.world.failure)
-		audit(&lab);
+		lab_audit(&lab);
 	if (!lab.world.failure)
 		check_left(&lab);
 	faults_end(&lab.faults);

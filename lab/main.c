@@ -79,7 +79,7 @@ static void print_report(const struct command *c, const struct lab_report *repor
 }
 
 /* One hash of all traces: equal if all seeds gave the same decisions. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t main_mix(uint64_t a, uint64_t b)
 {
 	return (a ^ b) * UINT64_C(0x9e3779b97f4a7c15) + (a >> 29);
 }
@@ -95,7 +95,7 @@ static int run_seeds(struct command *c)
 		lab_run(&c->lab, &report);
 		print_report(c, &report);
 		failed += report.failed;
-		hash = mix(hash, report.trace_hash);
+		hash = main_mix(hash, report.trace_hash);
 		hours += (double)report.virtual_time / HOUR;
 		for (int k = 0; k < WORLD_FAULTS; k++)
 			faults += report.faults[k];

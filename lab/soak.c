@@ -141,7 +141,7 @@ static const struct load loads[] = {
 	 .seeds = 20},
 };
 
-static bool measure(const struct command *c, const struct load *load)
+static bool soak_measure(const struct command *c, const struct load *load)
 {
 	struct lab_options o = {.seed = c->lab.seed,
 				.agents = BENCH_AGENTS,
@@ -189,6 +189,6 @@ int soak_bench(struct command *c)
 	printf("A cluster of %d agents and %d schedulers, on one core:\n", BENCH_AGENTS,
 	       BENCH_SCHEDULERS);
 	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++)
-		good &= measure(c, &loads[i]);
+		good &= soak_measure(c, &loads[i]);
 	return good ? 0 : 1;
 }

@@ -16,7 +16,8 @@
 
 #define CREDENTIALS_MAX (64 * 1024)
 
-static int invalid(struct err *err, const char *name, const char *value, const char *why)
+static int flags_check_invalid(struct err *err, const char *name, const char *value,
+			       const char *why)
 {
 	return err_set(err, ERR_INVALID, "Invalid value '%s' for --%s: %s", value, name, why);
 }
@@ -30,8 +31,8 @@ static int rate_parse(const char *text, double *out, struct err *err)
 
 	if (end == text || *end != '/' || !(permits > 0) || permits > 1e9 ||
 	    duration_parse(end + 1, &span, err) < 0 || span <= 0)
-		return invalid(err, "agent_removal_rate_limit", text,
-			       "expected a rate such as 1/10mins");
+		return flags_check_invalid(err, "agent_removal_rate_limit", text,
+					   "expected a rate such as 1/10mins");
 	*out = permits / ((double)span / SECOND);
 	return 0;
 }
@@ -43,19 +44,19 @@ static int check_percentage(const char *text, struct err *err)
 	double percent = strtod(text, &end);
 
 	if (!str_has_suffix(text, "%"))
-		return invalid(err, name, text, "missing '%'");
+		return flags_check_invalid(err, name, text, "missing '%'");
 	if (end == text || strcmp(end, "%") != 0)
-		return invalid(err, name, text, "expected a number before the '%'");
+		return flags_check_invalid(err, name, text, "expected a number before the '%'");
 	if (!(percent >= 0 && percent <= 100))
-		return invalid(err, name, text, "Must be within [0%-100%]");
+		return flags_check_invalid(err, name, text, "Must be within [0%-100%]");
 	return 0;
 }
 
 static int check_registry(const struct master_flags *f, struct err *err)
 {
 	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
-		return invalid(err, "registry", f->registry,
-			       "expected in_memory or replicated_log");
+		return flags_check_invalid(err, "registry", f->registry,
+					   "expected in_memory or replicated_log");
 	if (!f->work_dir && strcmp(f->registry, "in_memory"))
 		return err_set(err, ERR_INVALID,
 			       "--work_dir needed for the registry (or use --registry=in_memory)");
@@ -99,11 +100,12 @@ static int check_names(const struct master_flags *f, struct err *err)
 			       "'role_sorter' and 'framework_sorter': must be equal (for now)",
 			       f->allocator);
 	if (f->advertise_ip && inet_pton(AF_INET, f->advertise_ip, &address) != 1)
-		return invalid(err, "advertise_ip", f->advertise_ip, "expected an IPv4 address");
+		return flags_check_invalid(err, "advertise_ip", f->advertise_ip,
+					   "expected an IPv4 address");
 	return 0;
 }
 
-static int check_roles(const char *list, struct err *err)
+static int flags_check_check_roles(const char *list, struct err *err)
 {
 	char *copy = xstrdup(list), *save = NULL;
 	int rv = 0;
@@ -182,7 +184,7 @@ static int check_times(const struct master_flags *f, struct err *err)
 		if (ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most)
 			continue;
 		duration_format(ranges[i].value, text);
-		return invalid(err, ranges[i].name, text, ranges[i].why);
+		return flags_check_invalid(err, ranges[i].name, text, ranges[i].why);
 	}
 	return 0;
 }
@@ -253,7 +255,7 @@ int master_flags_check(struct master_flags *f, struct err *err)
 	if (!rv)
 		rv = check_names(f, err);
 	if (!rv && f->roles)
-		rv = check_roles(f->roles, err);
+		rv = flags_check_check_roles(f->roles, err);
 	if (!rv)
 		rv = check_numbers(f, err);
 	if (!rv)

@@ -38,8 +38,8 @@ static void stream_closed_cb(void *context, uint64_t number)
 
 /* ---- carrying out -------------------------------------------------------- */
 
-static void send_message(struct shell *shell, const char *actor, const char *to,
-			 const ProtobufCMessage *message)
+static void server_send_message(struct shell *shell, const char *actor, const char *to,
+				const ProtobufCMessage *message)
 {
 	struct buf *body = &shell->packed;
 	const char *from = actor;
@@ -71,7 +71,7 @@ double shell_ms_since(int64_t then)
 	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
 }
 
-static void carry_out(struct shell *shell, const struct master_action *action)
+static void server_carry_out(struct shell *shell, const struct master_action *action)
 {
 	switch (action->type) {
 	case MASTER_SEND_EVENT:
@@ -82,8 +82,8 @@ static void carry_out(struct shell *shell, const struct master_action *action)
 		event_streams_end(&shell->streams, action->end_stream.stream);
 		break;
 	case MASTER_SEND_MESSAGE:
-		send_message(shell, action->send_message.from, action->send_message.to,
-			     action->send_message.message);
+		server_send_message(shell, action->send_message.from, action->send_message.to,
+				    action->send_message.message);
 		break;
 	case MASTER_LINK:
 		messenger_link(shell->messenger, action->link.pid);
@@ -105,7 +105,7 @@ static void carry_out(struct shell *shell, const struct master_action *action)
 	}
 }
 
-static void tick_cb(uv_timer_t *timer);
+static void server_tick_cb(uv_timer_t *timer);
 
 static void arm_tick(struct shell *shell)
 {
@@ -120,14 +120,14 @@ static void arm_tick(struct shell *shell)
 	shell->tick_time = when;
 	wait = when - clock_now();
 	/* Rounded up: a tick that comes too early would only be repeated. */
-	uv_timer_start(&shell->tick, tick_cb,
+	uv_timer_start(&shell->tick, server_tick_cb,
 		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
 }
 
 static void carry_all_out(struct shell *shell)
 {
 	for (size_t i = 0; i < shell->actions.count; i++)
-		carry_out(shell, &shell->actions.items[i]);
+		server_carry_out(shell, &shell->actions.items[i]);
 	arm_tick(shell);
 }
 
@@ -187,7 +187,7 @@ void shell_ask(struct shell *shell, struct http_request *request, const struct m
 	http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
 }
 
-static void tick_cb(uv_timer_t *timer)
+static void server_tick_cb(uv_timer_t *timer)
 {
 	struct shell *shell = timer->data;
 	struct master_event event = {.type = MASTER_TICK};

@@ -38,7 +38,7 @@ struct shell {
 	struct master_flags *flags;
 	struct rng rng;
 	int64_t start_time;
-	int64_t began; /* uv_hrtime then */
+	int64_t began;	     /* uv_hrtime then */
 	struct arena arena;  /* what flags were parsed to */
 	const char *pid;     /* "master@ip:port" as advertised */
 	const char *address; /* the part after '@' */

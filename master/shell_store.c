@@ -84,7 +84,7 @@ void shell_store_told(uv_async_t *async)
 
 /* ---- reading -------------------------------------------------------------- */
 
-static int load_pair(void *context, struct slice key, struct slice value)
+static int shell_store_load_pair(void *context, struct slice key, struct slice value)
 {
 	struct shell *shell = context;
 	struct err err;
@@ -116,7 +116,7 @@ int shell_store_open(struct shell *shell, struct err *err)
 	rv = store_open(&options, &shell->store, err);
 	free(path);
 	if (rv == 0)
-		rv = store_load(shell->store, "", load_pair, shell, err);
+		rv = store_load(shell->store, "", shell_store_load_pair, shell, err);
 	shell->fetch_ms = shell_ms_since(begin);
 	return rv;
 }

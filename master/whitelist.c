@@ -77,7 +77,7 @@ static void tell_core(struct whitelist *w)
 	free(lines);
 }
 
-static void poll_cb(uv_timer_t *timer);
+static void whitelist_poll_cb(uv_timer_t *timer);
 
 static void finished(struct whitelist *w)
 {
@@ -97,25 +97,25 @@ static void finished(struct whitelist *w)
 		w->next = swap;
 		tell_core(w);
 	}
-	uv_timer_start(&w->timer, poll_cb, PERIOD, 0);
+	uv_timer_start(&w->timer, whitelist_poll_cb, PERIOD, 0);
 }
 
-static void closed_cb(uv_fs_t *request)
+static void whitelist_closed_cb(uv_fs_t *request)
 {
 	uv_fs_req_cleanup(request);
 	finished(request->data);
 }
 
-static void read_cb(uv_fs_t *request);
+static void whitelist_read_cb(uv_fs_t *request);
 
 static void read_more(struct whitelist *w)
 {
 	uv_buf_t chunk = uv_buf_init(w->chunk, sizeof(w->chunk));
 
-	uv_fs_read(&w->shell->loop, &w->request, w->fd, &chunk, 1, -1, read_cb);
+	uv_fs_read(&w->shell->loop, &w->request, w->fd, &chunk, 1, -1, whitelist_read_cb);
 }
 
-static void read_cb(uv_fs_t *request)
+static void whitelist_read_cb(uv_fs_t *request)
 {
 	struct whitelist *w = request->data;
 	ssize_t len = request->result;
@@ -127,10 +127,10 @@ static void read_cb(uv_fs_t *request)
 		return;
 	}
 	w->status = len > 0 ? UV_EFBIG : (int)len;
-	uv_fs_close(&w->shell->loop, request, w->fd, closed_cb);
+	uv_fs_close(&w->shell->loop, request, w->fd, whitelist_closed_cb);
 }
 
-static void opened_cb(uv_fs_t *request)
+static void whitelist_opened_cb(uv_fs_t *request)
 {
 	struct whitelist *w = request->data;
 
@@ -144,7 +144,7 @@ static void opened_cb(uv_fs_t *request)
 	read_more(w);
 }
 
-static void poll_cb(uv_timer_t *timer)
+static void whitelist_poll_cb(uv_timer_t *timer)
 {
 	struct whitelist *w = timer->data;
 
@@ -152,7 +152,7 @@ static void poll_cb(uv_timer_t *timer)
 	buf_clear(&w->next);
 	/* Not blocking: a pipe would hold a thread for ever. */
 	uv_fs_open(&w->shell->loop, &w->request, w->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0,
-		   opened_cb);
+		   whitelist_opened_cb);
 }
 
 void whitelist_start(struct shell *shell)
@@ -170,7 +170,7 @@ void whitelist_start(struct shell *shell)
 	uv_timer_init(&shell->loop, &w->timer);
 	w->timer.data = w;
 	tell_core(w);
-	poll_cb(&w->timer);
+	whitelist_poll_cb(&w->timer);
 }
 
 void whitelist_stop(struct shell *shell)

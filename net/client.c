@@ -120,8 +120,9 @@ static void fail_operation(struct http_client *client, struct operation *operati
 	free_operation(operation);
 }
 
-static void encode(struct operation *operation, struct http_client *client, const char *method,
-		   const char *path, const char *const *headers, const void *body, size_t len)
+static void client_encode(struct operation *operation, struct http_client *client,
+			  const char *method, const char *path, const char *const *headers,
+			  const void *body, size_t len)
 {
 	struct buf *out = &operation->bytes;
 
@@ -364,14 +365,14 @@ static const http_parser_settings settings = {
 
 /* -- the connection -- */
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void client_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
 	struct wire *wire = handle->data;
 
 	*out = uv_buf_init(wire->read_buffer, sizeof(wire->read_buffer));
 }
 
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void client_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 {
 	struct wire *wire = stream->data;
 
@@ -390,7 +391,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 		break_wire(wire, "the answer is not HTTP");
 }
 
-static void on_written(struct output *output, int status)
+static void client_on_written(struct output *output, int status)
 {
 	struct wire *wire = container_of(output, struct wire, output);
 
@@ -410,7 +411,7 @@ static void on_dialed(struct dial *dial, int status)
 		return;
 	}
 	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&wire->tcp, on_alloc, on_read);
+		status = uv_read_start((uv_stream_t *)&wire->tcp, client_on_alloc, client_on_read);
 	if (status != 0) {
 		break_wire(wire, uv_strerror(status));
 		return;
@@ -429,7 +430,7 @@ static void open_wire(struct http_client *client)
 	client->wire = wire;
 	uv_tcp_init(client->loop, &wire->tcp);
 	wire->tcp.data = wire;
-	output_init(&wire->output, (uv_stream_t *)&wire->tcp, on_written);
+	output_init(&wire->output, (uv_stream_t *)&wire->tcp, client_on_written);
 	http_parser_init(&wire->parser, HTTP_RESPONSE);
 	wire->parser.data = wire;
 	recordio_init(&wire->records, CLIENT_RECORD_MAX);
@@ -623,7 +624,7 @@ static struct operation *enqueue(struct http_client *client, const char *method,
 		operation->deadline = uv_now(client->loop) + (uint64_t)timeout_ms;
 		wake_by(client, operation->deadline);
 	}
-	encode(operation, client, method, path, headers, body, len);
+	client_encode(operation, client, method, path, headers, body, len);
 	list_append(&client->operations, &operation->link);
 	client->count++;
 	return operation;

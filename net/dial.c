@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static void on_connect(uv_connect_t *request, int status)
+static void dial_on_connect(uv_connect_t *request, int status)
 {
 	struct dial *dial = request->data;
 
@@ -14,7 +14,7 @@ static void on_connect(uv_connect_t *request, int status)
 static int connect_to(struct dial *dial, const struct sockaddr *address)
 {
 	dial->connect.data = dial;
-	return uv_tcp_connect(&dial->connect, dial->tcp, address, on_connect);
+	return uv_tcp_connect(&dial->connect, dial->tcp, address, dial_on_connect);
 }
 
 static void on_resolve(uv_getaddrinfo_t *request, int status, struct addrinfo *found)

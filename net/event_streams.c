@@ -15,7 +15,7 @@ struct event_stream {
 	UT_hash_handle hh;
 };
 
-static struct event_stream *find(struct event_streams *streams, uint64_t number)
+static struct event_stream *event_streams_find(struct event_streams *streams, uint64_t number)
 {
 	struct event_stream *stream;
 
@@ -23,20 +23,20 @@ static struct event_stream *find(struct event_streams *streams, uint64_t number)
 	return stream;
 }
 
-static void forget(struct event_stream *stream)
+static void event_streams_forget(struct event_stream *stream)
 {
 	HASH_DEL(stream->owner->table, stream);
 	free(stream);
 }
 
-static void closed_cb(void *context, struct http_stream *http)
+static void event_streams_closed_cb(void *context, struct http_stream *http)
 {
 	struct event_stream *stream = context;
 	struct event_streams *owner = stream->owner;
 	uint64_t number = stream->number;
 
 	(void)http;
-	forget(stream);
+	event_streams_forget(stream);
 	owner->closed(owner->context, number);
 }
 
@@ -55,12 +55,12 @@ void event_streams_open(struct event_streams *streams, struct http_request *requ
 	stream->owner = streams;
 	HASH_ADD(hh, streams->table, number, sizeof(stream->number), stream);
 	stream->http = http_stream_open(request, http_media_name(media), extra,
-					streams->backlog_max, closed_cb, stream);
+					streams->backlog_max, event_streams_closed_cb, stream);
 }
 
 void event_streams_send(struct event_streams *streams, uint64_t number, const void *message)
 {
-	struct event_stream *stream = find(streams, number);
+	struct event_stream *stream = event_streams_find(streams, number);
 	struct buf *body = &streams->packed;
 
 	if (!stream)
@@ -75,12 +75,12 @@ void event_streams_send(struct event_streams *streams, uint64_t number, const vo
 
 void event_streams_end(struct event_streams *streams, uint64_t number)
 {
-	struct event_stream *stream = find(streams, number);
+	struct event_stream *stream = event_streams_find(streams, number);
 
 	if (!stream)
 		return;
 	http_stream_end(stream->http);
-	forget(stream);
+	event_streams_forget(stream);
 }
 
 void event_streams_free(struct event_streams *streams)
@@ -88,6 +88,6 @@ void event_streams_free(struct event_streams *streams)
 	struct event_stream *stream, *next;
 
 	HASH_ITER (hh, streams->table, stream, next)
-		forget(stream);
+		event_streams_forget(stream);
 	buf_free(&streams->packed);
 }

@@ -151,7 +151,7 @@ static void touch(struct peer *peer)
 		uv_idle_start(&messenger->flusher, on_turn);
 }
 
-static void on_written(struct output *output, int status)
+static void messenger_on_written(struct output *output, int status)
 {
 	struct peer *peer = container_of(output, struct peer, output);
 
@@ -163,7 +163,7 @@ static void on_written(struct output *output, int status)
 
 /* -- time -- */
 
-static void on_tick(uv_timer_t *ticker)
+static void messenger_on_tick(uv_timer_t *ticker)
 {
 	struct messenger *messenger = ticker->data;
 	uint64_t now = uv_now(messenger->loop);
@@ -187,12 +187,13 @@ static void on_tick(uv_timer_t *ticker)
 static void start_ticker(struct messenger *messenger)
 {
 	if (!uv_is_active((uv_handle_t *)&messenger->ticker))
-		uv_timer_start(&messenger->ticker, on_tick, MESSENGER_TICK_MS, MESSENGER_TICK_MS);
+		uv_timer_start(&messenger->ticker, messenger_on_tick, MESSENGER_TICK_MS,
+			       MESSENGER_TICK_MS);
 }
 
 /* -- the beginning of a peer -- */
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void messenger_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
 	struct peer *peer = handle->data;
 
@@ -200,7 +201,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 }
 
 /* Answers say nothing; only the end matters. */
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void messenger_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 {
 	if (count < 0)
 		break_peer(stream->data,
@@ -217,7 +218,8 @@ static void on_dialed(struct dial *dial, int status)
 		return;
 	}
 	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&peer->tcp, on_alloc, on_read);
+		status = uv_read_start((uv_stream_t *)&peer->tcp, messenger_on_alloc,
+				       messenger_on_read);
 	if (status != 0) {
 		break_peer(peer, uv_strerror(status));
 		return;
@@ -250,7 +252,7 @@ static struct peer *get_peer(struct messenger *messenger, const char *address, c
 	snprintf(peer->address, sizeof(peer->address), "%s", address);
 	uv_tcp_init(messenger->loop, &peer->tcp);
 	peer->tcp.data = peer;
-	output_init(&peer->output, (uv_stream_t *)&peer->tcp, on_written);
+	output_init(&peer->output, (uv_stream_t *)&peer->tcp, messenger_on_written);
 	list_init(&peer->dirty);
 	list_init(&peer->links);
 	list_append(&messenger->all, &peer->all);
@@ -317,8 +319,8 @@ void messenger_close(struct messenger *messenger)
 	uv_close((uv_handle_t *)&messenger->ticker, on_handle_closed);
 }
 
-static void encode(struct buf *out, const char *from, const char *id, const char *address,
-		   const char *name, const void *body, size_t len)
+static void messenger_encode(struct buf *out, const char *from, const char *id, const char *address,
+			     const char *name, const void *body, size_t len)
 {
 	buf_reserve(out, len + 4 * PID_MAX);
 	buf_puts(out, "POST ");
@@ -361,7 +363,7 @@ void messenger_send(struct messenger *messenger, const char *from, const char *t
 	struct peer *peer = get_peer(messenger, address, host, port);
 	if (peer->broken)
 		return;
-	encode(&peer->output.queued, from, id, address, name, body, len);
+	messenger_encode(&peer->output.queued, from, id, address, name, body, len);
 	peer->used = uv_now(messenger->loop);
 	if (output_waiting(&peer->output) > MESSENGER_QUEUE_MAX)
 		break_peer(peer, "it does not take its messages");

@@ -19,7 +19,8 @@ void recordio_free(struct recordio_decoder *decoder)
 	buf_free(&decoder->pending);
 }
 
-static int fail(struct recordio_decoder *decoder, int code, struct err *err, const char *why)
+static int recordio_fail(struct recordio_decoder *decoder, int code, struct err *err,
+			 const char *why)
 {
 	decoder->failed = 1;
 	buf_free(&decoder->pending);
@@ -32,14 +33,15 @@ static int read_length(struct recordio_decoder *decoder, struct err *err)
 	size_t length = 0;
 
 	if (decoder->pending.len == 0)
-		return fail(decoder, ERR_INVALID, err, "a record has no length");
+		return recordio_fail(decoder, ERR_INVALID, err, "a record has no length");
 	for (size_t i = 0; i < decoder->pending.len; i++) {
 		unsigned digit = (unsigned)(decoder->pending.data[i] - '0');
 		if (__builtin_mul_overflow(length, 10, &length) ||
 		    __builtin_add_overflow(length, digit, &length))
 			length = SIZE_MAX;
 		if (length > decoder->max)
-			return fail(decoder, ERR_LIMIT, err, "a record is longer than allowed");
+			return recordio_fail(decoder, ERR_LIMIT, err,
+					     "a record is longer than allowed");
 	}
 	decoder->length = length;
 	decoder->in_record = 1;
@@ -57,19 +59,19 @@ static long take_header(struct recordio_decoder *decoder, const char *data, size
 			return rv < 0 ? rv : (long)i + 1;
 		}
 		if (data[i] < '0' || data[i] > '9')
-			return fail(decoder, ERR_INVALID, err,
-				    "a record's length is not a decimal number");
+			return recordio_fail(decoder, ERR_INVALID, err,
+					     "a record's length is not a decimal number");
 		if (decoder->pending.len == HEADER_MAX)
-			return fail(decoder, ERR_INVALID, err,
-				    "a record's length has too many digits");
+			return recordio_fail(decoder, ERR_INVALID, err,
+					     "a record's length has too many digits");
 		buf_putc(&decoder->pending, data[i]);
 	}
 	return (long)len;
 }
 
 /* Takes bytes of a record; a record that is whole in `data` is not copied. */
-static size_t take_record(struct recordio_decoder *decoder, const char *data, size_t len,
-			  void (*record)(void *, struct slice), void *context)
+static size_t recordio_take_record(struct recordio_decoder *decoder, const char *data, size_t len,
+				   void (*record)(void *, struct slice), void *context)
 {
 	size_t missing = decoder->length - decoder->pending.len;
 	size_t take = missing < len ? missing : len;
@@ -102,7 +104,7 @@ int recordio_feed(struct recordio_decoder *decoder, const void *data, size_t len
 	while (len > 0 || (decoder->in_record && decoder->length == 0)) {
 		long taken;
 		if (decoder->in_record)
-			taken = (long)take_record(decoder, bytes, len, record, context);
+			taken = (long)recordio_take_record(decoder, bytes, len, record, context);
 		else
 			taken = take_header(decoder, bytes, len, err);
 		if (taken < 0)

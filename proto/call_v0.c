@@ -25,7 +25,8 @@ static bool is_subscribe(struct wire in)
 }
 
 /* Copies the fields of a call to `rest`, and the contents of its SUBSCRIBE to `subscribe`. */
-static const char *part(struct wire in, struct buf *rest, struct buf *subscribe, bool *subscribes)
+static const char *call_v0_part(struct wire in, struct buf *rest, struct buf *subscribe,
+				bool *subscribes)
 {
 	while (in.at < in.end) {
 		const uint8_t *start = in.at;
@@ -84,7 +85,7 @@ Mesos__Scheduler__Call *proto_call_from_v0(struct arena *arena, const void *data
 	if (!is_subscribe(in))
 		return proto_unpack_up_to(PROTO_VALUES_MAX, &mesos__scheduler__call__descriptor,
 					  arena, data, len, err);
-	why = part(in, &rest, &subscribe, &subscribes);
+	why = call_v0_part(in, &rest, &subscribe, &subscribes);
 	if (why)
 		err_set(err, ERR_INVALID, "Failed to decode mesos.scheduler.Call: %s", why);
 	else

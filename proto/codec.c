@@ -219,8 +219,8 @@ static const char *decode_other(struct decoder *d, ProtobufCMessage *message,
 }
 
 /* Says where it failed, if nothing further inside did. */
-static const char *fail(struct decoder *d, const ProtobufCMessageDescriptor *type,
-			const ProtobufCFieldDescriptor *field, const char *why)
+static const char *codec_fail(struct decoder *d, const ProtobufCMessageDescriptor *type,
+			      const ProtobufCFieldDescriptor *field, const char *why)
 {
 	if (!d->type) {
 		d->type = type;
@@ -232,7 +232,7 @@ static const char *fail(struct decoder *d, const ProtobufCMessageDescriptor *typ
 static const char *is_missing(struct decoder *d, const ProtobufCMessageDescriptor *type,
 			      const ProtobufCFieldDescriptor *field)
 {
-	return fail(d, type, field, "required field is missing");
+	return codec_fail(d, type, field, "required field is missing");
 }
 
 /* A map entry without a value stands for the value's default, which may not be one. */
@@ -308,7 +308,7 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 	uint64_t seen[FIELDS_MAX / 64] = {0};
 
 	if (depth > PROTO_DEPTH_MAX)
-		return fail(d, type, NULL, "nested too deeply");
+		return codec_fail(d, type, NULL, "nested too deeply");
 	while (in.at < in.end) {
 		enum wire_type wire_type;
 		uint32_t number;
@@ -316,7 +316,7 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 		const char *why = wire_tag(&in, &number, &wire_type);
 
 		if (why)
-			return fail(d, type, NULL, why);
+			return codec_fail(d, type, NULL, why);
 		field = find_field(type, &next, number);
 		if (field && wire_type == field_wire_types[field->type])
 			why = decode_value(d, message, field, &in, depth, &known);
@@ -325,15 +325,16 @@ static const char *decode_message(struct decoder *d, ProtobufCMessage *message, 
 		if (!why)
 			why = check_bounds(d);
 		if (why)
-			return fail(d, type, field, why);
+			return codec_fail(d, type, field, why);
 		if (known)
 			bit_set(seen, (size_t)(field - type->fields));
 	}
 	return check_fields(d, message, seen, merge);
 }
 
-static ProtobufCMessage *unpack(size_t max, const ProtobufCMessageDescriptor *type,
-				struct arena *arena, const void *data, size_t len, struct err *err)
+static ProtobufCMessage *codec_unpack(size_t max, const ProtobufCMessageDescriptor *type,
+				      struct arena *arena, const void *data, size_t len,
+				      struct err *err)
 {
 	struct decoder d = {.mem = {.arena = arena},
 			    .limit = len * MEMORY_FACTOR + MEMORY_SLACK,
@@ -360,16 +361,16 @@ static ProtobufCMessage *unpack(size_t max, const ProtobufCMessageDescriptor *ty
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct arena *arena, const void *data,
 		   size_t len, struct err *err)
 {
-	return unpack(SIZE_MAX, type, arena, data, len, err);
+	return codec_unpack(SIZE_MAX, type, arena, data, len, err);
 }
 
 void *proto_unpack_up_to(size_t max, const ProtobufCMessageDescriptor *type, struct arena *arena,
 			 const void *data, size_t len, struct err *err)
 {
-	return unpack(max, type, arena, data, len, err);
+	return codec_unpack(max, type, arena, data, len, err);
 }
 
 void *proto_unpack_heap(const ProtobufCMessageDescriptor *type, const void *data, size_t len)
 {
-	return unpack(SIZE_MAX, type, NULL, data, len, NULL);
+	return codec_unpack(SIZE_MAX, type, NULL, data, len, NULL);
 }

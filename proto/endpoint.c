@@ -245,7 +245,7 @@ static void write_container_status(struct json_writer *w, const Mesos__Container
 	jw_end_object(w);
 }
 
-static void write_status(struct json_writer *w, const Mesos__TaskStatus *status)
+static void endpoint_write_status(struct json_writer *w, const Mesos__TaskStatus *status)
 {
 	jw_begin_object(w);
 	jw_kv_string(w, "state",
@@ -289,7 +289,7 @@ void endpoint_write_task(struct json_writer *w, struct resource_shapes *shapes,
 	jw_key(w, "statuses");
 	jw_begin_array(w);
 	for (size_t i = 0; i < task->n_statuses; i++)
-		write_status(w, task->statuses[i]);
+		endpoint_write_status(w, task->statuses[i]);
 	jw_end_array(w);
 	if (task->user)
 		jw_kv_string(w, "user", task->user);

@@ -93,8 +93,9 @@ static void write_map(const ProtobufCFieldDescriptor *field, ProtobufCMessage **
 	jw_end_object(w);
 }
 
-static void write_list(const ProtobufCFieldDescriptor *field, const ProtobufCMessage *message,
-		       enum proto_spelling spelling, struct json_writer *w)
+static void json_encode_write_list(const ProtobufCFieldDescriptor *field,
+				   const ProtobufCMessage *message, enum proto_spelling spelling,
+				   struct json_writer *w)
 {
 	size_t count = *field_count(message, field), size = field_size(field->type);
 	char *items = *(char **)field_at(message, field);
@@ -157,7 +158,7 @@ static void write_message(const ProtobufCMessage *message, enum proto_spelling s
 			write_singular(field, message, name, spelling, w);
 		} else if (*field_count(message, field)) {
 			jw_key(w, name);
-			write_list(field, message, spelling, w);
+			json_encode_write_list(field, message, spelling, w);
 		}
 	}
 	jw_end_object(w);

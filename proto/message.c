@@ -38,7 +38,7 @@ bool proto_equal(const void *a, const void *b)
 
 static ProtobufCMessage *copy_message(struct proto_mem *mem, const ProtobufCMessage *from);
 
-static char *copy_text(struct proto_mem *mem, const char *text)
+static char *message_copy_text(struct proto_mem *mem, const char *text)
 {
 	size_t size = strlen(text) + 1;
 
@@ -53,7 +53,7 @@ static inline void copy_value(struct proto_mem *mem, const ProtobufCFieldDescrip
 
 	if (field->type == PROTOBUF_C_TYPE_STRING) {
 		if (*pointer && *pointer != field->default_value)
-			*pointer = copy_text(mem, *pointer);
+			*pointer = message_copy_text(mem, *pointer);
 	} else if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
 		if (*pointer)
 			*pointer = copy_message(mem, *pointer);

@@ -123,8 +123,8 @@ struct sides {
 };
 
 /* One more step. What an earlier step of the operation makes, this one may take. */
-static void convert(const struct sides *sides, const Mesos__Resource *from,
-		    const Mesos__Resource *to)
+static void operation_convert(const struct sides *sides, const Mesos__Resource *from,
+			      const Mesos__Resource *to)
 {
 	struct resources taken = RESOURCES_INIT, rest;
 
@@ -197,7 +197,7 @@ static int convert_unreserve(const struct sides *sides,
 
 		if (pop_reservation(op->resources[i], &popped, err))
 			return ERR_INVALID;
-		convert(sides, op->resources[i], &popped);
+		operation_convert(sides, op->resources[i], &popped);
 	}
 	return 0;
 }
@@ -208,7 +208,7 @@ static int convert_create(const struct sides *sides, const Mesos__Offer__Operati
 		Mesos__Resource__DiskInfo disk;
 		Mesos__Resource stripped = strip_volume(op->volumes[i], &disk);
 
-		convert(sides, &stripped, op->volumes[i]);
+		operation_convert(sides, &stripped, op->volumes[i]);
 	}
 	return 0;
 }
@@ -219,7 +219,7 @@ static int convert_destroy(const struct sides *sides, const Mesos__Offer__Operat
 		Mesos__Resource__DiskInfo disk;
 		Mesos__Resource stripped = strip_volume(op->volumes[i], &disk);
 
-		convert(sides, op->volumes[i], &stripped);
+		operation_convert(sides, op->volumes[i], &stripped);
 	}
 	return 0;
 }

@@ -38,7 +38,7 @@ static void grow(struct packer *p, size_t size)
 }
 
 /* Room for so much in front of what is there. */
-static inline uint8_t *take(struct packer *p, size_t size)
+static inline uint8_t *pack_take(struct packer *p, size_t size)
 {
 	if ((size_t)(p->at - p->start) < size)
 		grow(p, size);
@@ -53,13 +53,13 @@ static void put_long_varint(struct packer *p, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		bytes[len++] = (uint8_t)(value | 0x80);
 	bytes[len++] = (uint8_t)value;
-	memcpy(take(p, len), bytes, len);
+	memcpy(pack_take(p, len), bytes, len);
 }
 
 static inline void put_varint(struct packer *p, uint64_t value)
 {
 	if (value < 0x80)
-		*take(p, 1) = (uint8_t)value;
+		*pack_take(p, 1) = (uint8_t)value;
 	else
 		put_long_varint(p, value);
 }
@@ -67,7 +67,7 @@ static inline void put_varint(struct packer *p, uint64_t value)
 static void put_bytes(struct packer *p, const void *data, size_t len)
 {
 	if (len)
-		memcpy(take(p, len), data, len);
+		memcpy(pack_take(p, len), data, len);
 	put_varint(p, len);
 }
 
@@ -121,7 +121,7 @@ static void pack_value(struct packer *p, const ProtobufCFieldDescriptor *field, 
 		if (field_wire_types[field->type] == WIRE_VARINT)
 			put_varint(p, varint_of(field->type, at));
 		else
-			memcpy(take(p, len), at, len); /* little endian, as the wire is */
+			memcpy(pack_take(p, len), at, len); /* little endian, as the wire is */
 	}
 	put_varint(p, (uint64_t)field->id << 3 | field_wire_types[field->type]);
 }
@@ -143,7 +143,7 @@ static void pack_message(struct packer *p, const ProtobufCMessage *message)
 		const ProtobufCMessageUnknownField *field = &message->unknown_fields[i];
 
 		if (field->len)
-			memcpy(take(p, field->len), field->data, field->len);
+			memcpy(pack_take(p, field->len), field->data, field->len);
 		put_varint(p, (uint64_t)field->tag << 3 | field->wire_type);
 	}
 	for (unsigned i = type->n_fields; i--;) {

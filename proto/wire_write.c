@@ -34,8 +34,8 @@ void wire_put_message(struct buf *out, uint32_t field, const void *message)
 }
 
 /* One field that `at` begins with; false at the end and at what is malformed. */
-static bool step(struct wire *at, uint32_t *field, enum wire_type *type, uint64_t *number,
-		 struct wire *bytes)
+static bool wire_write_step(struct wire *at, uint32_t *field, enum wire_type *type,
+			    uint64_t *number, struct wire *bytes)
 {
 	if (at->at == at->end || wire_tag(at, field, type))
 		return false;
@@ -64,7 +64,7 @@ bool wire_number(struct slice message, uint32_t wanted, uint64_t *out)
 	uint32_t field;
 	bool found = false;
 
-	while (step(&at, &field, &type, &number, &bytes)) {
+	while (wire_write_step(&at, &field, &type, &number, &bytes)) {
 		if (field != wanted || type != WIRE_VARINT)
 			continue;
 		*out = number;
@@ -100,7 +100,7 @@ bool wire_next(struct slice *at, uint32_t wanted, struct slice *out)
 	uint64_t number;
 	uint32_t field;
 
-	while (step(&in, &field, &type, &number, &bytes)) {
+	while (wire_write_step(&in, &field, &type, &number, &bytes)) {
 		if (field != wanted || type != WIRE_BYTES)
 			continue;
 		*out = (struct slice){(const char *)bytes.at, (size_t)(bytes.end - bytes.at)};

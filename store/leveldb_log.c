@@ -163,7 +163,7 @@ static enum found next_record(struct log_view *v)
 	return FOUND_RECORD;
 }
 
-static int read_file(int fd, uint8_t **data, size_t *size)
+static int leveldb_log_read_file(int fd, uint8_t **data, size_t *size)
 {
 	struct stat st;
 	ssize_t n;
@@ -202,8 +202,8 @@ static int cut_off(int fd, const struct log_view *v)
 	return ftruncate(fd, (off_t)v->whole) < 0 || fsync(fd) < 0 ? -1 : 0;
 }
 
-static int judge(int fd, const char *path, const struct log_view *v, enum found found, bool repair,
-		 struct err *err)
+static int leveldb_log_judge(int fd, const char *path, const struct log_view *v, enum found found,
+			     bool repair, struct err *err)
 {
 	if (found == FOUND_DAMAGE && !repair)
 		return err_set(err, ERR_CORRUPT,
@@ -231,7 +231,7 @@ static int check_log(const char *path, bool repair, struct err *err)
 	enum found found;
 	int fd = open(path, O_RDWR | O_CLOEXEC), rv;
 
-	if (fd < 0 || read_file(fd, &data, &v.size) < 0) {
+	if (fd < 0 || leveldb_log_read_file(fd, &data, &v.size) < 0) {
 		rv = err_set(err, ERR_IO, "Failed to read '%s': %s", path, strerror(errno));
 	} else {
 		v.data = data;
@@ -240,7 +240,7 @@ static int check_log(const char *path, bool repair, struct err *err)
 		while (found == FOUND_RECORD);
 		if (found == FOUND_END && v.parts)
 			found = FOUND_TORN;
-		rv = judge(fd, path, &v, found, repair, err);
+		rv = leveldb_log_judge(fd, path, &v, found, repair, err);
 	}
 	free(data);
 	if (fd >= 0)

@@ -159,7 +159,7 @@ static void step_back(void)
 /* Every so many drains: it looks at each file. */
 #define SIZE_INTERVAL 256
 
-static void measure(struct store *store)
+static void store_measure(struct store *store)
 {
 	if (store->backend->ops->size)
 		atomic_store(&store->size, store->backend->ops->size(store->backend));
@@ -187,7 +187,7 @@ static void *writer_main(void *argument)
 		closing = store->closing;
 		pthread_mutex_unlock(&store->lock);
 		if (drains++ % SIZE_INTERVAL == 0)
-			measure(store);
+			store_measure(store);
 		drain(store, &groups);
 	}
 	if (!store_failed(store) && store_durable(store) < store_applied(store)) {

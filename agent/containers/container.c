@@ -106,7 +106,7 @@ void container_fail(struct container *container, enum agent_start_stage stage, c
 
 /* ---- starting ------------------------------------------------------------ */
 
-static void ended_cb(void *context);
+static void container_ended_cb(void *context);
 
 int container_start_process(struct container *container, const struct spawn *spawn, struct err *err)
 {
@@ -124,7 +124,8 @@ int container_start_process(struct container *container, const struct spawn *spa
 	container->child = true;
 	container->start_ticks = process_read(pid, &process) ? process.start_ticks : 0;
 	HASH_ADD(hh_pid, c->by_pid, pid, sizeof(pid), container);
-	container->watch = process_watch_start(c->options.loop, pid, 0, ended_cb, container);
+	container->watch =
+		process_watch_start(c->options.loop, pid, 0, container_ended_cb, container);
 	return 0;
 }
 
@@ -164,7 +165,7 @@ static size_t kill_leftovers(struct container *container)
 				: process_tree_kill_left(container->pid, container->id);
 }
 
-static void finish(struct container *container)
+static void container_finish(struct container *container)
 {
 	struct containers *c = container->owner;
 	char *id = xstrdup(container->id);
@@ -213,7 +214,7 @@ static void clean_cb(uv_timer_t *timer)
 		uv_timer_start(&c->timer, clean_cb, c->pause, 0);
 	/* A report may change the table. */
 	while ((container = first_clean(c)))
-		finish(container);
+		container_finish(container);
 }
 
 static void begin_cleaning(struct container *container)
@@ -222,7 +223,7 @@ static void begin_cleaning(struct container *container)
 
 	container->stage = CLEANING;
 	if (!kill_leftovers(container)) {
-		finish(container);
+		container_finish(container);
 		return;
 	}
 	container->clean_deadline = uv_now(c->options.loop) + CLEAN_TIMEOUT_MS;
@@ -230,7 +231,7 @@ static void begin_cleaning(struct container *container)
 	uv_timer_start(&c->timer, clean_cb, c->pause, 0);
 }
 
-static void ended_cb(void *context)
+static void container_ended_cb(void *context)
 {
 	struct container *container = context;
 	struct containers *c = container->owner;
@@ -289,13 +290,14 @@ void containers_reattach(struct containers *c, const char *id, int64_t pid, uint
 	else
 		look_for(container);
 	if (container->pid)
-		container->watch = process_watch_start(c->options.loop, container->pid,
-						       container->start_ticks, ended_cb, container);
+		container->watch =
+			process_watch_start(c->options.loop, container->pid, container->start_ticks,
+					    container_ended_cb, container);
 	if (!container->watch) {
 		/* Whoever has the pid now is not to be taken for what was left. */
 		if (is_another(container))
 			container->pid = 0;
-		ended_cb(container);
+		container_ended_cb(container);
 	} else if (!pid)
 		container_report_started(container);
 }
@@ -341,7 +343,7 @@ int containers_create(const struct containers_options *options, struct container
 	return 0;
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void container_closed_cb(uv_handle_t *handle)
 {
 	struct containers *c = handle->data;
 
@@ -361,7 +363,7 @@ void containers_close(struct containers *c)
 			HASH_DELETE(hh_pid, c->by_pid, container);
 		discard(container);
 	}
-	uv_close((uv_handle_t *)&c->timer, closed_cb);
+	uv_close((uv_handle_t *)&c->timer, container_closed_cb);
 }
 
 pid_t containers_pid(const struct containers *c, const char *id)

@@ -20,7 +20,7 @@ extern char **environ;
 
 /* ---- starting ------------------------------------------------------------ */
 
-static void run(struct container *container)
+static void container_launch_run(struct container *container)
 {
 	struct err err = {""};
 
@@ -58,7 +58,8 @@ static int fetch_input(const Mesos__CommandInfo *command, struct err *err)
 	return fd;
 }
 
-static int fetch(struct container *container, const Mesos__CommandInfo *command, struct err *err)
+static int container_launch_fetch(struct container *container, const Mesos__CommandInfo *command,
+				  struct err *err)
 {
 	const struct containers_options *options = &container->owner->options;
 	struct start *start = container->start;
@@ -94,7 +95,7 @@ void container_fetch_ended(struct container *container, int status)
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !container->destroyed) {
 		c->counters.fetches_succeeded++;
-		run(container);
+		container_launch_run(container);
 		return;
 	}
 	c->counters.fetches_failed++;
@@ -211,9 +212,9 @@ static int launch_or_fetch(struct container *container, const struct agent_launc
 	}
 	rv = make_arguments(c, container, launch->command, err);
 	if (rv == 0 && launch->command->n_uris)
-		return fetch(container, launch->command, err);
+		return container_launch_fetch(container, launch->command, err);
 	if (rv == 0)
-		run(container);
+		container_launch_run(container);
 	return rv;
 }
 

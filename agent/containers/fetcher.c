@@ -362,7 +362,7 @@ static int unpack_gz(struct fetch *fetch, char *path, struct err *err)
 	return rv < 0 ? err_wrap(err, rv, "Failed to extract '%s'", path) : 0;
 }
 
-static int unpack(struct fetch *fetch, char *path, const char *uri, struct err *err)
+static int fetcher_unpack(struct fetch *fetch, char *path, const char *uri, struct err *err)
 {
 	int rv;
 
@@ -435,7 +435,7 @@ static int fetch_one(struct fetch *fetch, const Mesos__CommandInfo__URI *uri, st
 			return err_set(err, ERR_IO, "Failed to chmod executable '%s': %s", path,
 				       strerror(errno));
 	} else if (!uri->has_extract || uri->extract) {
-		rv = unpack(fetch, path, value, err);
+		rv = fetcher_unpack(fetch, path, value, err);
 	}
 	if (rv == 0)
 		log_info("Fetched '%s' to '%s'", value, path);

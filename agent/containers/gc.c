@@ -56,7 +56,7 @@ struct gc {
 
 static void remove_next(struct gc *gc);
 
-static void free_if_done(struct gc *gc)
+static void gc_free_if_done(struct gc *gc)
 {
 	struct rubbish *rubbish, *next;
 
@@ -92,7 +92,7 @@ static void removed_cb(uv_work_t *work, int status)
 	free(gc->removing);
 	gc->removing = NULL;
 	if (gc->closing)
-		free_if_done(gc);
+		gc_free_if_done(gc);
 	else
 		remove_next(gc);
 }
@@ -136,7 +136,7 @@ static void find_old_rubbish(struct gc *gc)
 
 /* ---- scheduling ---------------------------------------------------------- */
 
-static void forget(struct gc *gc, struct entry *entry)
+static void gc_forget(struct gc *gc, struct entry *entry)
 {
 	timers_stop(&gc->timers, &entry->timer);
 	HASH_DEL(gc->table, entry);
@@ -166,13 +166,13 @@ static void collect(struct gc *gc, struct entry *entry)
 {
 	char *path = xstrdup(entry->path);
 
-	forget(gc, entry);
+	gc_forget(gc, entry);
 	if (throw_away(gc, path))
 		gc->options.collected(gc->options.context, path);
 	free(path);
 }
 
-static void arm(struct gc *gc);
+static void gc_arm(struct gc *gc);
 
 static void due_cb(uv_timer_t *timer)
 {
@@ -183,10 +183,10 @@ static void due_cb(uv_timer_t *timer)
 	while ((due = timers_pop(&gc->timers, now)))
 		collect(gc, container_of(due, struct entry, timer));
 	remove_next(gc);
-	arm(gc);
+	gc_arm(gc);
 }
 
-static void arm(struct gc *gc)
+static void gc_arm(struct gc *gc)
 {
 	int64_t next = timers_next(&gc->timers), wait;
 
@@ -216,7 +216,7 @@ void gc_collect(struct gc *gc, const char *path, int64_t when)
 		HASH_ADD_STR(gc->table, path, entry);
 	}
 	timers_start(&gc->timers, &entry->timer, when);
-	arm(gc);
+	gc_arm(gc);
 }
 
 void gc_keep(struct gc *gc, const char *path)
@@ -225,8 +225,8 @@ void gc_keep(struct gc *gc, const char *path)
 
 	HASH_FIND_STR(gc->table, path, entry);
 	if (entry)
-		forget(gc, entry);
-	arm(gc);
+		gc_forget(gc, entry);
+	gc_arm(gc);
 }
 
 /* ---- the disk ------------------------------------------------------------ */
@@ -242,7 +242,7 @@ static void look_at_disk(struct gc *gc)
 	gc->max_age = share > 0 ? (int64_t)((double)gc->options.delay * share) : 0;
 }
 
-static void watch_cb(uv_timer_t *timer)
+static void gc_watch_cb(uv_timer_t *timer)
 {
 	struct gc *gc = timer->data;
 	int64_t now = clock_now(), early;
@@ -253,7 +253,7 @@ static void watch_cb(uv_timer_t *timer)
 	while ((first = timers_pop(&gc->timers, early > INT64_MAX - now ? INT64_MAX : now + early)))
 		collect(gc, container_of(first, struct entry, timer));
 	remove_next(gc);
-	arm(gc);
+	gc_arm(gc);
 }
 
 int64_t gc_max_age(const struct gc *gc)
@@ -285,19 +285,19 @@ struct gc *gc_create(const struct gc_options *options)
 	gc->open_handles = 2;
 	if (!interval)
 		interval = 1;
-	uv_timer_start(&gc->watch, watch_cb, interval, interval);
+	uv_timer_start(&gc->watch, gc_watch_cb, interval, interval);
 	look_at_disk(gc);
 	find_old_rubbish(gc);
 	remove_next(gc);
 	return gc;
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void gc_closed_cb(uv_handle_t *handle)
 {
 	struct gc *gc = handle->data;
 
 	gc->open_handles--;
-	free_if_done(gc);
+	gc_free_if_done(gc);
 }
 
 void gc_close(struct gc *gc)
@@ -306,7 +306,7 @@ void gc_close(struct gc *gc)
 
 	gc->closing = true;
 	HASH_ITER (hh, gc->table, entry, next)
-		forget(gc, entry);
-	uv_close((uv_handle_t *)&gc->due, closed_cb);
-	uv_close((uv_handle_t *)&gc->watch, closed_cb);
+		gc_forget(gc, entry);
+	uv_close((uv_handle_t *)&gc->due, gc_closed_cb);
+	uv_close((uv_handle_t *)&gc->watch, gc_closed_cb);
 }

@@ -27,7 +27,7 @@ struct request {
 	char **arguments;
 };
 
-static int parse(int argc, char **argv, struct request *request)
+static int init_parse(int argc, char **argv, struct request *request)
 {
 	int i;
 
@@ -44,7 +44,7 @@ static int parse(int argc, char **argv, struct request *request)
 	return i + 1 < argc && request->program ? 0 : -1;
 }
 
-static pid_t start(const struct request *request, const sigset_t *mask)
+static pid_t init_start(const struct request *request, const sigset_t *mask)
 {
 	pid_t pid = vfork();
 
@@ -96,7 +96,7 @@ static void kill_rest(void)
 	}
 }
 
-static void write_status(const char *path, int status)
+static void init_write_status(const char *path, int status)
 {
 	char text[16], fresh[4096];
 	int len = snprintf(text, sizeof(text), "%d", status), fd;
@@ -134,7 +134,7 @@ int init_main(int argc, char **argv)
 	pid_t child;
 	int status;
 
-	if (parse(argc, argv, &request)) {
+	if (init_parse(argc, argv, &request)) {
 		fputs("usage: mesita init [--status=FILE] --program=PROGRAM -- ARGV0 "
 		      "[ARGUMENT...]\n",
 		      stderr);
@@ -143,7 +143,7 @@ int init_main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	child = start(&request, &old);
+	child = init_start(&request, &old);
 	if (child < 0) {
 		fprintf(stderr, "Failed to fork: %s\n", strerror(errno));
 		return 1;
@@ -151,6 +151,6 @@ int init_main(int argc, char **argv)
 	status = wait_for(child, &all);
 	kill_rest();
 	if (request.status_path)
-		write_status(request.status_path, status);
+		init_write_status(request.status_path, status);
 	return end_like(status);
 }

@@ -21,7 +21,7 @@
 /* Bytes of an environment that are searched; the kernel allows some MB. */
 #define ENVIRONMENT_MAX (1024 * 1024)
 
-static ssize_t read_file(const char *path, char *data, size_t size)
+static ssize_t process_tree_read_file(const char *path, char *data, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
@@ -45,7 +45,7 @@ bool process_read(pid_t pid, struct process *out)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	/* The command's name may hold anything, so the fields are behind the last ')'. */
-	if (read_file(path, text, sizeof(text)) <= 0 || !(rest = strrchr(text, ')')))
+	if (process_tree_read_file(path, text, sizeof(text)) <= 0 || !(rest = strrchr(text, ')')))
 		return false;
 	memset(out, 0, sizeof(*out));
 	if (sscanf(rest + 1,
@@ -257,7 +257,7 @@ static bool was_started_in(pid_t pid, const char *container, char *text)
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	len = read_file(path, text, ENVIRONMENT_MAX);
+	len = process_tree_read_file(path, text, ENVIRONMENT_MAX);
 	for (const char *at = text; len > 0 && at < text + len; at += strlen(at) + 1) {
 		const char *base;
 

@@ -31,7 +31,7 @@ static bool is_alive(pid_t pid, uint64_t start_ticks)
 	       (!start_ticks || process.start_ticks == start_ticks);
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void process_watch_closed_cb(uv_handle_t *handle)
 {
 	struct process_watch *watch = handle->data;
 
@@ -43,26 +43,26 @@ static void closed_cb(uv_handle_t *handle)
 void process_watch_stop(struct process_watch *watch)
 {
 	if (watch && !uv_is_closing(&watch->handle.any))
-		uv_close(&watch->handle.any, closed_cb);
+		uv_close(&watch->handle.any, process_watch_closed_cb);
 }
 
-static void finish(struct process_watch *watch)
+static void process_watch_finish(struct process_watch *watch)
 {
 	process_watch_stop(watch);
 	watch->ended(watch->context);
 }
 
-static void poll_cb(uv_poll_t *poll, int status, int events)
+static void process_watch_poll_cb(uv_poll_t *poll, int status, int events)
 {
-	finish(poll->data);
+	process_watch_finish(poll->data);
 }
 
-static void timer_cb(uv_timer_t *timer)
+static void process_watch_timer_cb(uv_timer_t *timer)
 {
 	struct process_watch *watch = timer->data;
 
 	if (!is_alive(watch->pid, watch->start_ticks))
-		finish(watch);
+		process_watch_finish(watch);
 }
 
 struct process_watch *process_watch_start(uv_loop_t *loop, pid_t pid, uint64_t start_ticks,
@@ -88,10 +88,11 @@ struct process_watch *process_watch_start(uv_loop_t *loop, pid_t pid, uint64_t s
 	watch->context = context;
 	if (fd >= 0) {
 		uv_poll_init(loop, &watch->handle.poll, fd);
-		uv_poll_start(&watch->handle.poll, UV_READABLE, poll_cb);
+		uv_poll_start(&watch->handle.poll, UV_READABLE, process_watch_poll_cb);
 	} else {
 		uv_timer_init(loop, &watch->handle.timer);
-		uv_timer_start(&watch->handle.timer, timer_cb, PROCESS_POLL_MS, PROCESS_POLL_MS);
+		uv_timer_start(&watch->handle.timer, process_watch_timer_cb, PROCESS_POLL_MS,
+			       PROCESS_POLL_MS);
 	}
 	watch->handle.any.data = watch;
 	return watch;

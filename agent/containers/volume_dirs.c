@@ -82,7 +82,8 @@ static bool links_to(int sandbox, const char *name, const char *path)
 	return len >= 0 && (size_t)len == strlen(path) && !memcmp(target, path, len);
 }
 
-static int give(const struct agent_volume *volume, const struct stat *owner, struct err *err)
+static int volume_dirs_give(const struct agent_volume *volume, const struct stat *owner,
+			    struct err *err)
 {
 	int fd = open(volume->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
@@ -113,7 +114,7 @@ static int link_one(int sandbox, const char *directory, const struct agent_volum
 		return err_set(err, ERR_INVALID,
 			       "'%s' cannot be the container path of a persistent volume",
 			       volume->name);
-	rv = give(volume, owner, err);
+	rv = volume_dirs_give(volume, owner, err);
 	if (rv < 0)
 		return rv;
 	if (!symlinkat(volume->path, sandbox, volume->name) ||
@@ -197,9 +198,9 @@ struct volume_remover {
 	atomic_bool closing; /* the thread looks at it */
 };
 
-static void next(struct volume_remover *remover);
+static void volume_dirs_next(struct volume_remover *remover);
 
-static void free_if_done(struct volume_remover *remover)
+static void volume_dirs_free_if_done(struct volume_remover *remover)
 {
 	struct doomed *doomed, *after;
 
@@ -211,7 +212,7 @@ static void free_if_done(struct volume_remover *remover)
 }
 
 /* On a thread of the pool. */
-static void work_cb(uv_work_t *work)
+static void volume_dirs_work_cb(uv_work_t *work)
 {
 	struct volume_remover *remover = work->data;
 	const struct doomed *doomed = remover->busy;
@@ -225,12 +226,12 @@ static void work_cb(uv_work_t *work)
 			  err.text);
 }
 
-static void timer_cb(uv_timer_t *timer)
+static void volume_dirs_timer_cb(uv_timer_t *timer)
 {
-	next(timer->data);
+	volume_dirs_next(timer->data);
 }
 
-static void after_cb(uv_work_t *work, int status)
+static void volume_dirs_after_cb(uv_work_t *work, int status)
 {
 	struct volume_remover *remover = work->data;
 	struct doomed *doomed = remover->busy;
@@ -239,23 +240,23 @@ static void after_cb(uv_work_t *work, int status)
 	remover->busy = NULL;
 	if (remover->closing) {
 		free(doomed);
-		free_if_done(remover);
+		volume_dirs_free_if_done(remover);
 		return;
 	}
 	if (done) {
 		remover->retry = RETRY_MIN_MS;
 		remover->removed(remover->context, doomed->path);
 		free(doomed);
-		next(remover);
+		volume_dirs_next(remover);
 		return;
 	}
 	/* Others first: this one may never succeed. */
 	list_append(&remover->queue, &doomed->link);
-	uv_timer_start(&remover->timer, timer_cb, remover->retry, 0);
+	uv_timer_start(&remover->timer, volume_dirs_timer_cb, remover->retry, 0);
 	remover->retry = remover->retry * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : remover->retry * 2;
 }
 
-static void next(struct volume_remover *remover)
+static void volume_dirs_next(struct volume_remover *remover)
 {
 	struct doomed *doomed = list_first(&remover->queue, struct doomed, link);
 
@@ -264,7 +265,7 @@ static void next(struct volume_remover *remover)
 	list_remove(&doomed->link);
 	remover->busy = doomed;
 	remover->work.data = remover;
-	uv_queue_work(remover->loop, &remover->work, work_cb, after_cb);
+	uv_queue_work(remover->loop, &remover->work, volume_dirs_work_cb, volume_dirs_after_cb);
 }
 
 struct volume_remover *volume_remover_create(uv_loop_t *loop,
@@ -291,19 +292,19 @@ void volume_remover_add(struct volume_remover *remover, const char *path, bool m
 	strcpy(doomed->path, path);
 	doomed->mount = mount;
 	list_prepend(&remover->queue, &doomed->link);
-	next(remover);
+	volume_dirs_next(remover);
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void volume_dirs_closed_cb(uv_handle_t *handle)
 {
 	struct volume_remover *remover = handle->data;
 
 	remover->timer_open = false;
-	free_if_done(remover);
+	volume_dirs_free_if_done(remover);
 }
 
 void volume_remover_close(struct volume_remover *remover)
 {
 	remover->closing = true;
-	uv_close((uv_handle_t *)&remover->timer, closed_cb);
+	uv_close((uv_handle_t *)&remover->timer, volume_dirs_closed_cb);
 }

@@ -289,8 +289,8 @@ int agent_start(struct agent *agent, int64_t now, bool rebooted, struct agent_ac
 void agent_step(struct agent *agent, int64_t now, const struct agent_event *event,
 		struct agent_actions *out);
 int64_t agent_next_timeout(const struct agent *agent);
-/* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers run
- * as if nothing had happened. */
+/* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers
+ * run as if nothing had happened. */
 void agent_clock_moved(struct agent *agent, int64_t by);
 
 /* -- looking in, for endpoints: the shell renders what these give -- */

@@ -32,7 +32,7 @@ char *agent_run_path(const struct agent *agent, const char *framework_id, const 
 
 /* "a/b" matches the words of a pattern, "*" any one name. Returns what follows, which may
  * lead anywhere, or NULL. */
-static const char *match(const char *path, const char *const *words)
+static const char *paths_match(const char *path, const char *const *words)
 {
 	for (; *words; words++) {
 		size_t len;
@@ -59,13 +59,14 @@ bool agent_resolve_path(const struct agent *agent, const char *path, char **real
 	const char *work_dir = agent->options.work_dir;
 	size_t len = strlen(work_dir);
 
-	if (match(path, virtual)) {
+	if (paths_match(path, virtual)) {
 		while (*path == '/')
 			path++;
 		*real = xprintf("%s/slaves/%s/%s", work_dir, agent_id(agent), path);
 		return true;
 	}
-	if (strncmp(path, work_dir, len) == 0 && path[len] == '/' && match(path + len, below)) {
+	if (strncmp(path, work_dir, len) == 0 && path[len] == '/' &&
+	    paths_match(path + len, below)) {
 		*real = xstrdup(path);
 		return true;
 	}

@@ -289,7 +289,8 @@ static void expect_pings(struct agent *agent)
 	timers_start(&agent->timers, &agent->ping_timer, agent->now + agent->ping_timeout);
 }
 
-static void run(struct agent *agent, const Mesos__Internal__MasterSlaveConnection *connection)
+static void registration_run(struct agent *agent,
+			     const Mesos__Internal__MasterSlaveConnection *connection)
 {
 	if (connection && connection->has_total_ping_timeout_seconds) {
 		double seconds = connection->total_ping_timeout_seconds;
@@ -343,10 +344,11 @@ void agent_handle_registered(struct agent *agent, const char *from,
 	log_info("Registered with master %s; given agent ID %s", from, id);
 	if (!agent->info->id)
 		set_id(agent, message->agent_id);
-	run(agent, message->connection);
+	registration_run(agent, message->connection);
 }
 
-static void reconcile(struct agent *agent, const Mesos__Internal__ReconcileTasksMessage *list)
+static void registration_reconcile(struct agent *agent,
+				   const Mesos__Internal__ReconcileTasksMessage *list)
 {
 	struct framework *framework = agent_framework_find(agent, list->framework_id->value);
 	bool made = false;
@@ -392,14 +394,14 @@ void agent_handle_reregistered(struct agent *agent, const char *from,
 		log_info("Reregistered with master %s", from);
 		/* The new info was accepted: it is what the next start is compared with. */
 		agent_store_identity(agent);
-		run(agent, message->connection);
+		registration_run(agent, message->connection);
 	} else if (agent->state == STATE_RUNNING) {
 		agent_send_update_slave(agent);
 	} else {
 		return;
 	}
 	for (size_t i = 0; i < message->n_reconciliations; i++)
-		reconcile(agent, message->reconciliations[i]);
+		registration_reconcile(agent, message->reconciliations[i]);
 }
 
 void agent_handle_ping(struct agent *agent, const char *from,

@@ -14,7 +14,7 @@ static void write_model(const struct agent *agent, const char *key, size_t count
 	endpoint_write_resources(w, agent->options.shapes, list, count);
 }
 
-static const char *allocation_role(size_t count, Mesos__Resource *const *list)
+static const char *state_json_allocation_role(size_t count, Mesos__Resource *const *list)
 {
 	if (!count || !list[0]->allocation_info)
 		return NULL;
@@ -75,7 +75,7 @@ static void write_task(const struct agent *agent, const struct task *task, struc
 static void write_queued(const struct agent *agent, const struct task *task, struct json_writer *w)
 {
 	const Mesos__Task *record = task->record;
-	const char *role = allocation_role(record->n_resources, record->resources);
+	const char *role = state_json_allocation_role(record->n_resources, record->resources);
 
 	jw_begin_object(w);
 	jw_kv_string(w, "id", record->task_id->value);
@@ -93,8 +93,8 @@ static void write_queued(const struct agent *agent, const struct task *task, str
 
 typedef void task_writer(const struct agent *agent, const struct task *task, struct json_writer *w);
 
-static void write_list(const struct agent *agent, const struct list *list, task_writer *write,
-		       struct json_writer *w)
+static void state_json_write_list(const struct agent *agent, const struct list *list,
+				  task_writer *write, struct json_writer *w)
 {
 	for (const struct list *at = list->next; at != list; at = at->next)
 		write(agent, list_entry(at, struct task, link), w);
@@ -106,7 +106,7 @@ static void write_executor(const struct agent *agent, const struct executor *exe
 			   struct json_writer *w)
 {
 	const Mesos__ExecutorInfo *info = executor->info;
-	const char *role = allocation_role(info->n_resources, info->resources);
+	const char *role = state_json_allocation_role(info->n_resources, info->resources);
 
 	jw_begin_object(w);
 	jw_kv_string(w, "id", executor->id);
@@ -128,16 +128,16 @@ static void write_executor(const struct agent *agent, const struct executor *exe
 					     SPELL_V0));
 	jw_key(w, "tasks");
 	jw_begin_array(w);
-	write_list(agent, &executor->tasks[TASK_LAUNCHED], write_task, w);
+	state_json_write_list(agent, &executor->tasks[TASK_LAUNCHED], write_task, w);
 	jw_end_array(w);
 	jw_key(w, "queued_tasks");
 	jw_begin_array(w);
-	write_list(agent, &executor->tasks[TASK_QUEUED], write_queued, w);
+	state_json_write_list(agent, &executor->tasks[TASK_QUEUED], write_queued, w);
 	jw_end_array(w);
 	jw_key(w, "completed_tasks");
 	jw_begin_array(w);
-	write_list(agent, &executor->completed, write_task, w);
-	write_list(agent, &executor->tasks[TASK_TERMINATED], write_task, w);
+	state_json_write_list(agent, &executor->completed, write_task, w);
+	state_json_write_list(agent, &executor->tasks[TASK_TERMINATED], write_task, w);
 	jw_end_array(w);
 	jw_end_object(w);
 }
@@ -187,7 +187,7 @@ static void write_framework(const struct agent *agent, const struct framework *f
 	jw_end_object(w);
 }
 
-static void write_frameworks(const struct agent *agent, struct json_writer *w)
+static void state_json_write_frameworks(const struct agent *agent, struct json_writer *w)
 {
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
@@ -255,5 +255,5 @@ void agent_write_state(const struct agent *agent, struct json_writer *w)
 	for (size_t i = 0; i < agent->info->n_attributes; i++)
 		write_attribute(agent->info->attributes[i], w);
 	jw_end_object(w);
-	write_frameworks(agent, w);
+	state_json_write_frameworks(agent, w);
 }

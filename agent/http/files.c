@@ -42,7 +42,7 @@ struct files_job {
 
 /* ---- on a thread of the pool ------------------------------------------------- */
 
-static void say(struct files_job *job, int status, const char *text)
+static void files_say(struct files_job *job, int status, const char *text)
 {
 	job->status = status;
 	job->text = text;
@@ -50,9 +50,9 @@ static void say(struct files_job *job, int status, const char *text)
 
 static void fail_read(struct files_job *job, int error)
 {
-	say(job, 500,
-	    arena_printf(&job->request->arena, "Failed to read '%s': %s", job->place.path,
-			 strerror(error)));
+	files_say(job, 500,
+		  arena_printf(&job->request->arena, "Failed to read '%s': %s", job->place.path,
+			       strerror(error)));
 }
 
 /* False: said why. */
@@ -63,14 +63,15 @@ static bool open_wanted(struct files_job *job)
 	else
 		job->fd = files_open_in_sandbox(job->place.work_dir, job->real);
 	if (job->fd == ERR_INVALID) {
-		say(job, 400,
-		    arena_printf(&job->request->arena, "'%s' is inaccessible.\n", job->place.path));
+		files_say(job, 400,
+			  arena_printf(&job->request->arena, "'%s' is inaccessible.\n",
+				       job->place.path));
 		return false;
 	}
 	if (job->fd >= 0 && !fstat(job->fd, &job->info) &&
 	    (S_ISREG(job->info.st_mode) || S_ISDIR(job->info.st_mode)))
 		return true;
-	say(job, 404, "");
+	files_say(job, 404, "");
 	return false;
 }
 
@@ -105,7 +106,7 @@ static void read_some(struct files_job *job)
 	ssize_t got = 0;
 
 	if (S_ISDIR(job->info.st_mode)) {
-		say(job, 400, "Cannot read a directory.\n");
+		files_say(job, 400, "Cannot read a directory.\n");
 		return;
 	}
 	if (job->offset >= 0) {
@@ -130,7 +131,7 @@ static void read_all(struct files_job *job)
 	ssize_t got = 1;
 
 	if (S_ISDIR(job->info.st_mode)) {
-		say(job, 400, "Cannot download a directory.\n");
+		files_say(job, 400, "Cannot download a directory.\n");
 		return;
 	}
 	while (job->info.st_size <= DOWNLOAD_MAX && got > 0 && job->body.len <= DOWNLOAD_MAX) {
@@ -142,9 +143,9 @@ static void read_all(struct files_job *job)
 	if (got < 0)
 		fail_read(job, errno);
 	else if (job->info.st_size > DOWNLOAD_MAX || job->body.len > DOWNLOAD_MAX)
-		say(job, 413,
-		    "The file is too large to be downloaded at once: read it in parts with "
-		    "/files/read.\n");
+		files_say(job, 413,
+			  "The file is too large to be downloaded at once: read it in parts with "
+			  "/files/read.\n");
 }
 
 static void work(uv_work_t *work)
@@ -232,8 +233,8 @@ static void done(uv_work_t *work, int status)
 /* ---- requests -------------------------------------------------------------------- */
 
 /* A parameter that is a number of at least -1; absent is -1. False: answered. */
-static bool parse_number(struct http_request *request, const char *name, const char *negative,
-			 int64_t *out)
+static bool files_parse_number(struct http_request *request, const char *name, const char *negative,
+			       int64_t *out)
 {
 	const char *text = http_query(request, name);
 	char *end;
@@ -260,8 +261,8 @@ static bool parse_number(struct http_request *request, const char *name, const c
 	return true;
 }
 
-static void begin(struct agent_shell *shell, struct http_request *request, enum files_kind kind,
-		  int64_t offset, int64_t length)
+static void files_begin(struct agent_shell *shell, struct http_request *request,
+			enum files_kind kind, int64_t offset, int64_t length)
 {
 	const char *path = http_query(request, "path");
 	const char *log = shell->flags->external_log_file;
@@ -292,7 +293,7 @@ static void begin(struct agent_shell *shell, struct http_request *request, enum 
 
 void agent_files_browse(void *context, struct http_request *request)
 {
-	begin(context, request, FILES_BROWSE, 0, 0);
+	files_begin(context, request, FILES_BROWSE, 0, 0);
 }
 
 void agent_files_read(void *context, struct http_request *request)
@@ -302,13 +303,13 @@ void agent_files_read(void *context, struct http_request *request)
 
 	/* A path that is missing is told first, whatever else is wrong. */
 	if (path && *path &&
-	    (!parse_number(request, "offset", "Negative offset", &offset) ||
-	     !parse_number(request, "length", "Negative length", &length)))
+	    (!files_parse_number(request, "offset", "Negative offset", &offset) ||
+	     !files_parse_number(request, "length", "Negative length", &length)))
 		return;
-	begin(context, request, FILES_READ, offset, length);
+	files_begin(context, request, FILES_READ, offset, length);
 }
 
 void agent_files_download(void *context, struct http_request *request)
 {
-	begin(context, request, FILES_DOWNLOAD, 0, 0);
+	files_begin(context, request, FILES_DOWNLOAD, 0, 0);
 }

@@ -22,7 +22,7 @@ struct usage {
 	uint64_t rss;
 };
 
-static void measure(struct process_list *all, pid_t pid, struct usage *usage)
+static void rest_containers_measure(struct process_list *all, pid_t pid, struct usage *usage)
 {
 	double tick = (double)sysconf(_SC_CLK_TCK);
 
@@ -60,7 +60,7 @@ static void write_statistics(struct json_writer *w, const struct json *executor,
 	jw_end_object(w);
 }
 
-static void write_status(struct json_writer *w, const char *container, pid_t pid)
+static void rest_containers_write_status(struct json_writer *w, const char *container, pid_t pid)
 {
 	jw_key(w, "status");
 	jw_begin_object(w);
@@ -83,8 +83,9 @@ static bool is_wanted(const struct wanted *wanted, const char *framework,
 }
 
 /* Executors as an array; `full` adds what only /containers has. */
-static void write_executors(const struct agent_shell *shell, const struct json *state,
-			    const struct wanted *wanted, bool full, struct json_writer *w)
+static void rest_containers_write_executors(const struct agent_shell *shell,
+					    const struct json *state, const struct wanted *wanted,
+					    bool full, struct json_writer *w)
 {
 	const struct json *frameworks = json_get(state, "frameworks");
 	struct process_list all;
@@ -103,7 +104,7 @@ static void write_executors(const struct agent_shell *shell, const struct json *
 
 			if (!pid || !is_wanted(wanted, json_get_string(framework, "id"), executor))
 				continue;
-			measure(&all, pid, &usage);
+			rest_containers_measure(&all, pid, &usage);
 			jw_begin_object(w);
 			if (full)
 				jw_kv_string(w, "container_id", container);
@@ -113,7 +114,7 @@ static void write_executors(const struct agent_shell *shell, const struct json *
 			jw_kv_string(w, "source", json_get_string(executor, "source"));
 			write_statistics(w, executor, &usage);
 			if (full)
-				write_status(w, container, pid);
+				rest_containers_write_status(w, container, pid);
 			jw_end_object(w);
 		}
 	}
@@ -137,7 +138,7 @@ static void reply_executors(const struct agent_shell *shell, struct http_request
 		http_reply_text(request, 500, err.text);
 	} else {
 		jw_init(&w, &body);
-		write_executors(shell, state, wanted, full, &w);
+		rest_containers_write_executors(shell, state, wanted, full, &w);
 		router_reply_json(request, &body);
 	}
 	buf_free(&text);

@@ -22,7 +22,7 @@ struct metric_list {
 	struct arena *arena; /* for names */
 };
 
-static void add(void *context, const char *name, double value)
+static void rest_metrics_add(void *context, const char *name, double value)
 {
 	struct metric_list *list = context;
 
@@ -43,7 +43,7 @@ static void add_revocable(struct metric_list *list)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		for (size_t j = 0; j < sizeof(parts) / sizeof(*parts); j++) {
 			snprintf(name, sizeof(name), "slave/%s_revocable_%s", names[i], parts[j]);
-			add(list, name, 0);
+			rest_metrics_add(list, name, 0);
 		}
 	}
 }
@@ -53,18 +53,19 @@ static void add_parts(const struct agent_shell *shell, struct metric_list *list)
 	const struct containers_counters *containers = containers_counters(shell->containers);
 	struct gc_counters gc = gc_counters(shell->gc);
 
-	add(list, "containerizer/fetcher/task_fetches_succeeded",
-	    (double)containers->fetches_succeeded);
-	add(list, "containerizer/fetcher/task_fetches_failed", (double)containers->fetches_failed);
-	add(list, "containerizer/fetcher/cache_size_total_bytes", 0);
-	add(list, "containerizer/fetcher/cache_size_used_bytes", 0);
-	add(list, "containerizer/mesos/container_destroy_errors",
-	    (double)containers->destroy_errors);
-	add(list, "gc/path_removals_pending", (double)gc.pending);
-	add(list, "gc/path_removals_succeeded", (double)gc.succeeded);
-	add(list, "gc/path_removals_failed", (double)gc.failed);
-	add(list, "slave/executor_directory_max_allowed_age_secs",
-	    (double)gc_max_age(shell->gc) / SECOND);
+	rest_metrics_add(list, "containerizer/fetcher/task_fetches_succeeded",
+			 (double)containers->fetches_succeeded);
+	rest_metrics_add(list, "containerizer/fetcher/task_fetches_failed",
+			 (double)containers->fetches_failed);
+	rest_metrics_add(list, "containerizer/fetcher/cache_size_total_bytes", 0);
+	rest_metrics_add(list, "containerizer/fetcher/cache_size_used_bytes", 0);
+	rest_metrics_add(list, "containerizer/mesos/container_destroy_errors",
+			 (double)containers->destroy_errors);
+	rest_metrics_add(list, "gc/path_removals_pending", (double)gc.pending);
+	rest_metrics_add(list, "gc/path_removals_succeeded", (double)gc.succeeded);
+	rest_metrics_add(list, "gc/path_removals_failed", (double)gc.failed);
+	rest_metrics_add(list, "slave/executor_directory_max_allowed_age_secs",
+			 (double)gc_max_age(shell->gc) / SECOND);
 }
 
 static void add_system(struct metric_list *list)
@@ -73,14 +74,16 @@ static void add_system(struct metric_list *list)
 	double loads[3];
 
 	if (getloadavg(loads, 3) == 3) {
-		add(list, "system/load_1min", loads[0]);
-		add(list, "system/load_5min", loads[1]);
-		add(list, "system/load_15min", loads[2]);
+		rest_metrics_add(list, "system/load_1min", loads[0]);
+		rest_metrics_add(list, "system/load_5min", loads[1]);
+		rest_metrics_add(list, "system/load_15min", loads[2]);
 	}
-	add(list, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	rest_metrics_add(list, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	if (!sysinfo(&info)) {
-		add(list, "system/mem_total_bytes", (double)info.totalram * info.mem_unit);
-		add(list, "system/mem_free_bytes", (double)info.freeram * info.mem_unit);
+		rest_metrics_add(list, "system/mem_total_bytes",
+				 (double)info.totalram * info.mem_unit);
+		rest_metrics_add(list, "system/mem_free_bytes",
+				 (double)info.freeram * info.mem_unit);
 	}
 }
 
@@ -96,9 +99,10 @@ void agent_rest_metrics(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
-	agent_each_metric(shell->core, add, &list);
-	add(&list, "slave/registered", agent_registered(shell->core));
-	add(&list, "slave/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
+	agent_each_metric(shell->core, rest_metrics_add, &list);
+	rest_metrics_add(&list, "slave/registered", agent_registered(shell->core));
+	rest_metrics_add(&list, "slave/uptime_secs",
+			 clock_seconds((int64_t)uv_hrtime() - shell->began));
 	add_revocable(&list);
 	add_parts(shell, &list);
 	add_system(&list);

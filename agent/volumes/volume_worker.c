@@ -41,7 +41,7 @@ static void free_all(struct volume_worker *worker)
 }
 
 /* On a thread of the pool. */
-static void work_cb(uv_work_t *work)
+static void volume_worker_work_cb(uv_work_t *work)
 {
 	struct volume_worker *worker = work->data;
 	struct job *job = worker->busy;
@@ -75,9 +75,9 @@ static void report(struct volume_worker *worker, const struct job *job)
 	worker->report(worker->context, &event);
 }
 
-static void next(struct volume_worker *worker);
+static void volume_worker_next(struct volume_worker *worker);
 
-static void after_cb(uv_work_t *work, int status)
+static void volume_worker_after_cb(uv_work_t *work, int status)
 {
 	struct volume_worker *worker = work->data;
 	struct job *job = worker->busy;
@@ -89,12 +89,12 @@ static void after_cb(uv_work_t *work, int status)
 		free_all(worker);
 	} else {
 		report(worker, job);
-		next(worker);
+		volume_worker_next(worker);
 	}
 	job_free(job);
 }
 
-static void next(struct volume_worker *worker)
+static void volume_worker_next(struct volume_worker *worker)
 {
 	struct job *job = list_first(&worker->queue, struct job, link);
 
@@ -102,7 +102,7 @@ static void next(struct volume_worker *worker)
 		return;
 	list_remove(&job->link);
 	worker->busy = job;
-	uv_queue_work(worker->loop, &worker->work, work_cb, after_cb);
+	uv_queue_work(worker->loop, &worker->work, volume_worker_work_cb, volume_worker_after_cb);
 }
 
 struct volume_worker *
@@ -160,7 +160,7 @@ void volume_worker_add(struct volume_worker *worker, const struct agent_action *
 	arena_init(&job->arena);
 	copy_action(job, action);
 	list_append(&worker->queue, &job->link);
-	next(worker);
+	volume_worker_next(worker);
 }
 
 void volume_worker_close(struct volume_worker *worker)

@@ -18,7 +18,7 @@ struct jvm_executor {
 	struct callback_target target;
 };
 
-static const struct callback_target *target_of(void *context)
+static const struct callback_target *executor_target_of(void *context)
 {
 	const struct jvm_executor *e = context;
 
@@ -27,12 +27,12 @@ static const struct callback_target *target_of(void *context)
 
 /* ---- callbacks ---------------------------------------------------------------- */
 
-static int registered(void *context, struct slice executor_info, struct slice framework_info,
-		      struct slice agent_info)
+static int executor_registered(void *context, struct slice executor_info,
+			       struct slice framework_info, struct slice agent_info)
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "registered",
+	if (callback_begin(&c, executor_target_of(context), "registered",
 			   "(" DRIVER_TYPE MESSAGE("ExecutorInfo") MESSAGE("FrameworkInfo")
 				   MESSAGE("SlaveInfo") ")V")) {
 		jobject executor = jvm_new_message(c.env, PROTOS "ExecutorInfo", executor_info);
@@ -47,45 +47,46 @@ static int registered(void *context, struct slice executor_info, struct slice fr
 	return callback_finish(&c);
 }
 
-static int reregistered(void *context, struct slice agent_info)
+static int executor_reregistered(void *context, struct slice agent_info)
 {
-	return callback_message(target_of(context), "reregistered",
+	return callback_message(executor_target_of(context), "reregistered",
 				"(" DRIVER_TYPE MESSAGE("SlaveInfo") ")V", PROTOS "SlaveInfo",
 				agent_info);
 }
 
-static int launch(void *context, struct slice task)
+static int executor_launch(void *context, struct slice task)
 {
-	return callback_message(target_of(context), "launchTask",
+	return callback_message(executor_target_of(context), "launchTask",
 				"(" DRIVER_TYPE MESSAGE("TaskInfo") ")V", PROTOS "TaskInfo", task);
 }
 
-static int kill_task(void *context, struct slice task_id)
+static int executor_kill_task(void *context, struct slice task_id)
 {
-	return callback_message(target_of(context), "killTask",
+	return callback_message(executor_target_of(context), "killTask",
 				"(" DRIVER_TYPE MESSAGE("TaskID") ")V", PROTOS "TaskID", task_id);
 }
 
 static int tell_nothing(void *context, const char *method)
 {
-	return callback_plain(target_of(context), method, "(" DRIVER_TYPE ")V");
+	return callback_plain(executor_target_of(context), method, "(" DRIVER_TYPE ")V");
 }
 
-static int disconnected(void *context)
+static int executor_disconnected(void *context)
 {
 	return tell_nothing(context, "disconnected");
 }
 
-static int shut_down(void *context)
+static int executor_shut_down(void *context)
 {
 	return tell_nothing(context, "shutdown");
 }
 
-static int message(void *context, struct slice data)
+static int executor_message(void *context, struct slice data)
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "frameworkMessage", "(" DRIVER_TYPE "[B)V")) {
+	if (callback_begin(&c, executor_target_of(context), "frameworkMessage",
+			   "(" DRIVER_TYPE "[B)V")) {
 		jbyteArray array = jvm_new_bytes(c.env, data);
 
 		CALLBACK(&c, array);
@@ -93,26 +94,27 @@ static int message(void *context, struct slice data)
 	return callback_finish(&c);
 }
 
-static void error(void *context, const char *why)
+static void executor_error(void *context, const char *why)
 {
-	callback_text(target_of(context), "error", "(" DRIVER_TYPE "Ljava/lang/String;)V", why);
+	callback_text(executor_target_of(context), "error", "(" DRIVER_TYPE "Ljava/lang/String;)V",
+		      why);
 }
 
-static void thread_begins(void *context)
+static void executor_thread_begins(void *context)
 {
-	callback_thread_begins(target_of(context), "mesos-executor");
+	callback_thread_begins(executor_target_of(context), "mesos-executor");
 }
 
 static const struct libmesos_executor_handlers handlers = {
-	.registered = registered,
-	.reregistered = reregistered,
-	.disconnected = disconnected,
-	.launch = launch,
-	.kill = kill_task,
-	.message = message,
-	.shutdown = shut_down,
-	.error = error,
-	.thread_begins = thread_begins,
+	.registered = executor_registered,
+	.reregistered = executor_reregistered,
+	.disconnected = executor_disconnected,
+	.launch = executor_launch,
+	.kill = executor_kill_task,
+	.message = executor_message,
+	.shutdown = executor_shut_down,
+	.error = executor_error,
+	.thread_begins = executor_thread_begins,
 	.thread_ends = callback_thread_ends,
 };
 

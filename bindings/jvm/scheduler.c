@@ -147,7 +147,7 @@ static bool fill_credential(JNIEnv *env, jobject self, struct arena *arena,
 	return true;
 }
 
-static void create(struct creation *n, const struct libmesos_scheduler_options *options)
+static void scheduler_create(struct creation *n, const struct libmesos_scheduler_options *options)
 {
 	struct jvm_scheduler *s = xcalloc(1, sizeof(*s));
 
@@ -160,7 +160,7 @@ static void create(struct creation *n, const struct libmesos_scheduler_options *
 	jvm_set_pointer(n->env, n->self, "__scheduler", s->driver ? s : NULL);
 }
 
-static void create_guarded(void *context)
+static void scheduler_create_guarded(void *context)
 {
 	struct creation *n = context;
 	JNIEnv *env = n->env;
@@ -182,7 +182,7 @@ static void create_guarded(void *context)
 			&roles, &options.suppressed_role_count)) {
 		options.master = master.data;
 		options.suppressed_roles = roles;
-		create(n, &options);
+		scheduler_create(n, &options);
 	}
 	jvm_free_strings(roles, options.suppressed_role_count);
 	buf_free(&master);
@@ -193,7 +193,7 @@ NATIVE(void) DRIVER(initialize)(JNIEnv *env, jobject self)
 {
 	struct creation n = {env, self};
 
-	jvm_guard(env, create_guarded, &n);
+	jvm_guard(env, scheduler_create_guarded, &n);
 }
 
 NATIVE(void) DRIVER(finalize)(JNIEnv *env, jobject self)

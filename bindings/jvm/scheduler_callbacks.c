@@ -6,18 +6,19 @@
 #define PROTOS "org/apache/mesos/Protos$"
 #define MESSAGE(name) "Lorg/apache/mesos/Protos$" name ";"
 
-static const struct callback_target *target_of(void *context)
+static const struct callback_target *scheduler_callbacks_target_of(void *context)
 {
 	const struct jvm_scheduler *s = context;
 
 	return &s->target;
 }
 
-static int registered(void *context, struct slice framework_id, struct slice master_info)
+static int scheduler_callbacks_registered(void *context, struct slice framework_id,
+					  struct slice master_info)
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "registered",
+	if (callback_begin(&c, scheduler_callbacks_target_of(context), "registered",
 			   "(" DRIVER MESSAGE("FrameworkID") MESSAGE("MasterInfo") ")V")) {
 		jobject id = jvm_new_message(c.env, PROTOS "FrameworkID", framework_id);
 		jobject master =
@@ -28,34 +29,35 @@ static int registered(void *context, struct slice framework_id, struct slice mas
 	return callback_finish(&c);
 }
 
-static int reregistered(void *context, struct slice master_info)
+static int scheduler_callbacks_reregistered(void *context, struct slice master_info)
 {
-	return callback_message(target_of(context), "reregistered",
+	return callback_message(scheduler_callbacks_target_of(context), "reregistered",
 				"(" DRIVER MESSAGE("MasterInfo") ")V", PROTOS "MasterInfo",
 				master_info);
 }
 
 static int rescinded(void *context, struct slice offer_id)
 {
-	return callback_message(target_of(context), "offerRescinded",
+	return callback_message(scheduler_callbacks_target_of(context), "offerRescinded",
 				"(" DRIVER MESSAGE("OfferID") ")V", PROTOS "OfferID", offer_id);
 }
 
-static int update(void *context, struct slice status)
+static int scheduler_callbacks_update(void *context, struct slice status)
 {
-	return callback_message(target_of(context), "statusUpdate",
+	return callback_message(scheduler_callbacks_target_of(context), "statusUpdate",
 				"(" DRIVER MESSAGE("TaskStatus") ")V", PROTOS "TaskStatus", status);
 }
 
 static int agent_lost(void *context, struct slice agent_id)
 {
-	return callback_message(target_of(context), "slaveLost", "(" DRIVER MESSAGE("SlaveID") ")V",
-				PROTOS "SlaveID", agent_id);
+	return callback_message(scheduler_callbacks_target_of(context), "slaveLost",
+				"(" DRIVER MESSAGE("SlaveID") ")V", PROTOS "SlaveID", agent_id);
 }
 
-static int disconnected(void *context)
+static int scheduler_callbacks_disconnected(void *context)
 {
-	return callback_plain(target_of(context), "disconnected", "(" DRIVER ")V");
+	return callback_plain(scheduler_callbacks_target_of(context), "disconnected",
+			      "(" DRIVER ")V");
 }
 
 static jobject new_list(JNIEnv *env, jmethodID *add)
@@ -90,7 +92,7 @@ static int offers(void *context, struct slice bytes)
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "resourceOffers",
+	if (callback_begin(&c, scheduler_callbacks_target_of(context), "resourceOffers",
 			   "(" DRIVER "Ljava/util/List;)V")) {
 		jobject list = offer_list(c.env, bytes);
 
@@ -99,12 +101,12 @@ static int offers(void *context, struct slice bytes)
 	return callback_finish(&c);
 }
 
-static int message(void *context, struct slice executor_id, struct slice agent_id,
-		   struct slice data)
+static int scheduler_callbacks_message(void *context, struct slice executor_id,
+				       struct slice agent_id, struct slice data)
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "frameworkMessage",
+	if (callback_begin(&c, scheduler_callbacks_target_of(context), "frameworkMessage",
 			   "(" DRIVER MESSAGE("ExecutorID") MESSAGE("SlaveID") "[B)V")) {
 		jobject executor = jvm_new_message(c.env, PROTOS "ExecutorID", executor_id);
 		jobject agent =
@@ -120,7 +122,7 @@ static int executor_lost(void *context, struct slice executor_id, struct slice a
 {
 	struct callback c;
 
-	if (callback_begin(&c, target_of(context), "executorLost",
+	if (callback_begin(&c, scheduler_callbacks_target_of(context), "executorLost",
 			   "(" DRIVER MESSAGE("ExecutorID") MESSAGE("SlaveID") "I)V")) {
 		jobject executor = jvm_new_message(c.env, PROTOS "ExecutorID", executor_id);
 		jobject agent =
@@ -131,27 +133,28 @@ static int executor_lost(void *context, struct slice executor_id, struct slice a
 	return callback_finish(&c);
 }
 
-static void error(void *context, const char *why)
+static void scheduler_callbacks_error(void *context, const char *why)
 {
-	callback_text(target_of(context), "error", "(" DRIVER "Ljava/lang/String;)V", why);
+	callback_text(scheduler_callbacks_target_of(context), "error",
+		      "(" DRIVER "Ljava/lang/String;)V", why);
 }
 
-static void thread_begins(void *context)
+static void scheduler_callbacks_thread_begins(void *context)
 {
-	callback_thread_begins(target_of(context), "mesos-scheduler");
+	callback_thread_begins(scheduler_callbacks_target_of(context), "mesos-scheduler");
 }
 
 const struct libmesos_scheduler_handlers jvm_scheduler_handlers = {
-	.registered = registered,
-	.reregistered = reregistered,
-	.disconnected = disconnected,
+	.registered = scheduler_callbacks_registered,
+	.reregistered = scheduler_callbacks_reregistered,
+	.disconnected = scheduler_callbacks_disconnected,
 	.offers = offers,
 	.rescinded = rescinded,
-	.update = update,
-	.message = message,
+	.update = scheduler_callbacks_update,
+	.message = scheduler_callbacks_message,
 	.agent_lost = agent_lost,
 	.executor_lost = executor_lost,
-	.error = error,
-	.thread_begins = thread_begins,
+	.error = scheduler_callbacks_error,
+	.thread_begins = scheduler_callbacks_thread_begins,
 	.thread_ends = callback_thread_ends,
 };

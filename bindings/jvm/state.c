@@ -118,7 +118,7 @@ static struct state_future *future_new(enum operation operation)
 	return future;
 }
 
-static void settle(struct state_future *future, enum state_outcome outcome)
+static void state_settle(struct state_future *future, enum state_outcome outcome)
 {
 	pthread_mutex_lock(&future->mutex);
 	if (future->outcome == STATE_PENDING)
@@ -128,7 +128,7 @@ static void settle(struct state_future *future, enum state_outcome outcome)
 }
 
 /* The thread is about to carry it out. */
-static bool begin(struct state_future *future)
+static bool state_begin(struct state_future *future)
 {
 	bool ok;
 
@@ -351,7 +351,7 @@ static void work(void *context)
 	w->ok = operations[w->future->operation](w);
 }
 
-static void carry_out(struct state *state, struct state_future *future)
+static void state_carry_out(struct state *state, struct state_future *future)
 {
 	struct work w = {state, future, false};
 
@@ -359,7 +359,7 @@ static void carry_out(struct state *state, struct state_future *future)
 		 state->db ? "out of memory" : state->problem);
 	if (state->db)
 		libmesos_guard(work, &w);
-	settle(future, w.ok ? STATE_READY : STATE_FAILED);
+	state_settle(future, w.ok ? STATE_READY : STATE_FAILED);
 }
 
 static struct state_future *next_future(struct state *state)
@@ -376,14 +376,14 @@ static struct state_future *next_future(struct state *state)
 	return future;
 }
 
-static void *thread_main(void *context)
+static void *state_thread_main(void *context)
 {
 	struct state *state = context;
 	struct state_future *future;
 
 	while ((future = next_future(state))) {
-		if (begin(future))
-			carry_out(state, future);
+		if (state_begin(future))
+			state_carry_out(state, future);
 		state_future_free(future);
 	}
 	return NULL;
@@ -436,7 +436,7 @@ struct state *state_open(const char *path)
 	open_database(state, path);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rv = pthread_create(&state->thread, NULL, thread_main, state);
+	rv = pthread_create(&state->thread, NULL, state_thread_main, state);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rv == 0)
 		return state;

@@ -212,7 +212,7 @@ static bool was_interrupted(JNIEnv *env)
 }
 
 /* Waits; false: an exception is pending. */
-static bool await(JNIEnv *env, struct state_future *future, int64_t nanoseconds)
+static bool state_natives_await(JNIEnv *env, struct state_future *future, int64_t nanoseconds)
 {
 	enum state_outcome outcome = state_future_outcome(future);
 
@@ -336,7 +336,8 @@ static struct state_future *future_of(JNIEnv *env, jobject self)
 	{                                                                                          \
 		struct state_future *future = (struct state_future *)(intptr_t)number;             \
                                                                                                    \
-		return await(env, future, INT64_MAX) ? get_result(env, future) : NULL;             \
+		return state_natives_await(env, future, INT64_MAX) ? get_result(env, future)       \
+								   : NULL;                         \
 	}                                                                                          \
 	NATIVE(jobject)                                                                            \
 	STATE(kind##_1get_1timeout)                                                                \
@@ -345,7 +346,9 @@ static struct state_future *future_of(JNIEnv *env, jobject self)
 		struct state_future *future = (struct state_future *)(intptr_t)number;             \
 		int64_t span = span_of(env, time, unit);                                           \
                                                                                                    \
-		return span >= 0 && await(env, future, span) ? get_result(env, future) : NULL;     \
+		return span >= 0 && state_natives_await(env, future, span)                         \
+			       ? get_result(env, future)                                           \
+			       : NULL;                                                             \
 	}                                                                                          \
 	NATIVE(void) STATE(kind##_1finalize)(JNIEnv * env, jobject self, jlong number)             \
 	{                                                                                          \
@@ -374,7 +377,9 @@ static struct state_future *future_of(JNIEnv *env, jobject self)
 	{                                                                                          \
 		struct state_future *future = future_of(env, self);                                \
                                                                                                    \
-		return future && await(env, future, INT64_MAX) ? get_result(env, future) : NULL;   \
+		return future && state_natives_await(env, future, INT64_MAX)                       \
+			       ? get_result(env, future)                                           \
+			       : NULL;                                                             \
 	}                                                                                          \
 	NATIVE(jobject)                                                                            \
 	FUTURE(Kind, get__JLjava_util_concurrent_TimeUnit_2)                                       \
@@ -383,7 +388,9 @@ static struct state_future *future_of(JNIEnv *env, jobject self)
 		struct state_future *future = future_of(env, self);                                \
 		int64_t span = future ? span_of(env, time, unit) : -1;                             \
                                                                                                    \
-		return span >= 0 && await(env, future, span) ? get_result(env, future) : NULL;     \
+		return span >= 0 && state_natives_await(env, future, span)                         \
+			       ? get_result(env, future)                                           \
+			       : NULL;                                                             \
 	}                                                                                          \
 	NATIVE(void) FUTURE(Kind, finalize)(JNIEnv * env, jobject self)                            \
 	{                                                                                          \

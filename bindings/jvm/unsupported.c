@@ -2,7 +2,7 @@
  * time used, and state in ZooKeeper. They say so (docs/compatibility.md). */
 #include "bindings/jvm/jvm.h"
 
-static void refuse(JNIEnv *env, const char *what)
+static void unsupported_refuse(JNIEnv *env, const char *what)
 {
 	jvm_throw(env, "java/lang/UnsupportedOperationException", what);
 }
@@ -14,12 +14,12 @@ static void refuse(JNIEnv *env, const char *what)
 #define REFUSED_VOID(name, ...)                                                                    \
 	NATIVE(void) Java_org_apache_mesos_##name(JNIEnv *env, jobject self, ##__VA_ARGS__)        \
 	{                                                                                          \
-		refuse(env, REPLICATED_LOG);                                                       \
+		unsupported_refuse(env, REPLICATED_LOG);                                           \
 	}
 #define REFUSED(name, ...)                                                                         \
 	NATIVE(jobject) Java_org_apache_mesos_##name(JNIEnv *env, jobject self, ##__VA_ARGS__)     \
 	{                                                                                          \
-		refuse(env, REPLICATED_LOG);                                                       \
+		unsupported_refuse(env, REPLICATED_LOG);                                           \
 		return NULL;                                                                       \
 	}
 /* The garbage collector's calls are no use of anything. */
@@ -59,7 +59,7 @@ NATIVE(void)
 Java_org_apache_mesos_state_ZooKeeperState_initialize__Ljava_lang_String_2JLjava_util_concurrent_TimeUnit_2Ljava_lang_String_2(
 	JNIEnv *env, jobject self, jobject servers, jlong timeout, jobject unit, jobject znode)
 {
-	refuse(env, ZOOKEEPER_STATE);
+	unsupported_refuse(env, ZOOKEEPER_STATE);
 }
 
 NATIVE(void)
@@ -67,5 +67,5 @@ Java_org_apache_mesos_state_ZooKeeperState_initialize__Ljava_lang_String_2JLjava
 	JNIEnv *env, jobject self, jobject servers, jlong timeout, jobject unit, jobject znode,
 	jobject scheme, jobject credentials)
 {
-	refuse(env, ZOOKEEPER_STATE);
+	unsupported_refuse(env, ZOOKEEPER_STATE);
 }

@@ -18,7 +18,7 @@ struct jvm_calls {
 	struct callback_target target;
 };
 
-static const struct callback_target *target_of(void *context)
+static const struct callback_target *v1_mesos_target_of(void *context)
 {
 	const struct jvm_calls *m = context;
 
@@ -29,7 +29,7 @@ static const struct callback_target *target_of(void *context)
 
 static int tell_nothing(void *context, const char *method)
 {
-	return callback_plain(target_of(context), method, "(" MESOS_TYPE ")V");
+	return callback_plain(v1_mesos_target_of(context), method, "(" MESOS_TYPE ")V");
 }
 
 static int connected(void *context)
@@ -37,28 +37,28 @@ static int connected(void *context)
 	return tell_nothing(context, "connected");
 }
 
-static int disconnected(void *context)
+static int v1_mesos_disconnected(void *context)
 {
 	return tell_nothing(context, "disconnected");
 }
 
 static int received(void *context, struct slice event)
 {
-	return callback_message(target_of(context), "received",
+	return callback_message(v1_mesos_target_of(context), "received",
 				"(" MESOS_TYPE "Lorg/apache/mesos/v1/scheduler/Protos$Event;)V",
 				"org/apache/mesos/v1/scheduler/Protos$Event", event);
 }
 
-static void thread_begins(void *context)
+static void v1_mesos_thread_begins(void *context)
 {
-	callback_thread_begins(target_of(context), "mesos-v1-scheduler");
+	callback_thread_begins(v1_mesos_target_of(context), "mesos-v1-scheduler");
 }
 
 static const struct libmesos_calls_handlers handlers = {
 	.connected = connected,
-	.disconnected = disconnected,
+	.disconnected = v1_mesos_disconnected,
 	.received = received,
-	.thread_begins = thread_begins,
+	.thread_begins = v1_mesos_thread_begins,
 	.thread_ends = callback_thread_ends,
 };
 
@@ -70,7 +70,8 @@ struct call {
 	jobject argument;
 };
 
-static void create(struct call *n, const char *master, const char *principal, const char *secret)
+static void v1_mesos_create(struct call *n, const char *master, const char *principal,
+			    const char *secret)
 {
 	JNIEnv *env = n->env;
 	struct jvm_calls *m = xcalloc(1, sizeof(*m));
@@ -87,7 +88,7 @@ static void create(struct call *n, const char *master, const char *principal, co
 	}
 }
 
-static void create_guarded(void *context)
+static void v1_mesos_create_guarded(void *context)
 {
 	struct call *n = context;
 	JNIEnv *env = n->env;
@@ -105,7 +106,8 @@ static void create_guarded(void *context)
 		if (credential)
 			said = proto_unpack(&mesos__credential__descriptor, &arena, bytes.data,
 					    bytes.len, &err);
-		create(n, address.data, said ? said->principal : NULL, said ? said->secret : NULL);
+		v1_mesos_create(n, address.data, said ? said->principal : NULL,
+				said ? said->secret : NULL);
 	}
 	buf_free(&address);
 	buf_free(&bytes);
@@ -116,7 +118,7 @@ static void initialize(JNIEnv *env, jobject self)
 {
 	struct call n = {env, self, NULL};
 
-	jvm_guard(env, create_guarded, &n);
+	jvm_guard(env, v1_mesos_create_guarded, &n);
 }
 
 static void finalize(JNIEnv *env, jobject self)
@@ -152,7 +154,7 @@ static void send_guarded(void *context)
 	buf_free(&bytes);
 }
 
-static void send_call(JNIEnv *env, jobject self, jobject call)
+static void v1_mesos_send_call(JNIEnv *env, jobject self, jobject call)
 {
 	struct call n = {env, self, call};
 
@@ -180,7 +182,7 @@ NATIVE(void) V0(finalize)(JNIEnv *env, jobject self)
 
 NATIVE(void) V0(send)(JNIEnv *env, jobject self, jobject call)
 {
-	send_call(env, self, call);
+	v1_mesos_send_call(env, self, call);
 }
 
 NATIVE(void) V1(initialize)(JNIEnv *env, jobject self)
@@ -195,7 +197,7 @@ NATIVE(void) V1(finalize)(JNIEnv *env, jobject self)
 
 NATIVE(void) V1(send)(JNIEnv *env, jobject self, jobject call)
 {
-	send_call(env, self, call);
+	v1_mesos_send_call(env, self, call);
 }
 
 NATIVE(void) V1(reconnect)(JNIEnv *env, jobject self)

@@ -71,7 +71,7 @@ static void fill_result(struct check_report *report, const struct check_state *s
 	report->tcp.succeeded = state->value;
 }
 
-static void tell(struct part *part, enum check_verdict verdict)
+static void checker_tell(struct part *part, enum check_verdict verdict)
 {
 	struct checker *c = part->checker;
 	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
@@ -95,7 +95,7 @@ static void tell(struct part *part, enum check_verdict verdict)
 
 /* ---- probing ------------------------------------------------------------- */
 
-static void timer_cb(uv_timer_t *timer);
+static void checker_timer_cb(uv_timer_t *timer);
 
 static void arm_timer(struct part *part)
 {
@@ -105,7 +105,7 @@ static void arm_timer(struct part *part)
 		uv_timer_stop(&part->timer);
 	else
 		uv_timer_start(
-			&part->timer, timer_cb,
+			&part->timer, checker_timer_cb,
 			due > now ? (uint64_t)((due - now + MILLISECOND - 1) / MILLISECOND) : 0, 0);
 }
 
@@ -124,7 +124,7 @@ static void take_result(struct part *part, const struct probe_result *result)
 	verdict = check_state_take(&part->state, clock_now(), result);
 	arm_timer(part);
 	if (verdict != CHECK_NO_NEWS)
-		tell(part, verdict);
+		checker_tell(part, verdict);
 }
 
 static void probe_done_cb(void *context, const struct probe_result *result)
@@ -169,7 +169,7 @@ static void time_out(struct part *part)
 	take_result(part, &result);
 }
 
-static void timer_cb(uv_timer_t *timer)
+static void checker_timer_cb(uv_timer_t *timer)
 {
 	struct part *part = timer->data;
 
@@ -278,7 +278,7 @@ void checker_stop(struct checker *c)
 	}
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void checker_closed_cb(uv_handle_t *handle)
 {
 	struct part *part = handle->data;
 
@@ -291,5 +291,5 @@ void checker_close(struct checker *c)
 	checker_stop(c);
 	for (size_t i = 0; c && i < 2; i++)
 		if (c->parts[i].name)
-			uv_close((uv_handle_t *)&c->parts[i].timer, closed_cb);
+			uv_close((uv_handle_t *)&c->parts[i].timer, checker_closed_cb);
 }

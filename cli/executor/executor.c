@@ -81,7 +81,7 @@ static void close_handles(struct command_executor *e)
 	uv_close((uv_handle_t *)&e->children, NULL);
 }
 
-static void end(struct command_executor *e, int status)
+static void executor_end(struct command_executor *e, int status)
 {
 	if (e->ending)
 		return;
@@ -91,12 +91,12 @@ static void end(struct command_executor *e, int status)
 	close_handles(e);
 }
 
-static void last_wait_cb(uv_timer_t *timer)
+static void executor_last_wait_cb(uv_timer_t *timer)
 {
 	struct command_executor *e = timer->data;
 
 	log_warning("nobody acknowledged the last update");
-	end(e, e->shutting_down ? 0 : 1);
+	executor_end(e, e->shutting_down ? 0 : 1);
 }
 
 /* Ends when nothing is left to be done; otherwise bounds the time for it. */
@@ -107,11 +107,11 @@ static void end_if_done(struct command_executor *e)
 	if (!e->over)
 		return;
 	if (told || (e->shutting_down && !executor_driver_connected(e->driver)))
-		end(e, 0);
+		executor_end(e, 0);
 	else if (e->shutting_down)
-		start_timer(&e->last_wait, last_wait_cb, SHUTDOWN_RESERVE);
+		start_timer(&e->last_wait, executor_last_wait_cb, SHUTDOWN_RESERVE);
 	else if (!uv_is_active((uv_handle_t *)&e->last_wait))
-		start_timer(&e->last_wait, last_wait_cb, ACKNOWLEDGE_WAIT);
+		start_timer(&e->last_wait, executor_last_wait_cb, ACKNOWLEDGE_WAIT);
 }
 
 /* ---- updates ------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void update(struct command_executor *e, const Mesos__TaskID *task_id, Mes
 	executor_driver_update(e->driver, &status);
 }
 
-static void finish(struct command_executor *e, Mesos__TaskState state, const char *message)
+static void executor_finish(struct command_executor *e, Mesos__TaskState state, const char *message)
 {
 	e->over = true;
 	e->pid = 0;
@@ -234,7 +234,7 @@ static void command_over(struct command_executor *e, int status)
 		state = MESOS__TASK_STATE__TASK_KILLED;
 	else if (status == 0 && !e->timed_out)
 		state = MESOS__TASK_STATE__TASK_FINISHED;
-	finish(e, state, message);
+	executor_finish(e, state, message);
 	free(message);
 }
 
@@ -253,7 +253,7 @@ static void children_cb(uv_signal_t *handle, int signal)
 			checker_reap(e->checker, pid, status);
 }
 
-static void run(struct command_executor *e)
+static void executor_run(struct command_executor *e)
 {
 	static const struct checker_handlers handlers = {checked_cb};
 	struct err err;
@@ -284,10 +284,10 @@ static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 	e->task = proto_copy(task);
 	update(e, task->task_id, MESOS__TASK_STATE__TASK_STARTING, NULL);
 	if (command && command->value)
-		run(e);
+		executor_run(e);
 	else
-		finish(e, MESOS__TASK_STATE__TASK_FAILED,
-		       "'CommandInfo.value' must be set for a command task");
+		executor_finish(e, MESOS__TASK_STATE__TASK_FAILED,
+				"'CommandInfo.value' must be set for a command task");
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static void shut_down(struct command_executor *e)
 
 	e->shutting_down = true;
 	if (!e->task) {
-		end(e, 0);
+		executor_end(e, 0);
 	} else if (e->over) {
 		end_if_done(e);
 	} else {
@@ -324,7 +324,7 @@ static void take_kill(struct command_executor *e, const Mesos__Executor__Event__
 		begin_kill(e, kill_grace(event->kill_policy, e->task->kill_policy));
 }
 
-static void event_cb(void *context, const Mesos__Executor__Event *event)
+static void executor_event_cb(void *context, const Mesos__Executor__Event *event)
 {
 	struct command_executor *e = context;
 
@@ -354,13 +354,13 @@ static void event_cb(void *context, const Mesos__Executor__Event *event)
 	}
 }
 
-static void failed_cb(void *context, const char *why)
+static void executor_failed_cb(void *context, const char *why)
 {
 	struct command_executor *e = context;
 
 	log_error("%s", why);
 	signal_tree(e, SIGKILL);
-	end(e, 1);
+	executor_end(e, 1);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -398,7 +398,8 @@ static void kill_left(void)
 
 int executor_main(int argc, char **argv)
 {
-	static const struct executor_handlers handlers = {.event = event_cb, .failed = failed_cb};
+	static const struct executor_handlers handlers = {.event = executor_event_cb,
+							  .failed = executor_failed_cb};
 	struct command_executor e = {0};
 	struct err err = {{0}};
 

@@ -25,7 +25,7 @@ static void put_variable(char **list, char *variable)
 	list[1] = NULL;
 }
 
-static const char *allocation_role(const Mesos__TaskInfo *task)
+static const char *executor_command_allocation_role(const Mesos__TaskInfo *task)
 {
 	if (task->n_resources == 0 || !task->resources[0]->allocation_info)
 		return NULL;
@@ -37,7 +37,7 @@ char **executor_command_environment(struct arena *arena, char *const *own,
 {
 	const Mesos__Environment *more = task->command->environment;
 	size_t count = 0, extra = more ? more->n_variables : 0;
-	const char *role = allocation_role(task);
+	const char *role = executor_command_allocation_role(task);
 	char **list;
 
 	while (own[count])

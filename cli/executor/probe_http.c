@@ -48,7 +48,8 @@ static bool http_reap(struct probe *probe, pid_t pid, int status)
 
 static const struct probe_ops http_ops = {http_reap, http_cancel};
 
-static void finish(struct http_probe *p, enum probe_outcome outcome, int value, const char *why)
+static void probe_http_finish(struct http_probe *p, enum probe_outcome outcome, int value,
+			      const char *why)
 {
 	probe_say(&p->base, outcome, value, why);
 	http_free(p);
@@ -56,7 +57,7 @@ static void finish(struct http_probe *p, enum probe_outcome outcome, int value, 
 
 static void curl_done(void *context, const struct probe_result *result)
 {
-	finish(context, result->outcome, result->value, result->why);
+	probe_http_finish(context, result->outcome, result->value, result->why);
 }
 
 static int hand_to_curl(struct http_probe *p, enum probe_outcome *outcome, struct err *err)
@@ -72,10 +73,10 @@ static int hand_to_curl(struct http_probe *p, enum probe_outcome *outcome, struc
 	return 0;
 }
 
-static void answered_cb(void *context, const struct http_answer *answer);
+static void probe_http_answered_cb(void *context, const struct http_answer *answer);
 
 /* Asks for the present URL. */
-static int ask(struct http_probe *p, enum probe_outcome *outcome, struct err *err)
+static int probe_http_ask(struct http_probe *p, enum probe_outcome *outcome, struct err *err)
 {
 	static const char *const headers[] = {
 		"User-Agent", "mesita/" MESITA_VERSION, "Accept", "*/*", NULL,
@@ -89,12 +90,13 @@ static int ask(struct http_probe *p, enum probe_outcome *outcome, struct err *er
 		return hand_to_curl(p, outcome, err);
 	p->client = http_client_create(p->loop, p->url.host, p->url.port);
 	http_client_drop_bodies(p->client);
-	http_client_send(p->client, "GET", p->url.path, headers, NULL, 0, 0, answered_cb, p);
+	http_client_send(p->client, "GET", p->url.path, headers, NULL, 0, 0, probe_http_answered_cb,
+			 p);
 	return 0;
 }
 
-static int follow(struct http_probe *p, const char *location, enum probe_outcome *outcome,
-		  struct err *err)
+static int probe_http_follow(struct http_probe *p, const char *location,
+			     enum probe_outcome *outcome, struct err *err)
 {
 	struct url next;
 
@@ -105,7 +107,7 @@ static int follow(struct http_probe *p, const char *location, enum probe_outcome
 		return ERR_INVALID;
 	url_free(&p->url);
 	p->url = next;
-	return ask(p, outcome, err);
+	return probe_http_ask(p, outcome, err);
 }
 
 static bool is_redirect(const struct http_answer *answer)
@@ -122,18 +124,18 @@ static bool is_redirect(const struct http_answer *answer)
 	}
 }
 
-static void answered_cb(void *context, const struct http_answer *answer)
+static void probe_http_answered_cb(void *context, const struct http_answer *answer)
 {
 	struct http_probe *p = context;
 	enum probe_outcome outcome;
 	struct err err = {{0}};
 
 	if (answer->status == 0)
-		finish(p, PROBE_FAILED, 0, answer->error);
+		probe_http_finish(p, PROBE_FAILED, 0, answer->error);
 	else if (!is_redirect(answer))
-		finish(p, PROBE_RESULT, answer->status, NULL);
-	else if (follow(p, answer->location, &outcome, &err))
-		finish(p, outcome, 0, err.text);
+		probe_http_finish(p, PROBE_RESULT, answer->status, NULL);
+	else if (probe_http_follow(p, answer->location, &outcome, &err))
+		probe_http_finish(p, outcome, 0, err.text);
 }
 
 struct probe *probe_http_start(uv_loop_t *loop, const struct probe_target *target,
@@ -155,7 +157,7 @@ struct probe *probe_http_start(uv_loop_t *loop, const struct probe_target *targe
 	rv = url_resolve(&start, text, &p->url, err);
 	free(text);
 	if (!rv)
-		rv = ask(p, outcome, err);
+		rv = probe_http_ask(p, outcome, err);
 	if (!rv)
 		return &p->base;
 	http_free(p);

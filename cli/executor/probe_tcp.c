@@ -12,7 +12,7 @@ struct tcp_probe {
 	bool over;
 };
 
-static void closed_cb(uv_handle_t *handle)
+static void probe_tcp_closed_cb(uv_handle_t *handle)
 {
 	free(handle->data);
 }
@@ -22,7 +22,7 @@ static void tcp_cancel(struct probe *probe)
 	struct tcp_probe *p = (struct tcp_probe *)probe;
 
 	p->over = true;
-	uv_close((uv_handle_t *)&p->tcp, closed_cb);
+	uv_close((uv_handle_t *)&p->tcp, probe_tcp_closed_cb);
 }
 
 static void connected_cb(uv_connect_t *request, int status)

@@ -55,13 +55,13 @@ void job_fail(struct job *job, const char *why)
 	end_job(job);
 }
 
-static void failed_cb(void *context, const char *why)
+static void job_failed_cb(void *context, const char *why)
 {
 	job_fail(context, why);
 }
 
 /* The first signal tears the framework down, the second does not wait for that. */
-static void signal_cb(uv_signal_t *handle, int signal)
+static void job_signal_cb(uv_signal_t *handle, int signal)
 {
 	struct job *job = handle->data;
 
@@ -94,7 +94,7 @@ void job_output_done(struct job_task *task)
 /* ---- updates ------------------------------------------------------------- */
 
 /* The ids are ours: <task_id>, or <task_id>.<number>. */
-static struct job_task *find_task(struct job *job, const char *id)
+static struct job_task *job_find_task(struct job *job, const char *id)
 {
 	size_t prefix = strlen(job->options->task_id);
 	int number = 1;
@@ -111,7 +111,7 @@ static struct job_task *find_task(struct job *job, const char *id)
 
 /* Whether nothing more can become of the task. TASK_UNKNOWN is an answer to our
  * reconciliation: nobody has heard of it. */
-static bool is_over(Mesos__TaskState state)
+static bool job_is_over(Mesos__TaskState state)
 {
 	return task_state_terminal(state) || state == MESOS__TASK_STATE__TASK_UNKNOWN;
 }
@@ -153,9 +153,9 @@ static void task_over(struct job_task *task)
 		job_output_done(task);
 }
 
-static void take_update(struct job *job, const Mesos__TaskStatus *status)
+static void job_take_update(struct job *job, const Mesos__TaskStatus *status)
 {
-	struct job_task *task = find_task(job, status->task_id->value);
+	struct job_task *task = job_find_task(job, status->task_id->value);
 
 	scheduler_driver_acknowledge(job->driver, status);
 	if (!task || task->progress >= JOB_OVER)
@@ -171,7 +171,7 @@ static void take_update(struct job *job, const Mesos__TaskStatus *status)
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
 	job_report_status(task, status);
-	if (is_over(status->state))
+	if (job_is_over(status->state))
 		task_over(task);
 }
 
@@ -196,7 +196,7 @@ static void offers_missing_cb(uv_timer_t *timer)
 }
 
 /* What was launched may have been lost with the old connection. */
-static void reconcile(struct job *job)
+static void job_reconcile(struct job *job)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Reconcile body = MESOS__SCHEDULER__CALL__RECONCILE__INIT;
@@ -224,12 +224,12 @@ static void reconcile(struct job *job)
 	arena_free(&arena);
 }
 
-static void take_subscribed(struct job *job)
+static void job_take_subscribed(struct job *job)
 {
 	if (job->subscribed) {
 		job_report_note(job, "connected to the master again");
 		job->suppressed = false;
-		reconcile(job);
+		job_reconcile(job);
 		return;
 	}
 	job->subscribed = true;
@@ -237,7 +237,7 @@ static void take_subscribed(struct job *job)
 	uv_timer_start(&job->watch, offers_missing_cb, OFFER_WAIT / MILLISECOND, 0);
 }
 
-static void event_cb(void *context, const Mesos__Scheduler__Event *event)
+static void job_event_cb(void *context, const Mesos__Scheduler__Event *event)
 {
 	struct job *job = context;
 
@@ -245,7 +245,7 @@ static void event_cb(void *context, const Mesos__Scheduler__Event *event)
 		return;
 	switch (event->type) {
 	case MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED:
-		take_subscribed(job);
+		job_take_subscribed(job);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__OFFERS:
 		if (event->offers)
@@ -253,19 +253,19 @@ static void event_cb(void *context, const Mesos__Scheduler__Event *event)
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE:
 		if (event->update)
-			take_update(job, event->update->status);
+			job_take_update(job, event->update->status);
 		break;
 	default:
 		break;
 	}
 }
 
-static void disconnected_cb(void *context, const char *why)
+static void job_disconnected_cb(void *context, const char *why)
 {
 	job_report_note(context, "the connection to the master broke (%s), trying again", why);
 }
 
-static void unreachable_cb(void *context, const char *why)
+static void job_unreachable_cb(void *context, const char *why)
 {
 	struct job *job = context;
 
@@ -290,8 +290,8 @@ static void out_of_patience_cb(uv_timer_t *timer)
 }
 
 /* An ACCEPT that is refused leaves tasks that nobody will ever speak of. */
-static void refused_cb(void *context, Mesos__Scheduler__Call__Type type, int status,
-		       const char *why)
+static void job_refused_cb(void *context, Mesos__Scheduler__Call__Type type, int status,
+			   const char *why)
 {
 	struct job *job = context;
 	char *text = xprintf("the master refused a call (%d): %s", status, why);
@@ -382,15 +382,15 @@ static int exit_status(const struct job *job, struct err *err)
 	return 0;
 }
 
-static int start(struct job *job, struct err *err)
+static int job_start(struct job *job, struct err *err)
 {
 	static const int signals[2] = {SIGINT, SIGTERM};
 	static const struct scheduler_handlers handlers = {
-		.event = event_cb,
-		.disconnected = disconnected_cb,
-		.failed = failed_cb,
-		.refused = refused_cb,
-		.unreachable = unreachable_cb,
+		.event = job_event_cb,
+		.disconnected = job_disconnected_cb,
+		.failed = job_failed_cb,
+		.refused = job_refused_cb,
+		.unreachable = job_unreachable_cb,
 	};
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct arena arena;
@@ -411,7 +411,7 @@ static int start(struct job *job, struct err *err)
 	for (int i = 0; i < 2; i++) {
 		uv_signal_init(job->loop, &job->signals[i]);
 		job->signals[i].data = job;
-		uv_signal_start(&job->signals[i], signal_cb, signals[i]);
+		uv_signal_start(&job->signals[i], job_signal_cb, signals[i]);
 	}
 	return 0;
 }
@@ -423,7 +423,7 @@ int job_run(const struct job_options *options, struct err *err)
 	int rv;
 
 	uv_loop_init(&loop);
-	rv = start(&job, err);
+	rv = job_start(&job, err);
 	if (rv == 0) {
 		uv_run(&loop, UV_RUN_DEFAULT);
 		if (job.subscribed)

@@ -62,8 +62,8 @@ static void remember_agent(struct job_task *task, const Mesos__Offer *offer)
 			 : NULL);
 }
 
-static Mesos__TaskInfo *make_task(struct arena *arena, struct job_task *task,
-				  const Mesos__Offer *offer)
+static Mesos__TaskInfo *job_launch_make_task(struct arena *arena, struct job_task *task,
+					     const Mesos__Offer *offer)
 {
 	Mesos__TaskInfo *info = proto_copy_to(arena, task->job->options->task);
 
@@ -118,7 +118,7 @@ static void assign(struct job_task *task, struct share *share, struct arena *are
 	task->launches++;
 	remember_agent(task, share->offer);
 	proto_push(arena, share->launch.n_task_infos, share->launch.task_infos,
-		   make_task(arena, task, share->offer));
+		   job_launch_make_task(arena, task, share->offer));
 	job_report_launch(task);
 }
 
@@ -171,7 +171,7 @@ static void launch_on(struct job *job, Mesos__Offer *offer, Mesos__Offer__Operat
 	scheduler_driver_call(job->driver, &call);
 }
 
-static void decline(struct job *job, Mesos__Scheduler__Call__Decline *body)
+static void job_launch_decline(struct job *job, Mesos__Scheduler__Call__Decline *body)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Filters filters = MESOS__FILTERS__INIT;
@@ -212,7 +212,7 @@ void job_launch_on(struct job *job, Mesos__Scheduler__Event__Offers *offers)
 		proto_push(&arena, unused.n_offer_ids, unused.offer_ids, shares[i].offer->id);
 	}
 	if (unused.n_offer_ids)
-		decline(job, &unused);
+		job_launch_decline(job, &unused);
 	suppress_when_done(job);
 	arena_free(&arena);
 }

@@ -50,7 +50,7 @@ static void show_lines(struct job_task *task, const struct buf *data)
 }
 
 /* What to do after one read: `got` bytes more were there. */
-static void go_on(struct job_task *task, size_t got)
+static void job_output_go_on(struct job_task *task, size_t got)
 {
 	bool follow = task->job->options->follow;
 
@@ -65,7 +65,7 @@ static void go_on(struct job_task *task, size_t got)
 	}
 }
 
-static void answered_cb(void *context, const struct http_answer *answer)
+static void job_output_answered_cb(void *context, const struct http_answer *answer)
 {
 	struct job_task *task = context;
 	bool was_over = task->over_when_asked;
@@ -83,7 +83,7 @@ static void answered_cb(void *context, const struct http_answer *answer)
 	if (data.len == 0 && task->progress == JOB_OVER && !was_over)
 		job_output_read(task);
 	else
-		go_on(task, data.len);
+		job_output_go_on(task, data.len);
 	buf_free(&data);
 }
 
@@ -120,7 +120,7 @@ void job_output_read(struct job_task *task)
 		buf_printf(&path, "&length=%d", FIRST_LINE_MAX);
 	task->reading = true;
 	task->over_when_asked = task->progress == JOB_OVER;
-	http_client_send(task->reader, "GET", path.data, NULL, "", 0, READ_TIMEOUT_MS, answered_cb,
-			 task);
+	http_client_send(task->reader, "GET", path.data, NULL, "", 0, READ_TIMEOUT_MS,
+			 job_output_answered_cb, task);
 	buf_free(&path);
 }

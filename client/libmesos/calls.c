@@ -70,7 +70,7 @@ static struct libmesos_calls *calls_of(struct driver *driver)
 
 /* ---- on the callback thread ------------------------------------------------ */
 
-static int tell(struct driver *driver, struct callback *callback)
+static int calls_tell(struct driver *driver, struct callback *callback)
 {
 	struct libmesos_calls *c = calls_of(driver);
 
@@ -112,7 +112,7 @@ static void tell_error(struct driver *driver, const char *why)
 
 static void look(struct libmesos_calls *c);
 
-static void push(struct libmesos_calls *c, int kind, struct slice bytes)
+static void calls_push(struct libmesos_calls *c, int kind, struct slice bytes)
 {
 	driver_push(&c->driver, callback_new(kind, bytes.data, bytes.len));
 }
@@ -122,7 +122,7 @@ static void push_error(struct libmesos_calls *c, const char *why)
 	struct buf event = BUF_INIT;
 
 	pack_error(why, &event);
-	push(c, KIND_RECEIVED, (struct slice){event.data, event.len});
+	calls_push(c, KIND_RECEIVED, (struct slice){event.data, event.len});
 	buf_free(&event);
 }
 
@@ -136,7 +136,7 @@ static void drop_stream(struct libmesos_calls *c)
 	uv_timer_stop(&c->timer);
 }
 
-static void drop_connections(struct libmesos_calls *c)
+static void calls_drop_connections(struct libmesos_calls *c)
 {
 	drop_stream(c);
 	if (c->calls)
@@ -145,7 +145,7 @@ static void drop_connections(struct libmesos_calls *c)
 	c->connected = false;
 }
 
-static void timer_cb(uv_timer_t *timer)
+static void calls_timer_cb(uv_timer_t *timer)
 {
 	look(timer->data);
 }
@@ -155,11 +155,11 @@ static void look_later(struct libmesos_calls *c)
 	bool was_connected = c->connected;
 
 	c->redirects = 0;
-	drop_connections(c);
-	uv_timer_start(&c->timer, timer_cb, (uint64_t)c->pause_ms, 0);
+	calls_drop_connections(c);
+	uv_timer_start(&c->timer, calls_timer_cb, (uint64_t)c->pause_ms, 0);
 	c->pause_ms = c->pause_ms * 2 > RETRY_LAST_MS ? RETRY_LAST_MS : c->pause_ms * 2;
 	if (was_connected)
-		push(c, KIND_DISCONNECTED, SLICE(""));
+		calls_push(c, KIND_DISCONNECTED, SLICE(""));
 }
 
 static void probed_cb(void *context, const struct http_answer *answer)
@@ -172,7 +172,7 @@ static void probed_cb(void *context, const struct http_answer *answer)
 		return;
 	}
 	c->connected = true;
-	push(c, KIND_CONNECTED, SLICE(""));
+	calls_push(c, KIND_CONNECTED, SLICE(""));
 }
 
 static void look(struct libmesos_calls *c)
@@ -195,7 +195,7 @@ static void look_at(struct libmesos_calls *c, const char *address)
 		look(c);
 }
 
-static void local_ready_cb(void *context, const char *master, const char *why)
+static void calls_local_ready_cb(void *context, const char *master, const char *why)
 {
 	struct libmesos_calls *c = context;
 
@@ -205,7 +205,7 @@ static void local_ready_cb(void *context, const char *master, const char *why)
 		driver_fail(&c->driver, why);
 }
 
-static void begin(struct driver *driver)
+static void calls_begin(struct driver *driver)
 {
 	struct libmesos_calls *c = calls_of(driver);
 	uv_loop_t *loop = driver_loop_uv(driver->loop);
@@ -214,50 +214,51 @@ static void begin(struct driver *driver)
 	c->timer.data = c;
 	c->pause_ms = RETRY_FIRST_MS;
 	if (libmesos_master_is_local(c->address))
-		c->local = local_cluster_start(loop, local_ready_cb, c);
+		c->local = local_cluster_start(loop, calls_local_ready_cb, c);
 	else
 		look_at(c, c->address);
 }
 
-static void settle(struct libmesos_calls *c)
+static void calls_settle(struct libmesos_calls *c)
 {
 	if (--c->open_handles == 0)
 		driver_settled(&c->driver);
 }
 
-static void timer_closed_cb(uv_handle_t *handle)
+static void calls_timer_closed_cb(uv_handle_t *handle)
 {
-	settle(handle->data);
+	calls_settle(handle->data);
 }
 
-static void local_ended_cb(void *context)
+static void calls_local_ended_cb(void *context)
 {
-	settle(context);
+	calls_settle(context);
 }
 
-static void end(struct driver *driver)
+static void calls_end(struct driver *driver)
 {
 	struct libmesos_calls *c = calls_of(driver);
 
-	drop_connections(c);
+	calls_drop_connections(c);
 	c->open_handles = c->local ? 2 : 1;
 	if (c->local)
-		local_cluster_stop(c->local, local_ended_cb);
-	uv_close((uv_handle_t *)&c->timer, timer_closed_cb);
+		local_cluster_stop(c->local, calls_local_ended_cb);
+	uv_close((uv_handle_t *)&c->timer, calls_timer_closed_cb);
 }
 
 /* ---- events, on the loop's thread --------------------------------------------- */
 
-static void subscribe(struct libmesos_calls *c);
+static void calls_subscribe(struct libmesos_calls *c);
 
-static void silence_cb(uv_timer_t *timer)
+static void calls_silence_cb(uv_timer_t *timer)
 {
 	log_warning("no heartbeat from the master");
 	look_later(timer->data);
 }
 
 /* A refused call; texts are those of libmesos. */
-static void refused(struct libmesos_calls *c, const char *call, const struct http_answer *answer)
+static void calls_refused(struct libmesos_calls *c, const char *call,
+			  const struct http_answer *answer)
 {
 	char *why = xprintf("Received unexpected '%d %s' (%.*s) for %s", answer->status,
 			    http_status_text(answer->status), (int)answer->body.len,
@@ -272,7 +273,7 @@ static void refused(struct libmesos_calls *c, const char *call, const struct htt
 }
 
 /* The leader is elsewhere. */
-static void follow(struct libmesos_calls *c, const char *location)
+static void calls_follow(struct libmesos_calls *c, const char *location)
 {
 	struct err err;
 	char *host;
@@ -286,23 +287,23 @@ static void follow(struct libmesos_calls *c, const char *location)
 	c->redirected = true;
 }
 
-static void opened_cb(void *context, const struct http_answer *answer)
+static void calls_opened_cb(void *context, const struct http_answer *answer)
 {
 	struct libmesos_calls *c = context;
 
 	if (answer->status == 200) {
 		free(c->stream_id);
 		c->stream_id = xstrdup(answer->stream_id);
-		uv_timer_start(&c->timer, silence_cb, ANSWER_TIMEOUT_MS, 0);
+		uv_timer_start(&c->timer, calls_silence_cb, ANSWER_TIMEOUT_MS, 0);
 	} else if (answer->status != 0 && answer->status / 100 != 3) {
-		refused(c, "SUBSCRIBE", answer);
+		calls_refused(c, "SUBSCRIBE", answer);
 	}
 	if (answer->status / 100 == 3)
-		follow(c, answer->location);
+		calls_follow(c, answer->location);
 }
 
 /* What is to be known of SUBSCRIBED. */
-static void take_subscribed(struct libmesos_calls *c, struct slice record)
+static void calls_take_subscribed(struct libmesos_calls *c, struct slice record)
 {
 	struct arena arena;
 	struct err err;
@@ -317,26 +318,27 @@ static void take_subscribed(struct libmesos_calls *c, struct slice record)
 	arena_free(&arena);
 	uv_timer_stop(&c->timer);
 	if (beat > 0 && beat < 1e6)
-		uv_timer_start(&c->timer, silence_cb, (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
+		uv_timer_start(&c->timer, calls_silence_cb,
+			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1,
 			       (uint64_t)(beat * 1000 * SILENCE_BEATS) + 1);
 	c->pause_ms = RETRY_FIRST_MS;
 	c->redirects = 0;
 }
 
-static void record_cb(void *context, struct slice record)
+static void calls_record_cb(void *context, struct slice record)
 {
 	struct libmesos_calls *c = context;
 	uint64_t type = 0;
 
 	wire_number(record, EVENT_TYPE, &type);
 	if (type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED)
-		take_subscribed(c, record);
+		calls_take_subscribed(c, record);
 	else if (uv_timer_get_repeat(&c->timer))
 		uv_timer_again(&c->timer);
-	push(c, KIND_RECEIVED, record);
+	calls_push(c, KIND_RECEIVED, record);
 }
 
-static void ended_cb(void *context, const char *why)
+static void calls_ended_cb(void *context, const char *why)
 {
 	struct libmesos_calls *c = context;
 	bool was_open = c->stream_id != NULL;
@@ -357,14 +359,15 @@ static void ended_cb(void *context, const char *why)
 	http_client_close(c->calls);
 	c->calls = http_client_create(driver_loop_uv(c->driver.loop), c->host, c->port);
 	http_client_pipeline(c->calls, CALLS_AT_A_TIME);
-	subscribe(c);
+	calls_subscribe(c);
 }
 
 /* ---- calls ---------------------------------------------------------------------- */
 
-static const struct http_stream_handlers stream_handlers = {opened_cb, record_cb, ended_cb};
+static const struct http_stream_handlers stream_handlers = {calls_opened_cb, calls_record_cb,
+							    calls_ended_cb};
 
-static void subscribe(struct libmesos_calls *c)
+static void calls_subscribe(struct libmesos_calls *c)
 {
 	const char *headers[] = {"Content-Type",
 				 "application/x-protobuf",
@@ -379,20 +382,20 @@ static void subscribe(struct libmesos_calls *c)
 			   c->subscription.len, ANSWER_TIMEOUT_MS, &stream_handlers, c);
 }
 
-static void answered_cb(void *context, const struct http_answer *answer)
+static void calls_answered_cb(void *context, const struct http_answer *answer)
 {
 	const struct sent_call *sent = context;
 
 	if (answer->status == 0)
 		look_later(sent->calls);
 	else if (answer->status >= 300)
-		refused(sent->calls,
-			proto_enum_name(&mesos__scheduler__call__type__descriptor, sent->type,
-					SPELL_V1),
-			answer);
+		calls_refused(sent->calls,
+			      proto_enum_name(&mesos__scheduler__call__type__descriptor, sent->type,
+					      SPELL_V1),
+			      answer);
 }
 
-static void send_call(struct libmesos_calls *c, uint64_t type, const struct buf *bytes)
+static void calls_send_call(struct libmesos_calls *c, uint64_t type, const struct buf *bytes)
 {
 	const char *headers[] = {"Content-Type",
 				 "application/x-protobuf",
@@ -405,7 +408,7 @@ static void send_call(struct libmesos_calls *c, uint64_t type, const struct buf 
 
 	*sent = (struct sent_call){c, (int)(type < CALL_TYPES ? type : 0)};
 	http_client_send(c->calls, "POST", SCHEDULER_PATH, headers, bytes->data, bytes->len,
-			 ANSWER_TIMEOUT_MS, answered_cb, sent);
+			 ANSWER_TIMEOUT_MS, calls_answered_cb, sent);
 }
 
 struct calls_task {
@@ -415,7 +418,7 @@ struct calls_task {
 	bool reconnect;
 };
 
-static void carry_out(struct libmesos_calls *c, struct calls_task *t)
+static void calls_carry_out(struct libmesos_calls *c, struct calls_task *t)
 {
 	uint64_t type = 0;
 
@@ -434,11 +437,11 @@ static void carry_out(struct libmesos_calls *c, struct calls_task *t)
 		buf_free(&c->subscription);
 		c->subscription = t->bytes;
 		t->bytes = BUF_INIT;
-		subscribe(c);
+		calls_subscribe(c);
 	} else if (!c->stream_id) {
 		log_warning("dropping a call: not subscribed");
 	} else {
-		send_call(c, type, &t->bytes);
+		calls_send_call(c, type, &t->bytes);
 	}
 }
 
@@ -446,12 +449,12 @@ static void run_task(struct loop_task *task)
 {
 	struct calls_task *t = container_of(task, struct calls_task, task);
 
-	carry_out(t->calls, t);
+	calls_carry_out(t->calls, t);
 	buf_free(&t->bytes);
 	free(t);
 }
 
-static void post(struct libmesos_calls *c, struct slice call, bool reconnect)
+static void calls_post(struct libmesos_calls *c, struct slice call, bool reconnect)
 {
 	struct calls_task *t = xcalloc(1, sizeof(*t));
 
@@ -467,20 +470,20 @@ static void post(struct libmesos_calls *c, struct slice call, bool reconnect)
 
 void libmesos_calls_send(struct libmesos_calls *c, struct slice call)
 {
-	post(c, call, false);
+	calls_post(c, call, false);
 }
 
 void libmesos_calls_reconnect(struct libmesos_calls *c)
 {
-	post(c, SLICE(""), true);
+	calls_post(c, SLICE(""), true);
 }
 
 /* ---- life ------------------------------------------------------------------------ */
 
 static const struct driver_methods methods = {
-	.tell = tell,
-	.begin = begin,
-	.end = end,
+	.tell = calls_tell,
+	.begin = calls_begin,
+	.end = calls_end,
 	.error = tell_error,
 };
 
@@ -489,7 +492,7 @@ struct creation {
 	struct libmesos_calls *c;
 };
 
-static void create_guarded(void *context)
+static void calls_create_guarded(void *context)
 {
 	struct creation *n = context;
 	struct libmesos_calls *c = xcalloc(1, sizeof(*c));
@@ -508,7 +511,7 @@ struct libmesos_calls *libmesos_calls_new(const char *master, const char *princi
 {
 	struct creation n = {master, principal, secret, NULL};
 
-	if (!libmesos_guard(create_guarded, &n))
+	if (!libmesos_guard(calls_create_guarded, &n))
 		return NULL;
 	n.c->handlers = *handlers;
 	n.c->context = context;

@@ -139,7 +139,7 @@ static void tell(struct driver *driver, struct callback *callback)
 		driver_abort(driver);
 }
 
-static void *thread_main(void *context)
+static void *driver_thread_main(void *context)
 {
 	struct driver *driver = context;
 	struct callback *callback;
@@ -170,7 +170,7 @@ static int start_thread(struct driver *driver)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rv = pthread_create(&driver->thread, &attributes, thread_main, driver);
+	rv = pthread_create(&driver->thread, &attributes, driver_thread_main, driver);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
 	return rv;

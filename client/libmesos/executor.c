@@ -77,7 +77,7 @@ static int tell_group(struct libmesos_executor *e, struct slice launch)
 	return rv;
 }
 
-static int tell(struct driver *driver, struct callback *callback)
+static int executor_tell(struct driver *driver, struct callback *callback)
 {
 	struct libmesos_executor *e = executor_of(driver);
 	struct slice event = {callback->bytes.data, callback->bytes.len};
@@ -158,7 +158,7 @@ static void event_cb(void *context, const Mesos__Executor__Event *event)
 	buf_free(&bytes);
 }
 
-static void disconnected_cb(void *context)
+static void executor_disconnected_cb(void *context)
 {
 	struct libmesos_executor *e = context;
 
@@ -172,10 +172,10 @@ static void failed_cb(void *context, const char *why)
 	driver_fail(&e->driver, why);
 }
 
-static void begin(struct driver *driver)
+static void executor_begin(struct driver *driver)
 {
 	static const struct executor_handlers handlers = {
-		.event = event_cb, .failed = failed_cb, .disconnected = disconnected_cb};
+		.event = event_cb, .failed = failed_cb, .disconnected = executor_disconnected_cb};
 	struct libmesos_executor *e = executor_of(driver);
 	uv_loop_t *loop = driver_loop_uv(driver->loop);
 	struct err err;
@@ -186,7 +186,7 @@ static void begin(struct driver *driver)
 		driver_fail(driver, err.text);
 }
 
-static void timer_closed_cb(uv_handle_t *handle)
+static void executor_timer_closed_cb(uv_handle_t *handle)
 {
 	struct libmesos_executor *e =
 		container_of((uv_timer_t *)handle, struct libmesos_executor, timer);
@@ -203,7 +203,7 @@ static void last_words_cb(uv_timer_t *timer)
 	if (e->session)
 		executor_driver_close(e->session);
 	e->session = NULL;
-	uv_close((uv_handle_t *)timer, timer_closed_cb);
+	uv_close((uv_handle_t *)timer, executor_timer_closed_cb);
 }
 
 /* A shutdown's timer, if any, ends here: who stopped has heard. */
@@ -243,8 +243,8 @@ static void run_task(struct loop_task *task)
 	free_task(t);
 }
 
-static enum libmesos_status post(struct libmesos_executor *e, Mesos__TaskStatus *status,
-				 struct slice data)
+static enum libmesos_status executor_post(struct libmesos_executor *e, Mesos__TaskStatus *status,
+					  struct slice data)
 {
 	struct executor_task *t = xcalloc(1, sizeof(*t));
 
@@ -269,19 +269,19 @@ enum libmesos_status libmesos_executor_update(struct libmesos_executor *e, struc
 		driver_fail(&e->driver, "Attempted to send TASK_STAGING status update");
 		return driver_status(&e->driver);
 	}
-	return post(e, status, SLICE(""));
+	return executor_post(e, status, SLICE(""));
 }
 
 enum libmesos_status libmesos_executor_send(struct libmesos_executor *e, struct slice data)
 {
-	return post(e, NULL, data);
+	return executor_post(e, NULL, data);
 }
 
 /* ---- the contract ------------------------------------------------------------ */
 
 static const struct driver_methods methods = {
-	.tell = tell,
-	.begin = begin,
+	.tell = executor_tell,
+	.begin = executor_begin,
 	.end = end,
 	.error = tell_error,
 };

@@ -95,7 +95,7 @@ static int start_child(struct local_cluster *c, int *output, struct err *err)
 	return rv;
 }
 
-static void tell(struct local_cluster *c, const char *master, const char *why)
+static void local_tell(struct local_cluster *c, const char *master, const char *why)
 {
 	void (*ready)(void *context, const char *master, const char *why) = c->ready;
 
@@ -114,7 +114,7 @@ static void take_line(struct local_cluster *c)
 	arena_init(&arena);
 	if (json_parse(&arena, c->line.data, c->line.len, &json, &err) == 0)
 		master = json_get_string(json, "master");
-	tell(c, master, master ? NULL : "`mesita local` did not say where its master is");
+	local_tell(c, master, master ? NULL : "`mesita local` did not say where its master is");
 	arena_free(&arena);
 }
 
@@ -125,14 +125,14 @@ static void alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 	*out = uv_buf_init(c->chunk, sizeof(c->chunk));
 }
 
-static void read_cb(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void local_read_cb(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 {
 	struct local_cluster *c = stream->data;
 
 	if (count < 0) {
 		uv_read_stop(stream);
-		tell(c, NULL,
-		     "`mesita local` did not start; is mesita in the PATH, or in $MESITA?");
+		local_tell(c, NULL,
+			   "`mesita local` did not start; is mesita in the PATH, or in $MESITA?");
 		return;
 	}
 	if (!c->ready || c->line.len > LINE_MAX_BYTES)
@@ -142,7 +142,7 @@ static void read_cb(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 		take_line(c);
 }
 
-static void closed_cb(uv_handle_t *handle)
+static void local_closed_cb(uv_handle_t *handle)
 {
 	struct local_cluster *c = handle->data;
 
@@ -155,7 +155,7 @@ static void closed_cb(uv_handle_t *handle)
 }
 
 /* Waits for the end of a child that was asked to end. */
-static void watch_cb(uv_timer_t *timer)
+static void local_watch_cb(uv_timer_t *timer)
 {
 	struct local_cluster *c = timer->data;
 	bool gone = waitpid(c->pid, NULL, WNOHANG) != 0;
@@ -165,8 +165,8 @@ static void watch_cb(uv_timer_t *timer)
 	if (!gone)
 		return;
 	c->open_handles = 2;
-	uv_close((uv_handle_t *)&c->output, closed_cb);
-	uv_close((uv_handle_t *)&c->watch, closed_cb);
+	uv_close((uv_handle_t *)&c->output, local_closed_cb);
+	uv_close((uv_handle_t *)&c->watch, local_closed_cb);
 }
 
 struct local_cluster *local_cluster_start(uv_loop_t *loop,
@@ -189,7 +189,7 @@ struct local_cluster *local_cluster_start(uv_loop_t *loop,
 	uv_timer_init(loop, &c->watch);
 	c->output.data = c->watch.data = c;
 	uv_pipe_open(&c->output, output);
-	uv_read_start((uv_stream_t *)&c->output, alloc_cb, read_cb);
+	uv_read_start((uv_stream_t *)&c->output, alloc_cb, local_read_cb);
 	return c;
 }
 
@@ -199,5 +199,5 @@ void local_cluster_stop(struct local_cluster *c, void (*ended)(void *context))
 	c->ended = ended;
 	kill(c->pid, SIGTERM);
 	c->kill_time = uv_now(c->watch.loop) + KILL_MS;
-	uv_timer_start(&c->watch, watch_cb, 0, WATCH_MS);
+	uv_timer_start(&c->watch, local_watch_cb, 0, WATCH_MS);
 }

@@ -70,7 +70,7 @@ static void lose(struct driver_loop *loop)
 	}
 }
 
-static void *thread_main(void *context)
+static void *loop_thread_main(void *context)
 {
 	libmesos_guard(run_loop, context);
 	/* The async handle keeps the loop running, so memory has run out. */
@@ -86,7 +86,7 @@ static int start_thread(struct driver_loop *loop, struct err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rv = pthread_create(&loop->thread, NULL, thread_main, loop);
+	rv = pthread_create(&loop->thread, NULL, loop_thread_main, loop);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rv)
 		return err_set(err, ERR_IO, "cannot start a thread: %s", uv_strerror(-rv));
@@ -94,7 +94,7 @@ static int start_thread(struct driver_loop *loop, struct err *err)
 	return 0;
 }
 
-static int create(struct driver_loop **out, struct err *err)
+static int loop_create(struct driver_loop **out, struct err *err)
 {
 	struct driver_loop *loop = calloc(1, sizeof(*loop));
 	int rv;
@@ -125,7 +125,7 @@ int driver_loop_join(struct loop_member *member, struct driver_loop **out, struc
 
 	pthread_mutex_lock(&current_mutex);
 	if (!current)
-		rv = create(&current, err);
+		rv = loop_create(&current, err);
 	if (rv == 0) {
 		*out = current;
 		pthread_mutex_lock(&current->mutex);

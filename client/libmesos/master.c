@@ -13,7 +13,7 @@
 #define FILE_MAX 4096 /* bytes of a master string in a file */
 #define DEFAULT_PORT 5050
 
-static int read_file(const char *path, char **out, struct err *err)
+static int master_read_file(const char *path, char **out, struct err *err)
 {
 	char text[FILE_MAX + 1];
 	FILE *file = fopen(path, "re");
@@ -46,7 +46,7 @@ static int parse_address(const char *text, char **out, struct err *err)
 	return 0;
 }
 
-static int parse(const char *text, char **out, struct err *err)
+static int master_parse(const char *text, char **out, struct err *err)
 {
 	if (!*text)
 		return err_set(err, ERR_INVALID, "it is empty");
@@ -65,9 +65,9 @@ int libmesos_master_parse(const char *text, char **out, struct err *err)
 	int rv = 0;
 
 	if (str_has_prefix(text, FILE_PREFIX))
-		rv = read_file(text + strlen(FILE_PREFIX), &content, err);
+		rv = master_read_file(text + strlen(FILE_PREFIX), &content, err);
 	if (rv == 0)
-		rv = parse(content ? content : text, out, err);
+		rv = master_parse(content ? content : text, out, err);
 	free(content);
 	return rv < 0 ? err_wrap(err, rv, "Failed to create a master detector for '%s'", text) : 0;
 }

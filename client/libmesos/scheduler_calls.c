@@ -34,7 +34,7 @@ static bool is_partition_aware(const Mesos__FrameworkInfo *info)
 	return false;
 }
 
-static void lose_task(struct libmesos_scheduler *s, const Mesos__TaskInfo *task)
+static void scheduler_calls_lose_task(struct libmesos_scheduler *s, const Mesos__TaskInfo *task)
 {
 	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
 	struct buf bytes = BUF_INIT;
@@ -72,7 +72,7 @@ static void lose_tasks(struct libmesos_scheduler *s, const struct buf *bytes)
 		if (operation->type != MESOS__OFFER__OPERATION__TYPE__LAUNCH || !operation->launch)
 			continue;
 		for (size_t j = 0; j < operation->launch->n_task_infos; j++)
-			lose_task(s, operation->launch->task_infos[j]);
+			scheduler_calls_lose_task(s, operation->launch->task_infos[j]);
 	}
 	arena_free(&arena);
 }

@@ -45,7 +45,7 @@ static void add_master(struct libmesos_scheduler *s, struct slice record)
 	free(address);
 }
 
-static void take_subscribed(struct libmesos_scheduler *s, struct slice record)
+static void scheduler_link_take_subscribed(struct libmesos_scheduler *s, struct slice record)
 {
 	struct slice master;
 
@@ -58,23 +58,24 @@ static void take_subscribed(struct libmesos_scheduler *s, struct slice record)
 	s->was_registered = true;
 }
 
-static void record_cb(void *context, Mesos__Scheduler__Event__Type type, struct slice record)
+static void scheduler_link_record_cb(void *context, Mesos__Scheduler__Event__Type type,
+				     struct slice record)
 {
 	struct libmesos_scheduler *s = context;
 
 	if (type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED)
-		take_subscribed(s, record);
+		scheduler_link_take_subscribed(s, record);
 	else
 		scheduler_push(s, type, record);
 }
 
-static void disconnected_cb(void *context, const char *why)
+static void scheduler_link_disconnected_cb(void *context, const char *why)
 {
 	log_info("disconnected from the master: %s", why);
 	scheduler_push(context, KIND_DISCONNECTED, SLICE(""));
 }
 
-static void failed_cb(void *context, const char *why)
+static void scheduler_link_failed_cb(void *context, const char *why)
 {
 	struct libmesos_scheduler *s = context;
 
@@ -82,15 +83,15 @@ static void failed_cb(void *context, const char *why)
 	driver_fail(&s->driver, why);
 }
 
-static void refused_cb(void *context, Mesos__Scheduler__Call__Type type, int status,
-		       const char *why)
+static void scheduler_link_refused_cb(void *context, Mesos__Scheduler__Call__Type type, int status,
+				      const char *why)
 {
 	log_warning("the master refused a %s (%d): %s",
 		    proto_enum_name(&mesos__scheduler__call__type__descriptor, type, SPELL_V1),
 		    status, why);
 }
 
-static void unreachable_cb(void *context, const char *why)
+static void scheduler_link_unreachable_cb(void *context, const char *why)
 {
 	log_warning("%s; trying again", why);
 }
@@ -114,14 +115,14 @@ static void open_session(struct libmesos_scheduler *s, const char *address,
 }
 
 static const struct scheduler_handlers session_handlers = {
-	.disconnected = disconnected_cb,
-	.failed = failed_cb,
-	.refused = refused_cb,
-	.unreachable = unreachable_cb,
-	.record = record_cb,
+	.disconnected = scheduler_link_disconnected_cb,
+	.failed = scheduler_link_failed_cb,
+	.refused = scheduler_link_refused_cb,
+	.unreachable = scheduler_link_unreachable_cb,
+	.record = scheduler_link_record_cb,
 };
 
-static void local_ready_cb(void *context, const char *master, const char *why)
+static void scheduler_link_local_ready_cb(void *context, const char *master, const char *why)
 {
 	struct libmesos_scheduler *s = context;
 
@@ -139,14 +140,15 @@ void scheduler_begin(struct driver *driver)
 	struct libmesos_scheduler *s = scheduler_of(driver);
 
 	if (libmesos_master_is_local(s->address))
-		s->local = local_cluster_start(driver_loop_uv(driver->loop), local_ready_cb, s);
+		s->local = local_cluster_start(driver_loop_uv(driver->loop),
+					       scheduler_link_local_ready_cb, s);
 	else
 		open_session(s, s->address, &session_handlers);
 }
 
 /* ---- the end, on the loop's thread ------------------------------------------ */
 
-static void local_ended_cb(void *context)
+static void scheduler_link_local_ended_cb(void *context)
 {
 	struct libmesos_scheduler *s = context;
 
@@ -171,7 +173,7 @@ static void close_session(struct libmesos_scheduler *s)
 	s->session = NULL;
 	s->local = NULL;
 	if (local)
-		local_cluster_stop(local, local_ended_cb);
+		local_cluster_stop(local, scheduler_link_local_ended_cb);
 	else
 		driver_settled(&s->driver);
 }
@@ -197,7 +199,7 @@ void scheduler_end(struct driver *driver)
 /* An aborted driver that is stopped without failover: it closed its stream, and only a
  * subscribed framework may say TEARDOWN, so it subscribes once more. */
 
-static void timer_closed_cb(uv_handle_t *handle)
+static void scheduler_link_timer_closed_cb(uv_handle_t *handle)
 {
 	free(handle);
 }
@@ -205,7 +207,7 @@ static void timer_closed_cb(uv_handle_t *handle)
 static void close_last_session(struct libmesos_scheduler *s)
 {
 	if (s->last_wait)
-		uv_close((uv_handle_t *)s->last_wait, timer_closed_cb);
+		uv_close((uv_handle_t *)s->last_wait, scheduler_link_timer_closed_cb);
 	s->last_wait = NULL;
 	if (s->session)
 		close_session(s);
@@ -229,7 +231,7 @@ static void last_failed_cb(void *context, const char *why)
 	close_last_session(context);
 }
 
-static void last_wait_cb(uv_timer_t *timer)
+static void scheduler_link_last_wait_cb(uv_timer_t *timer)
 {
 	close_last_session(timer->data);
 }
@@ -239,7 +241,7 @@ void scheduler_tear_down(struct loop_task *task)
 	static const struct scheduler_handlers handlers = {
 		.disconnected = last_failed_cb,
 		.failed = last_failed_cb,
-		.refused = refused_cb,
+		.refused = scheduler_link_refused_cb,
 		.unreachable = last_failed_cb,
 		.record = last_record_cb,
 	};
@@ -255,5 +257,5 @@ void scheduler_tear_down(struct loop_task *task)
 	s->last_wait = xcalloc(1, sizeof(*s->last_wait));
 	uv_timer_init(driver_loop_uv(driver->loop), s->last_wait);
 	s->last_wait->data = s;
-	uv_timer_start(s->last_wait, last_wait_cb, TEARDOWN_WAIT_MS, 0);
+	uv_timer_start(s->last_wait, scheduler_link_last_wait_cb, TEARDOWN_WAIT_MS, 0);
 }

@@ -84,7 +84,7 @@ static void fws_free(struct books *b)
 	}
 }
 
-static void subscribed(struct books *b, const struct conn *conn, const char *id)
+static void books_subscribed(struct books *b, const struct conn *conn, const char *id)
 {
 	const Mesos__Scheduler__Call *call = b->call.call;
 	struct fw *fw = books_fw(b, id);
@@ -131,7 +131,7 @@ static void scheduler_event(struct books *b, const struct conn *conn, const stru
 		return;
 	event = books_unpack(b, &mesos__scheduler__event__descriptor, letter);
 	if (event->type == MESOS__SCHEDULER__EVENT__TYPE__SUBSCRIBED)
-		subscribed(b, conn, event->subscribed->framework_id->value);
+		books_subscribed(b, conn, event->subscribed->framework_id->value);
 	else
 		books_event(b, books_fw_by_stream(b, conn), event);
 }
@@ -171,41 +171,41 @@ static void agent_event(struct books *b, const struct process *from, const struc
 		books_launch_sent(b, from, conn, event->launch->task);
 }
 
-static bool is(const struct letter *letter, const char *name)
+static bool books_is(const struct letter *letter, const char *name)
 {
 	return !strcmp(letter->type->short_name, name);
 }
 
 static void master_message(struct books *b, const char *to, const struct letter *letter)
 {
-	if (is(letter, "PingSlaveMessage"))
+	if (books_is(letter, "PingSlaveMessage"))
 		return;
-	if (is(letter, "RunTaskMessage")) {
+	if (books_is(letter, "RunTaskMessage")) {
 		books_run_task(b, letter);
-	} else if (is(letter, "KillTaskMessage")) {
+	} else if (books_is(letter, "KillTaskMessage")) {
 		books_kill_ordered(b, to, letter);
-	} else if (is(letter, "StatusUpdateAcknowledgementMessage")) {
+	} else if (books_is(letter, "StatusUpdateAcknowledgementMessage")) {
 		books_forwarded_acknowledgement(b, letter);
-	} else if (is(letter, "ApplyOperationMessage")) {
+	} else if (books_is(letter, "ApplyOperationMessage")) {
 		books_operation_ordered(b, to, letter);
-	} else if (is(letter, "SlaveRegisteredMessage")) {
+	} else if (books_is(letter, "SlaveRegisteredMessage")) {
 		const Mesos__Internal__SlaveRegisteredMessage *m = books_unpack(
 			b, &mesos__internal__slave_registered_message__descriptor, letter);
 
 		books_registered(b, m->agent_id->value, to);
-	} else if (is(letter, "SlaveReregisteredMessage")) {
+	} else if (books_is(letter, "SlaveReregisteredMessage")) {
 		const Mesos__Internal__SlaveReregisteredMessage *m = books_unpack(
 			b, &mesos__internal__slave_reregistered_message__descriptor, letter);
 
 		books_reregistered(b, m->agent_id->value, to);
-	} else if (is(letter, "ShutdownMessage")) {
+	} else if (books_is(letter, "ShutdownMessage")) {
 		books_agent_sent_away(b, to);
-	} else if (is(letter, "ShutdownFrameworkMessage")) {
+	} else if (books_is(letter, "ShutdownFrameworkMessage")) {
 		const Mesos__Internal__ShutdownFrameworkMessage *m = books_unpack(
 			b, &mesos__internal__shutdown_framework_message__descriptor, letter);
 
 		books_tear_down(b, books_fw(b, m->framework_id->value));
-	} else if (is(letter, "DrainSlaveMessage")) {
+	} else if (books_is(letter, "DrainSlaveMessage")) {
 		const Mesos__Internal__DrainSlaveMessage *m =
 			books_unpack(b, &mesos__internal__drain_slave_message__descriptor, letter);
 
@@ -216,17 +216,17 @@ static void master_message(struct books *b, const char *to, const struct letter 
 
 static void agent_message(struct books *b, const struct process *from, const struct letter *letter)
 {
-	if (is(letter, "StatusUpdateMessage"))
+	if (books_is(letter, "StatusUpdateMessage"))
 		books_agent_update_sent(b, from, letter);
-	else if (is(letter, "ExitedExecutorMessage"))
+	else if (books_is(letter, "ExitedExecutorMessage"))
 		books_exit_told(b, from, letter);
-	else if (is(letter, "ReregisterSlaveMessage"))
+	else if (books_is(letter, "ReregisterSlaveMessage"))
 		books_agent_reregisters(b, from, letter);
-	else if (is(letter, "RegisterSlaveMessage"))
+	else if (books_is(letter, "RegisterSlaveMessage"))
 		books_agent_registers(b, from, letter);
 	else
 		return;
-	if (is(letter, "ReregisterSlaveMessage") || is(letter, "RegisterSlaveMessage"))
+	if (books_is(letter, "ReregisterSlaveMessage") || books_is(letter, "RegisterSlaveMessage"))
 		books_agent_asks(b, from);
 }
 
@@ -297,17 +297,18 @@ static void master_gets(struct books *b, const struct letter *letter)
 {
 	const char *from = address_of(letter->from);
 
-	if (is(letter, "PongSlaveMessage"))
+	if (books_is(letter, "PongSlaveMessage"))
 		return;
-	if (is(letter, "StatusUpdateMessage"))
+	if (books_is(letter, "StatusUpdateMessage"))
 		books_agent_update_delivered(b, from, letter);
-	else if (is(letter, "RegisterSlaveMessage") || is(letter, "ReregisterSlaveMessage"))
+	else if (books_is(letter, "RegisterSlaveMessage") ||
+		 books_is(letter, "ReregisterSlaveMessage"))
 		books_want_registration(b, from, letter);
-	else if (is(letter, "ExitedExecutorMessage"))
+	else if (books_is(letter, "ExitedExecutorMessage"))
 		books_executor_exited(b, from, letter);
-	else if (is(letter, "UpdateOperationStatusMessage"))
+	else if (books_is(letter, "UpdateOperationStatusMessage"))
 		books_operation_status(b, from, letter);
-	else if (is(letter, "UpdateSlaveMessage"))
+	else if (books_is(letter, "UpdateSlaveMessage"))
 		books_agent_updated(b, from, letter);
 	else
 		books_driver_says(b, letter);
@@ -315,15 +316,16 @@ static void master_gets(struct books *b, const struct letter *letter)
 
 static void agent_gets(struct books *b, const struct process *to, const struct letter *letter)
 {
-	if (is(letter, "PingSlaveMessage"))
+	if (books_is(letter, "PingSlaveMessage"))
 		return;
-	if (is(letter, "StatusUpdateAcknowledgementMessage"))
+	if (books_is(letter, "StatusUpdateAcknowledgementMessage"))
 		books_stream_acknowledged(b, to, letter);
-	else if (is(letter, "RunTaskMessage"))
+	else if (books_is(letter, "RunTaskMessage"))
 		books_task_ordered(b, letter);
-	else if (is(letter, "ApplyOperationMessage"))
+	else if (books_is(letter, "ApplyOperationMessage"))
 		books_agent_operates(b, to);
-	else if (is(letter, "SlaveRegisteredMessage") || is(letter, "SlaveReregisteredMessage"))
+	else if (books_is(letter, "SlaveRegisteredMessage") ||
+		 books_is(letter, "SlaveReregisteredMessage"))
 		books_agent_hears_registered(b, to);
 }
 
@@ -353,7 +355,7 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 
 /* ---- ends and beginnings ------------------------------------------------------------------ */
 
-static void on_closed(struct observer *o, const struct process *p, const struct conn *conn)
+static void books_on_closed(struct observer *o, const struct process *p, const struct conn *conn)
 {
 	struct books *b = container_of(o, struct books, observer);
 	struct fw *fw;
@@ -401,7 +403,8 @@ static void on_ended(struct observer *o, const struct process *p)
 	}
 }
 
-static void on_written(struct observer *o, struct disk *disk, struct slice key, struct slice value)
+static void books_on_written(struct observer *o, struct disk *disk, struct slice key,
+			     struct slice value)
 {
 	books_written(container_of(o, struct books, observer), disk, key, value);
 }
@@ -470,10 +473,10 @@ struct books *books_open(struct world *w)
 	b->observer = (struct observer){
 		.sent = on_sent,
 		.delivered = on_delivered,
-		.closed = on_closed,
+		.closed = books_on_closed,
 		.started = on_started,
 		.ended = on_ended,
-		.written = on_written,
+		.written = books_on_written,
 		.synced = on_synced,
 		.crashed = on_crashed,
 		.executor = on_executor,

@@ -164,7 +164,7 @@ static bool was_paused(const struct books *b, const char *address, const struct 
 	return p && p->paused_until > debt->since;
 }
 
-static void collect(struct books *b, struct debt *debt)
+static void books_debts_collect(struct books *b, struct debt *debt)
 {
 	const struct task *t = debt->task;
 
@@ -216,7 +216,7 @@ void books_collect_debts(struct books *b)
 			list_append(&b->debts, &debt->link);
 			continue;
 		}
-		collect(b, debt);
+		books_debts_collect(b, debt);
 		debt_free(debt);
 	}
 }

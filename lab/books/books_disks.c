@@ -69,7 +69,7 @@ static void record_free(struct disk_book *d, struct record *r)
 	free(r);
 }
 
-static void note(struct disk_book *d, const char *key, size_t len, bool there)
+static void books_disks_note(struct disk_book *d, const char *key, size_t len, bool there)
 {
 	struct record *r;
 
@@ -127,7 +127,7 @@ static void note_update(struct books *b, struct disk_book *d, struct slice value
 	if (uuid->len != UUID_BYTES)
 		return;
 	uuid_key(uuid->data, key);
-	note(d, key, strlen(key), true);
+	books_disks_note(d, key, strlen(key), true);
 }
 
 static void note_completed(struct books *b, struct disk_book *d, struct slice value)
@@ -143,7 +143,7 @@ static void note_completed(struct books *b, struct disk_book *d, struct slice va
 	if (!task)
 		return;
 	buf_printf(&key, "completed/%s/%s", task->framework_id->value, task->task_id->value);
-	note(d, key.data, key.len, true);
+	books_disks_note(d, key.data, key.len, true);
 	buf_free(&key);
 }
 
@@ -155,7 +155,7 @@ static void note_task(struct books *b, struct disk_book *d, struct slice key, st
 	struct record *r;
 	struct err err;
 
-	note(d, key.data, key.len, value.data != NULL);
+	books_disks_note(d, key.data, key.len, value.data != NULL);
 	buf_printf(&kill, "kill/%.*s", (int)key.len - 5, key.data + 5);
 	HASH_FIND(hh, d->records, kill.data, kill.len, r);
 	if (value.data && (r || books_is_to_be_killed(b, kill.data + 5))) {
@@ -164,7 +164,8 @@ static void note_task(struct books *b, struct disk_book *d, struct slice key, st
 				      value.len, &err);
 	}
 	/* The agent that is lost takes the order with it, as in Mesos. */
-	note(d, kill.data, kill.len, stored && stored->kill_wanted && !stored->unreachable);
+	books_disks_note(d, kill.data, kill.len,
+			 stored && stored->kill_wanted && !stored->unreachable);
 	buf_free(&kill);
 }
 
@@ -172,7 +173,7 @@ static void note_order(struct books *b, struct disk_book *d, struct slice key, s
 {
 	char role[256];
 
-	note(d, key.data, key.len, value.data != NULL);
+	books_disks_note(d, key.data, key.len, value.data != NULL);
 	snprintf(role, sizeof(role), "%.*s", (int)key.len, key.data);
 	if (has_prefix(key, "quota/"))
 		books_quota_written(b, role + 6, value);
@@ -205,7 +206,7 @@ static void note_registry(struct books *b, struct disk_book *d, struct slice key
 {
 	char text[256], *id;
 
-	note(d, key.data, key.len, value.data != NULL);
+	books_disks_note(d, key.data, key.len, value.data != NULL);
 	snprintf(text, sizeof(text), "%.*s", (int)key.len, key.data);
 	id = strchr(text, '/');
 	*id++ = '\0';
@@ -235,7 +236,7 @@ static void take_write(struct books *b, struct disk_book *d, struct slice key, s
 		note_task(b, d, key, value);
 	else if (has_prefix(key, "agent/") || has_prefix(key, "task/") ||
 		 has_prefix(key, "gone/") || has_prefix(key, "maintenance/"))
-		note(d, key.data, key.len, value.data != NULL);
+		books_disks_note(d, key.data, key.len, value.data != NULL);
 }
 
 void books_written(struct books *b, struct disk *disk, struct slice key, struct slice value)

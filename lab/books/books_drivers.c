@@ -29,7 +29,7 @@ static struct fw *fw_at(const struct books *b, const char *pid)
 /* ---- what they say ------------------------------------------------------------------- */
 
 /* Calls without their contents are dropped. */
-static bool is_whole(const Mesos__Scheduler__Call *call)
+static bool books_drivers_is_whole(const Mesos__Scheduler__Call *call)
 {
 	switch (call->type) {
 	case CALL(ACCEPT):
@@ -86,7 +86,7 @@ void books_driver_says(struct books *b, const struct letter *letter)
 	if (letter->type == &mesos__internal__deactivate_framework_message__descriptor)
 		deactivated(b, message, letter);
 	call = driver_unwrap_call(&current->arena, message);
-	if (!call || !is_whole(call))
+	if (!call || !books_drivers_is_whole(call))
 		return;
 	if (call->subscribe) {
 		current->call = call;
@@ -130,7 +130,7 @@ static bool is_linked(struct books *b, const char *pid)
 }
 
 /* Again: it comes from the pid that it came from before, and has no offers. */
-static void registered(struct books *b, const char *pid, const char *id, bool again)
+static void books_drivers_registered(struct books *b, const char *pid, const char *id, bool again)
 {
 	const Mesos__Scheduler__Call *call = b->call.call;
 	struct fw *fw = books_fw(b, id);
@@ -172,7 +172,8 @@ void books_driver_told(struct books *b, const struct letter *letter)
 	if (!driver_unwrap_event(&arena, message, &event))
 		; /* nothing that matters */
 	else if (event.subscribed)
-		registered(b, letter->name, event.subscribed->framework_id->value, again);
+		books_drivers_registered(b, letter->name, event.subscribed->framework_id->value,
+					 again);
 	else
 		books_event(b, fw_at(b, letter->name), &event);
 	arena_free(&arena);

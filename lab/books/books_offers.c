@@ -295,8 +295,8 @@ void books_call_taken(struct books *b)
 
 /* ---- launches --------------------------------------------------------------------------- */
 
-static bool take(struct books *b, const char *what, const char *id, Mesos__Resource *const *list,
-		 size_t count)
+static bool books_offers_take(struct books *b, const char *what, const char *id,
+			      Mesos__Resource *const *list, size_t count)
 {
 	struct tally want = {0};
 	uint32_t which;
@@ -329,7 +329,7 @@ static void launch_executor(struct books *b, const Mesos__ExecutorInfo *info, bo
 			   id, call->fw->id, call->view->id);
 		return;
 	}
-	if (!launched || !take(b, "executor", id, info->resources, info->n_resources))
+	if (!launched || !books_offers_take(b, "executor", id, info->resources, info->n_resources))
 		return;
 	books_add_claim(b, true, call->view, call->fw, id, info->resources, info->n_resources);
 }
@@ -354,7 +354,8 @@ void books_run_task(struct books *b, const struct letter *letter)
 	books_learn_fw(b, call->fw, m->framework);
 	if (task->executor)
 		launch_executor(b, task->executor, m->launch_executor);
-	if (b->world->failure || !take(b, "task", id, task->resources, task->n_resources))
+	if (b->world->failure ||
+	    !books_offers_take(b, "task", id, task->resources, task->n_resources))
 		return;
 	c = books_claim(b, NULL, call->fw->id, id);
 	if (c) {

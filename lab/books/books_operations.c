@@ -37,7 +37,8 @@ static void convert_all(struct books *b, struct operation_note *note, Mesos__Res
 	tally_put_messages(b, &note->converted, list, count, after);
 }
 
-static void convert(struct books *b, struct operation_note *note, const Mesos__Offer__Operation *o)
+static void books_operations_convert(struct books *b, struct operation_note *note,
+				     const Mesos__Offer__Operation *o)
 {
 	struct tally part = {0};
 
@@ -134,7 +135,7 @@ void books_operation_ordered(struct books *b, const char *to, const struct lette
 	note = xcalloc(1, sizeof(*note));
 	memcpy(note->uuid, m->operation_uuid->value.data, sizeof(note->uuid));
 	note->view = v;
-	convert(b, note, m->operation_info);
+	books_operations_convert(b, note, m->operation_info);
 	HASH_ADD(hh, b->operations, uuid, sizeof(note->uuid), note);
 	if (m->framework_id)
 		take_from_pool(b, note, m->operation_info);
@@ -146,7 +147,7 @@ void books_operation_ordered(struct books *b, const char *to, const struct lette
 	change_total(b, v, &note->consumed, &note->converted);
 }
 
-static bool is_over(Mesos__OperationState state)
+static bool books_operations_is_over(Mesos__OperationState state)
 {
 	return state != MESOS__OPERATION_STATE__OPERATION_PENDING &&
 	       state != MESOS__OPERATION_STATE__OPERATION_UNREACHABLE &&
@@ -165,7 +166,7 @@ static bool has_operations(const struct books *b, const struct view *v)
 	return false;
 }
 
-static void finish(struct books *b, struct operation_note *note)
+static void books_operations_finish(struct books *b, struct operation_note *note)
 {
 	const struct view *v = note->view;
 
@@ -182,13 +183,13 @@ void books_operation_status(struct books *b, const char *from, const struct lett
 	struct operation_note *note;
 
 	if (!m->operation_uuid || m->operation_uuid->value.len != sizeof(note->uuid) ||
-	    !is_over(latest->state))
+	    !books_operations_is_over(latest->state))
 		return;
 	HASH_FIND(hh, b->operations, m->operation_uuid->value.data, sizeof(note->uuid), note);
 	if (!note || strcmp(note->view->address, from))
 		return;
 	if (latest->state == MESOS__OPERATION_STATE__OPERATION_FINISHED)
-		finish(b, note);
+		books_operations_finish(b, note);
 	else
 		note->failed = true;
 }

@@ -226,7 +226,7 @@ void books_audit_agents(struct books *b)
 
 #define OPERATED(name) MESOS__MASTER__CALL__TYPE__##name
 
-static void expect(struct books *b, bool holds, const Mesos__Master__Call *call)
+static void books_registry_expect(struct books *b, bool holds, const Mesos__Master__Call *call)
 {
 	if (!holds)
 		world_fail(b->world,
@@ -298,41 +298,46 @@ void books_operated(struct books *b, const Mesos__Master__Call *call)
 	switch (call->type) {
 	case OPERATED(UPDATE_QUOTA):
 		for (size_t i = 0; i < call->update_quota->n_quota_configs; i++)
-			expect(b, has_quota(b, call->update_quota->quota_configs[i]), call);
+			books_registry_expect(b, has_quota(b, call->update_quota->quota_configs[i]),
+					      call);
 		break;
 	case OPERATED(UPDATE_WEIGHTS):
 		for (size_t i = 0; i < call->update_weights->n_weight_infos; i++)
-			expect(b, has_weight(b, call->update_weights->weight_infos[i]), call);
+			books_registry_expect(
+				b, has_weight(b, call->update_weights->weight_infos[i]), call);
 		break;
 	case OPERATED(DEACTIVATE_AGENT):
-		expect(b, has_order(b, call->deactivate_agent->agent_id, true), call);
+		books_registry_expect(b, has_order(b, call->deactivate_agent->agent_id, true),
+				      call);
 		break;
 	case OPERATED(DRAIN_AGENT):
-		expect(b, has_order(b, call->drain_agent->agent_id, true), call);
+		books_registry_expect(b, has_order(b, call->drain_agent->agent_id, true), call);
 		break;
 	case OPERATED(REACTIVATE_AGENT):
-		expect(b, has_order(b, call->reactivate_agent->agent_id, false), call);
+		books_registry_expect(b, has_order(b, call->reactivate_agent->agent_id, false),
+				      call);
 		break;
 	case OPERATED(MARK_AGENT_GONE):
-		expect(b,
-		       books_stored(b, MASTER, AFTER_CRASH, "gone/%s",
-				    call->mark_agent_gone->agent_id->value),
-		       call);
+		books_registry_expect(b,
+				      books_stored(b, MASTER, AFTER_CRASH, "gone/%s",
+						   call->mark_agent_gone->agent_id->value),
+				      call);
 		break;
 	case OPERATED(UPDATE_MAINTENANCE_SCHEDULE):
-		expect(b, has_schedule(b, call->update_maintenance_schedule->schedule), call);
+		books_registry_expect(
+			b, has_schedule(b, call->update_maintenance_schedule->schedule), call);
 		break;
 	case OPERATED(START_MAINTENANCE):
-		expect(b,
-		       machines_are(b, call->start_maintenance->machines,
-				    call->start_maintenance->n_machines, true),
-		       call);
+		books_registry_expect(b,
+				      machines_are(b, call->start_maintenance->machines,
+						   call->start_maintenance->n_machines, true),
+				      call);
 		break;
 	case OPERATED(STOP_MAINTENANCE):
-		expect(b,
-		       machines_are(b, call->stop_maintenance->machines,
-				    call->stop_maintenance->n_machines, false),
-		       call);
+		books_registry_expect(b,
+				      machines_are(b, call->stop_maintenance->machines,
+						   call->stop_maintenance->n_machines, false),
+				      call);
 		break;
 	default:
 		break;

@@ -392,7 +392,7 @@ static double share_at_most(const struct books *b, const struct tally *taken,
 }
 
 /* A filter lasts for one batch at least, and a master that is stopped makes none. */
-static bool refuses(const struct books *b, const struct fw *fw)
+static bool books_roles_refuses(const struct books *b, const struct fw *fw)
 {
 	const struct process *master = b->master;
 	int64_t until = fw->filters_until;
@@ -409,7 +409,7 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 
 	return seat->subscribed && fw->stream && !fw->torn && !fw->suppressed && !fw->inactive &&
 	       list_empty(&seat->grant_link) && b->world->now - fw->subscribed > SETTLED &&
-	       !refuses(b, fw);
+	       !books_roles_refuses(b, fw);
 }
 
 /* Of what nobody is known to have, tasks may hold that the master remembers, and agents that
@@ -584,7 +584,7 @@ static bool granted_in(const struct books *b, const struct role *top)
 	return false;
 }
 
-static void check_roles(struct books *b, const struct seat *seat, double margin)
+static void books_roles_check_roles(struct books *b, const struct seat *seat, double margin)
 {
 	const struct role *top = seat->role->top;
 	struct role *other, *next;
@@ -620,7 +620,7 @@ void books_check_shares(struct books *b)
 
 	list_for_each (seat, next, &b->granted, grant_link) {
 		check_frameworks(b, seat, margin);
-		check_roles(b, seat, margin);
+		books_roles_check_roles(b, seat, margin);
 	}
 	if (!books_master_paused(b))
 		check_quota(b);

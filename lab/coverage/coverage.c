@@ -222,7 +222,7 @@ void coverage_looked(struct coverage *c)
 
 /* ---- printing ------------------------------------------------------------------------ */
 
-static bool names(const char *words, const char *word)
+static bool coverage_names(const char *words, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -257,7 +257,7 @@ static bool is_known(const struct taken *t)
 {
 	const struct moves *m = moves_of(t->life, t->from);
 
-	return m && names(m->to, t->to);
+	return m && coverage_names(m->to, t->to);
 }
 
 uint64_t coverage_strange(const struct coverage *c)

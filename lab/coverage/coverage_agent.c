@@ -38,7 +38,7 @@ void coverage_see_agent(struct coverage *c, const char *owner, const struct agen
 	coverage_looked(c);
 }
 
-static void put(struct buf *out, const char *what, size_t count)
+static void coverage_agent_put(struct buf *out, const char *what, size_t count)
 {
 	if (count)
 		buf_printf(out, " %zu %s in an agent", count, what);
@@ -46,11 +46,11 @@ static void put(struct buf *out, const char *what, size_t count)
 
 void coverage_left_in_agent(const struct agent *agent, struct buf *out)
 {
-	put(out, "frameworks", HASH_COUNT(agent->frameworks));
-	put(out, "containers", HASH_CNT(hh_container, agent->containers));
-	put(out, "subscriptions", HASH_CNT(hh_stream, agent->subscribed));
-	put(out, "operations", HASH_COUNT(agent->operations));
-	put(out, "volumes to remove", HASH_COUNT(agent->removals));
-	put(out, "changes of resources", !list_empty(&agent->changes));
-	put(out, "awaited writes", !list_empty(&agent->waiters));
+	coverage_agent_put(out, "frameworks", HASH_COUNT(agent->frameworks));
+	coverage_agent_put(out, "containers", HASH_CNT(hh_container, agent->containers));
+	coverage_agent_put(out, "subscriptions", HASH_CNT(hh_stream, agent->subscribed));
+	coverage_agent_put(out, "operations", HASH_COUNT(agent->operations));
+	coverage_agent_put(out, "volumes to remove", HASH_COUNT(agent->removals));
+	coverage_agent_put(out, "changes of resources", !list_empty(&agent->changes));
+	coverage_agent_put(out, "awaited writes", !list_empty(&agent->waiters));
 }

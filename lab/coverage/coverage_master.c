@@ -107,7 +107,7 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 	coverage_looked(c);
 }
 
-static void put(struct buf *out, const char *what, size_t count)
+static void coverage_master_put(struct buf *out, const char *what, size_t count)
 {
 	if (count)
 		buf_printf(out, " %zu %s in the master", count, what);
@@ -135,15 +135,15 @@ void coverage_left_in_master(const struct master *m, struct buf *out)
 	struct framework *f, *next_f;
 	struct agent *a, *next_a;
 
-	put(out, "frameworks of nobody", connected > 1 ? connected - 1 : 0);
+	coverage_master_put(out, "frameworks of nobody", connected > 1 ? connected - 1 : 0);
 	HASH_ITER (hh, m->frameworks, f, next_f) {
-		put(out, "tasks", HASH_COUNT(f->tasks));
-		put(out, "unreachable tasks", HASH_COUNT(f->unreachable));
+		coverage_master_put(out, "tasks", HASH_COUNT(f->tasks));
+		coverage_master_put(out, "unreachable tasks", HASH_COUNT(f->unreachable));
 	}
 	HASH_ITER (hh, m->agents, a, next_a) {
-		put(out, "executors", HASH_COUNT(a->executors));
-		put(out, "operations", HASH_COUNT(a->operations));
+		coverage_master_put(out, "executors", HASH_COUNT(a->executors));
+		coverage_master_put(out, "operations", HASH_COUNT(a->operations));
 	}
-	put(out, "held acknowledgements", !list_empty(&m->held_acks));
-	put(out, "awaited writes", !list_empty(&m->pending));
+	coverage_master_put(out, "held acknowledgements", !list_empty(&m->held_acks));
+	coverage_master_put(out, "awaited writes", !list_empty(&m->pending));
 }

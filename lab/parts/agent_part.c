@@ -24,7 +24,7 @@ struct answer {
 
 static void take_actions(struct agent_part *part);
 
-static void arm(struct agent_part *part)
+static void agent_part_arm(struct agent_part *part)
 {
 	int64_t when;
 
@@ -37,7 +37,7 @@ static void arm(struct agent_part *part)
 		world_at(part->world, &part->tick, when - part->skew);
 }
 
-static void step(struct agent_part *part, const struct agent_event *event)
+static void agent_part_step(struct agent_part *part, const struct agent_event *event)
 {
 	agent_actions_clear(&part->out);
 	agent_step(part->core, part->world->now + part->skew, event, &part->out);
@@ -61,7 +61,7 @@ static void give_answers(struct agent_part *part)
 		}
 		list_remove(&answer->link);
 		if (part->alive) {
-			step(part, &event);
+			agent_part_step(part, &event);
 			take_actions(part);
 		}
 		free(answer->name);
@@ -84,18 +84,18 @@ static void finish_step(struct agent_part *part)
 {
 	take_actions(part);
 	give_answers(part);
-	arm(part);
+	agent_part_arm(part);
 }
 
 void agent_part_feed(struct agent_part *part, const struct agent_event *event)
 {
 	if (!part->alive)
 		return;
-	step(part, event);
+	agent_part_step(part, event);
 	finish_step(part);
 }
 
-static void on_tick(struct happening *h)
+static void agent_part_on_tick(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, tick);
 	struct agent_event event = {.type = AGENT_TICK};
@@ -151,8 +151,7 @@ static void note_id(struct agent_part *part, const ProtobufCMessage *message)
 }
 
 /* As agent/server.c does. */
-static void receive_message(struct agent_part *part, struct conn *conn,
-			    const struct letter *letter)
+static void receive_message(struct agent_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_MESSAGE};
 	bool registered = agent_registered(part->core);
@@ -179,7 +178,7 @@ static void receive_call(struct agent_part *part, struct conn *conn, const struc
 	event.executor_call.acceptable = true;
 	if (event.executor_call.call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)
 		event.executor_call.stream = ++part->last_stream;
-	step(part, &event);
+	agent_part_step(part, &event);
 	reply.status = part->out.reply.status;
 	reply.name = xstrdup(part->out.reply.text);
 	if (event.executor_call.stream && reply.status == 200)
@@ -188,7 +187,7 @@ static void receive_call(struct agent_part *part, struct conn *conn, const struc
 	finish_step(part);
 }
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+static void agent_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct agent_part *part = container_of(p, struct agent_part, process);
 
@@ -199,7 +198,7 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 	}
 }
 
-static void closed(struct process *p, struct conn *conn)
+static void agent_part_closed(struct process *p, struct conn *conn)
 {
 	struct agent_part *part = container_of(p, struct agent_part, process);
 	struct agent_event event = {.type = AGENT_EXITED};
@@ -219,11 +218,11 @@ static void kill_it(struct process *p)
 	agent_part_kill(container_of(p, struct agent_part, process), false);
 }
 
-static const struct process_ops ops = {receive, closed, kill_it};
+static const struct process_ops ops = {agent_part_receive, agent_part_closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------------- */
 
-static void stop(struct agent_part *part, bool crash);
+static void agent_part_stop(struct agent_part *part, bool crash);
 
 static void take_action(struct agent_part *part, const struct agent_action *action)
 {
@@ -297,14 +296,14 @@ static void take_actions(struct agent_part *part)
 	if (part->leaving) {
 		/* A supervisor starts it again. */
 		part->leaving = false;
-		stop(part, false);
+		agent_part_stop(part, false);
 		restart_later(part);
 	}
 }
 
 /* ---- lives ---------------------------------------------------------------------------------- */
 
-static int load(void *context, struct slice key, struct slice value)
+static int agent_part_load(void *context, struct slice key, struct slice value)
 {
 	struct agent_part *part = context;
 	struct err err;
@@ -315,7 +314,7 @@ static int load(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
-static void on_start(struct happening *h)
+static void agent_part_on_start(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, start);
 	struct world *w = part->world;
@@ -355,7 +354,7 @@ static void on_start(struct happening *h)
 		world_fail(w, "no agent: %s", err.text);
 		return;
 	}
-	disk_load(&part->disk, load, part);
+	disk_load(&part->disk, agent_part_load, part);
 	agent_actions_clear(&part->out);
 	if (part->world->coverage)
 		coverage_begin(part->world->coverage, part->name);
@@ -382,8 +381,8 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	part->number = number;
 	part->name = xprintf("agent%d", number);
 	part->address = xprintf(AGENT_IP ":%d", 6000 + number);
-	part->tick.run = on_tick;
-	part->start.run = on_start;
+	part->tick.run = agent_part_on_tick;
+	part->start.run = agent_part_on_start;
 	part->detect.run = on_detect;
 	part->late.run = on_late;
 	part->shapes = resource_shapes_create();
@@ -399,7 +398,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	return part;
 }
 
-static void stop(struct agent_part *part, bool crash)
+static void agent_part_stop(struct agent_part *part, bool crash)
 {
 	if (!part->alive)
 		return;
@@ -421,7 +420,7 @@ void agent_part_kill(struct agent_part *part, bool crash)
 	if (!part->alive)
 		return;
 	world_log(part->world, "%s is %s", part->name, crash ? "crashed" : "killed");
-	stop(part, crash);
+	agent_part_stop(part, crash);
 	if (crash)
 		agent_part_drop_containers(part);
 	part->crashed = crash;
@@ -430,7 +429,7 @@ void agent_part_kill(struct agent_part *part, bool crash)
 
 void agent_part_destroy(struct agent_part *part)
 {
-	stop(part, false);
+	agent_part_stop(part, false);
 	world_cancel(part->world, &part->start);
 	agent_part_drop_containers(part);
 	disk_free(&part->disk);

@@ -26,7 +26,7 @@ static bool is_sick(const struct agent_part *part)
 	return part->world->slow_disks_until > part->world->now;
 }
 
-static void tell(struct agent_part *part, const char *path, enum directory_deed deed)
+static void agent_volumes_tell(struct agent_part *part, const char *path, enum directory_deed deed)
 {
 	static const char *const words[] = {"is made", "goes into a container", "is removed"};
 	struct observer *o = part->world->observer;
@@ -47,7 +47,7 @@ static void work_free(struct work *work)
 	free(work);
 }
 
-static void make(struct work *work, struct agent_event *event)
+static void agent_volumes_make(struct work *work, struct agent_event *event)
 {
 	event->volumes_made.number = work->number;
 	if (world_chance(work->part->world, VOLUMES_FAIL)) {
@@ -55,7 +55,7 @@ static void make(struct work *work, struct agent_event *event)
 		return;
 	}
 	for (size_t i = 0; i < work->count; i++)
-		tell(work->part, work->paths[i], DIRECTORY_MADE);
+		agent_volumes_tell(work->part, work->paths[i], DIRECTORY_MADE);
 }
 
 static void on_done(struct happening *h)
@@ -67,12 +67,12 @@ static void on_done(struct happening *h)
 	if (process_holds(&part->process, h))
 		return;
 	if (work->type == AGENT_VOLUMES_MADE) {
-		make(work, &event);
+		agent_volumes_make(work, &event);
 	} else if (work->type == AGENT_VOLUMES_LINKED) {
 		event.volumes_linked.container = work->name;
 	} else {
 		event.volume_removed.path = work->name;
-		tell(part, work->name, DIRECTORY_REMOVED);
+		agent_volumes_tell(part, work->name, DIRECTORY_REMOVED);
 	}
 	list_remove(&work->link);
 	list_init(&work->link);
@@ -80,7 +80,8 @@ static void on_done(struct happening *h)
 	work_free(work);
 }
 
-static struct work *begin(struct agent_part *part, enum agent_event_type type, const char *name)
+static struct work *agent_volumes_begin(struct agent_part *part, enum agent_event_type type,
+					const char *name)
 {
 	struct work *work = xcalloc(1, sizeof(*work));
 
@@ -100,10 +101,10 @@ bool agent_part_make_volumes(struct agent_part *part, const struct agent_action 
 
 	if (!is_sick(part)) {
 		for (size_t i = 0; i < count; i++)
-			tell(part, action->make_volumes.paths[i], DIRECTORY_MADE);
+			agent_volumes_tell(part, action->make_volumes.paths[i], DIRECTORY_MADE);
 		return true;
 	}
-	work = begin(part, AGENT_VOLUMES_MADE, NULL);
+	work = agent_volumes_begin(part, AGENT_VOLUMES_MADE, NULL);
 	work->number = action->make_volumes.number;
 	work->paths = xcalloc(count + 1, sizeof(*work->paths));
 	for (; work->count < count; work->count++)
@@ -114,7 +115,7 @@ bool agent_part_make_volumes(struct agent_part *part, const struct agent_action 
 void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes)
 {
 	for (size_t i = 0; i < volumes->count; i++)
-		tell(part, volumes->items[i].path, DIRECTORY_USED);
+		agent_volumes_tell(part, volumes->items[i].path, DIRECTORY_USED);
 }
 
 bool agent_part_link_volumes(struct agent_part *part, const struct agent_action *action)
@@ -122,17 +123,17 @@ bool agent_part_link_volumes(struct agent_part *part, const struct agent_action 
 	agent_part_use_volumes(part, &action->link_volumes.fresh);
 	if (!is_sick(part))
 		return true;
-	begin(part, AGENT_VOLUMES_LINKED, action->link_volumes.container);
+	agent_volumes_begin(part, AGENT_VOLUMES_LINKED, action->link_volumes.container);
 	return false;
 }
 
 bool agent_part_remove_volume(struct agent_part *part, const char *path)
 {
 	if (!is_sick(part)) {
-		tell(part, path, DIRECTORY_REMOVED);
+		agent_volumes_tell(part, path, DIRECTORY_REMOVED);
 		return true;
 	}
-	begin(part, AGENT_VOLUME_REMOVED, path);
+	agent_volumes_begin(part, AGENT_VOLUME_REMOVED, path);
 	return false;
 }
 

@@ -16,22 +16,23 @@ static bool chance(struct driver *d, double probability)
 	return rng_unit(&d->rng) < probability;
 }
 
-static int64_t within(struct driver *d, int64_t high)
+static int64_t driver_link_within(struct driver *d, int64_t high)
 {
 	return (int64_t)(rng_unit(&d->rng) * (double)high);
 }
 
 /* ---- what it says ------------------------------------------------------------------ */
 
-static void send_message(struct driver *d, const char *actor, const void *message, bool force)
+static void driver_link_send_message(struct driver *d, const char *actor, const void *message,
+				     bool force)
 {
 	struct letter letter = {.message = message, .force = force};
 
 	pid_post(&d->part->process, actor, MASTER_PID, &letter);
 }
 
-static void say(struct driver *d, const char *actor, Mesos__Scheduler__Call *call,
-		const char *framework_id)
+static void driver_link_say(struct driver *d, const char *actor, Mesos__Scheduler__Call *call,
+			    const char *framework_id)
 {
 	bool force = call->type == CALL(SUBSCRIBE) && d->force;
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
@@ -41,13 +42,14 @@ static void say(struct driver *d, const char *actor, Mesos__Scheduler__Call *cal
 	id.value = (char *)framework_id;
 	call->has_type = true;
 	call->framework_id = framework_id ? &id : NULL;
-	send_message(d, actor, driver_wrap_call(&arena, call, d->part->options.old, force), force);
+	driver_link_send_message(
+		d, actor, driver_wrap_call(&arena, call, d->part->options.old, force), force);
 	arena_free(&arena);
 }
 
 void driver_say_as(struct driver *d, const char *pid, Mesos__Scheduler__Call *call)
 {
-	say(d, pid, call, d->part->framework_id);
+	driver_link_say(d, pid, call, d->part->framework_id);
 }
 
 void driver_deactivate(struct driver *d, const char *pid)
@@ -58,7 +60,7 @@ void driver_deactivate(struct driver *d, const char *pid)
 
 	id.value = d->part->framework_id;
 	message.framework_id = &id;
-	send_message(d, pid, &message, false);
+	driver_link_send_message(d, pid, &message, false);
 }
 
 /* ---- instances --------------------------------------------------------------------- */
@@ -79,7 +81,7 @@ static void renew(struct driver *d)
 	d->aborted = d->lost = false;
 }
 
-static void leave(struct driver *d)
+static void driver_link_leave(struct driver *d)
 {
 	d->part->subscribed = false;
 	scheduler_drop_offers(d->part);
@@ -89,9 +91,9 @@ static void leave(struct driver *d)
 static void end_instance(struct driver *d)
 {
 	d->aborted = true;
-	leave(d);
+	driver_link_leave(d);
 	if (!d->part->gone)
-		world_after(d->part->world, &d->part->connect, within(d, RENEW_HIGH));
+		world_after(d->part->world, &d->part->connect, driver_link_within(d, RENEW_HIGH));
 }
 
 /* Another one takes its place. */
@@ -137,7 +139,7 @@ static void on_unrest(struct happening *h)
 
 static void driver_subscribe(struct scheduler_part *part, Mesos__Scheduler__Call *message)
 {
-	say(part->driver, part->driver->actor, message, part->framework_id);
+	driver_link_say(part->driver, part->driver->actor, message, part->framework_id);
 }
 
 /* There is a master, or it is time to try again. */
@@ -149,15 +151,15 @@ static void driver_connect(struct scheduler_part *part)
 		renew(d);
 	if (part->subscribed && !d->lost)
 		return;
-	leave(d);
+	driver_link_leave(d);
 	d->lost = false;
 	pid_link(&part->process, MASTER_PID);
 	scheduler_subscribe(part);
-	world_after(part->world, &part->connect, MILLISECOND + within(d, d->patience));
+	world_after(part->world, &part->connect, MILLISECOND + driver_link_within(d, d->patience));
 	d->patience = d->patience * 2 < PATIENCE_HIGH ? d->patience * 2 : PATIENCE_HIGH;
 }
 
-static void registered(struct driver *d)
+static void driver_link_registered(struct driver *d)
 {
 	d->force = false;
 	d->patience = PATIENCE_LOW;
@@ -167,7 +169,7 @@ static void registered(struct driver *d)
 	driver_past_wake(d);
 }
 
-static void closed(struct process *p, struct conn *conn)
+static void driver_link_closed(struct process *p, struct conn *conn)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 	struct driver *d = part->driver;
@@ -175,7 +177,7 @@ static void closed(struct process *p, struct conn *conn)
 	if (!conn->linked || conn->of[CONN_CLIENT].process != p || !part->subscribed || d->lost)
 		return;
 	d->lost = true;
-	world_after(part->world, &part->connect, within(d, DETECT_HIGH));
+	world_after(part->world, &part->connect, driver_link_within(d, DETECT_HIGH));
 }
 
 /* ---- what it hears --------------------------------------------------------------------- */
@@ -190,7 +192,7 @@ static void acknowledge(struct driver *d, const Mesos__TaskStatus *status)
 	acknowledge.uuid = status->uuid;
 	call.type = CALL(ACKNOWLEDGE);
 	call.acknowledge = &acknowledge;
-	say(d, d->actor, &call, d->part->framework_id);
+	driver_link_say(d, d->actor, &call, d->part->framework_id);
 }
 
 /* What is usual between lives of drivers and masters, or after misdeeds. */
@@ -202,8 +204,8 @@ static bool is_usual(const struct driver *d, const char *error)
 }
 
 /* An error ends the driver, whoever it comes from. */
-static void fail(struct driver *d, const Mesos__Scheduler__Event *event,
-		 const struct letter *letter)
+static void driver_link_fail(struct driver *d, const Mesos__Scheduler__Event *event,
+			     const struct letter *letter)
 {
 	struct scheduler_part *part = d->part;
 	const char *text = event->error->message;
@@ -218,8 +220,8 @@ static void fail(struct driver *d, const Mesos__Scheduler__Event *event,
 	end_instance(d);
 }
 
-static void hear(struct driver *d, const void *message, const Mesos__Scheduler__Event *event,
-		 const struct letter *letter)
+static void driver_link_hear(struct driver *d, const void *message,
+			     const Mesos__Scheduler__Event *event, const struct letter *letter)
 {
 	const Mesos__TaskStatus *status = event->update ? event->update->status : NULL;
 	struct scheduler_part *part = d->part;
@@ -231,7 +233,7 @@ static void hear(struct driver *d, const void *message, const Mesos__Scheduler__
 	}
 	d->heard = part->world->now;
 	if (event->subscribed)
-		registered(d);
+		driver_link_registered(d);
 	if (status && status->has_uuid)
 		driver_past_update(d, status);
 	scheduler_hear(part, event, letter);
@@ -239,7 +241,7 @@ static void hear(struct driver *d, const void *message, const Mesos__Scheduler__
 		acknowledge(d, status);
 }
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+static void driver_link_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 	struct driver *d = part->driver;
@@ -255,13 +257,14 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 	if (!message || !driver_unwrap_event(&arena, message, &event))
 		; /* nothing for it */
 	else if (event.error)
-		fail(d, &event, letter);
+		driver_link_fail(d, &event, letter);
 	else if (!strcmp(letter->from, MASTER_PID) && !event.subscribed == part->subscribed)
-		hear(d, message, &event, letter);
+		driver_link_hear(d, message, &event, letter);
 	arena_free(&arena);
 }
 
-static const struct process_ops ops = {receive, closed, scheduler_kill_process};
+static const struct process_ops ops = {driver_link_receive, driver_link_closed,
+				       scheduler_kill_process};
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
@@ -284,7 +287,7 @@ static void driver_call(struct scheduler_part *part, Mesos__Scheduler__Call *mes
 
 	if (!knows(part, message))
 		return;
-	say(d, speaker ? speaker : d->actor, message, framework_id);
+	driver_link_say(d, speaker ? speaker : d->actor, message, framework_id);
 	/* Nobody answers that: whether it was heard the next driver finds out. */
 	if (message->type == CALL(TEARDOWN) && !speaker &&
 	    !strcmp(framework_id, part->framework_id))

@@ -8,7 +8,7 @@
 #define LIFE_HIGH MINUTE
 #define PAUSE_HIGH (5 * SECOND)
 
-static int below(struct driver *d, int count)
+static int driver_past_below(struct driver *d, int count)
 {
 	return (int)(rng_unit(&d->rng) * count);
 }
@@ -20,7 +20,7 @@ static void wait_a_while(struct driver *d)
 
 /* ---- what it says ------------------------------------------------------------------ */
 
-static void kill_task(struct driver *d)
+static void driver_past_kill_task(struct driver *d)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Kill kill = MESOS__SCHEDULER__CALL__KILL__INIT;
@@ -67,9 +67,9 @@ static void say_type(struct driver *d, Mesos__Scheduler__Call__Type type)
 
 static void say_something(struct driver *d)
 {
-	switch (below(d, 6)) {
+	switch (driver_past_below(d, 6)) {
 	case 0:
-		kill_task(d);
+		driver_past_kill_task(d);
 		break;
 	case 1:
 		decline(d);
@@ -116,7 +116,7 @@ void driver_past_update(struct driver *d, const Mesos__TaskStatus *status)
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Acknowledge acknowledge = MESOS__SCHEDULER__CALL__ACKNOWLEDGE__INIT;
 
-	if (!is_past(d) || below(d, 2))
+	if (!is_past(d) || driver_past_below(d, 2))
 		return;
 	acknowledge.agent_id = status->agent_id;
 	acknowledge.task_id = status->task_id;

@@ -106,7 +106,7 @@ static void exit_after(struct executor_part *part, int status, int64_t span)
 	world_after(part->world, &part->exit, span);
 }
 
-static void on_connect(struct happening *h)
+static void executor_part_on_connect(struct happening *h)
 {
 	struct executor_part *part = container_of(h, struct executor_part, connect);
 
@@ -126,7 +126,7 @@ static void on_connect(struct happening *h)
 
 /* ---- updates ----------------------------------------------------------------------------- */
 
-static void lose_agent(struct executor_part *part)
+static void executor_part_lose_agent(struct executor_part *part)
 {
 	world_log(part->world, "%s lost its agent", part->process.name);
 	part->stream = NULL;
@@ -149,7 +149,7 @@ static void send_update(struct executor_part *part, struct pending_update *updat
 		part->calls = conn_open(&part->process, agent_part_address(part->agent));
 	if (!part->calls) {
 		conn_close(part->stream, &part->process);
-		lose_agent(part);
+		executor_part_lose_agent(part);
 		return;
 	}
 	update->told = true;
@@ -169,7 +169,7 @@ static void send_new_updates(struct executor_part *part)
 	}
 }
 
-static void report(struct lab_task *task, Mesos__TaskState state)
+static void executor_part_report(struct lab_task *task, Mesos__TaskState state)
 {
 	struct executor_part *part = task->part;
 	Mesos__Executor__Call__Update message = MESOS__EXECUTOR__CALL__UPDATE__INIT;
@@ -207,11 +207,11 @@ static void end_task(struct lab_task *task, Mesos__TaskState state)
 	world_log(task->part->world, "task %s ends as %s", task->info->task_id->value,
 		  proto_enum_name(&mesos__task_state__descriptor, (int)state, SPELL_V1));
 	cancel(task);
-	report(task, state);
+	executor_part_report(task, state);
 }
 
 /* Whether the word is in its name, which are a number and words. */
-static bool is(const struct lab_task *task, const char *word)
+static bool executor_part_is(const struct lab_task *task, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -241,13 +241,13 @@ static void on_task_end(struct happening *h)
 	struct lab_task *task = container_of(h, struct lab_task, end);
 
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
-		if (!is(task, said[i].word))
+		if (!executor_part_is(task, said[i].word))
 			continue;
 		end_task(task, said[i].state);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++) {
-		if (!is(task, silent[i].word))
+		if (!executor_part_is(task, silent[i].word))
 			continue;
 		exit_after(task->part, silent[i].status, 0);
 		return;
@@ -257,20 +257,21 @@ static void on_task_end(struct happening *h)
 
 static void on_task_runs(struct happening *h)
 {
-	report(container_of(h, struct lab_task, run), MESOS__TASK_STATE__TASK_RUNNING);
+	executor_part_report(container_of(h, struct lab_task, run),
+			     MESOS__TASK_STATE__TASK_RUNNING);
 }
 
 static void start_task(struct lab_task *task)
 {
 	struct world *w = task->part->world;
 
-	if (!is(task, "sudden"))
-		report(task, MESOS__TASK_STATE__TASK_STARTING);
+	if (!executor_part_is(task, "sudden"))
+		executor_part_report(task, MESOS__TASK_STATE__TASK_STARTING);
 	task->run.run = on_task_runs;
-	if (is(task, "lazy"))
+	if (executor_part_is(task, "lazy"))
 		world_after(w, &task->run, world_between(w, 0, LAZY_HIGH));
 	else
-		report(task, MESOS__TASK_STATE__TASK_RUNNING);
+		executor_part_report(task, MESOS__TASK_STATE__TASK_RUNNING);
 }
 
 static void on_task_starts(struct happening *h)
@@ -283,17 +284,17 @@ static void on_task_killed(struct happening *h)
 	end_task(container_of(h, struct lab_task, kill), MESOS__TASK_STATE__TASK_KILLED);
 }
 
-static void kill_task(struct lab_task *task)
+static void executor_part_kill_task(struct lab_task *task)
 {
 	struct world *w = task->part->world;
 
-	if (is(task, "deaf") || task->over)
+	if (executor_part_is(task, "deaf") || task->over)
 		return;
-	if (!is(task, "gentle")) {
+	if (!executor_part_is(task, "gentle")) {
 		end_task(task, MESOS__TASK_STATE__TASK_KILLED);
 	} else if (!timer_running(&task->kill.timer)) {
 		world_cancel(w, &task->run);
-		report(task, MESOS__TASK_STATE__TASK_KILLING);
+		executor_part_report(task, MESOS__TASK_STATE__TASK_KILLING);
 		world_after(w, &task->kill, world_between(w, 0, GENTLE_HIGH));
 	}
 }
@@ -304,13 +305,13 @@ static bool has_deaf(const struct executor_part *part)
 	struct lab_task *task, *next;
 
 	list_for_each (task, next, &part->tasks, link) {
-		if (is(task, "deaf") && !task->over)
+		if (executor_part_is(task, "deaf") && !task->over)
 			return true;
 	}
 	return false;
 }
 
-static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
+static void executor_part_launch(struct executor_part *part, const Mesos__TaskInfo *info)
 {
 	struct lab_task *task = xcalloc(1, sizeof(*task));
 	struct world *w = part->world;
@@ -322,15 +323,15 @@ static void launch(struct executor_part *part, const Mesos__TaskInfo *info)
 	task->kill.run = on_task_killed;
 	list_append(&part->tasks, &task->link);
 	part->command = !info->executor;
-	if (is(task, "shy"))
+	if (executor_part_is(task, "shy"))
 		world_after(w, &task->run, world_between(w, 0, SHY_HIGH));
 	else
 		start_task(task);
-	if (!is(task, "hang") && !is(task, "deaf"))
+	if (!executor_part_is(task, "hang") && !executor_part_is(task, "deaf"))
 		world_after(w, &task->end, (int64_t)(strtod(info->name, NULL) * (double)SECOND));
 }
 
-static struct lab_task *find_task(struct executor_part *part, const char *id)
+static struct lab_task *executor_part_find_task(struct executor_part *part, const char *id)
 {
 	struct lab_task *task, *next;
 
@@ -351,7 +352,7 @@ static void update_free(struct pending_update *update)
 static void acknowledged(struct executor_part *part, const Mesos__Executor__Event__Acknowledged *a)
 {
 	struct pending_update *update, *next;
-	struct lab_task *task = find_task(part, a->task_id->value);
+	struct lab_task *task = executor_part_find_task(part, a->task_id->value);
 	bool waiting = false;
 
 	if (task)
@@ -370,7 +371,7 @@ static void acknowledged(struct executor_part *part, const Mesos__Executor__Even
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-static void handle(struct executor_part *part, const Mesos__Executor__Event *event)
+static void executor_part_handle(struct executor_part *part, const Mesos__Executor__Event *event)
 {
 	struct lab_task *task;
 
@@ -381,12 +382,12 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 		send_new_updates(part);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
-		launch(part, event->launch->task);
+		executor_part_launch(part, event->launch->task);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
-		task = find_task(part, event->kill->task_id->value);
+		task = executor_part_find_task(part, event->kill->task_id->value);
 		if (task)
-			kill_task(task);
+			executor_part_kill_task(task);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED:
 		acknowledged(part, event->acknowledged);
@@ -401,7 +402,7 @@ static void handle(struct executor_part *part, const Mesos__Executor__Event *eve
 }
 
 /* As client/executor.c has it: one that is not ready is tried again, one that refuses is not. */
-static bool refuses(int status)
+static bool executor_part_refuses(int status)
 {
 	return status >= 400 && status < 500 && status != 404;
 }
@@ -416,7 +417,7 @@ static void take_reply(struct executor_part *part, struct conn *conn, const stru
 	if (conn == part->stream) {
 		conn_close(conn, &part->process);
 		part->stream = NULL;
-		if (refuses(letter->status) ||
+		if (executor_part_refuses(letter->status) ||
 		    part->world->now - part->lost_since > GIVE_UP_CHECKPOINT)
 			exit_after(part, EXITED_WITH(1), 0);
 		else
@@ -424,11 +425,11 @@ static void take_reply(struct executor_part *part, struct conn *conn, const stru
 				    world_between(part->world, 10 * MILLISECOND, RETRY_HIGH));
 	} else if (letter->status >= 500 && part->stream) {
 		conn_close(part->stream, &part->process);
-		lose_agent(part);
+		executor_part_lose_agent(part);
 	}
 }
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+static void executor_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct executor_part *part = container_of(p, struct executor_part, process);
 	Mesos__Executor__Event *event;
@@ -439,10 +440,10 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 	}
 	event = letter_open(letter, &mesos__executor__event__descriptor);
 	if (event)
-		handle(part, event);
+		executor_part_handle(part, event);
 }
 
-static void closed(struct process *p, struct conn *conn)
+static void executor_part_closed(struct process *p, struct conn *conn)
 {
 	struct executor_part *part = container_of(p, struct executor_part, process);
 
@@ -455,10 +456,10 @@ static void closed(struct process *p, struct conn *conn)
 	} else if (conn != part->stream) {
 		return;
 	}
-	lose_agent(part);
+	executor_part_lose_agent(part);
 }
 
-static const struct process_ops ops = {receive, closed, NULL};
+static const struct process_ops ops = {executor_part_receive, executor_part_closed, NULL};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -500,7 +501,7 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 	part->framework_id = xstrdup(variable(environment, "MESOS_FRAMEWORK_ID"));
 	part->executor_id = xstrdup(variable(environment, "MESOS_EXECUTOR_ID"));
 	part->checkpoint = !strcmp(variable(environment, "MESOS_CHECKPOINT"), "1");
-	part->connect.run = on_connect;
+	part->connect.run = executor_part_on_connect;
 	part->exit.run = on_exit_due;
 	part->lost_since = w->now;
 	list_init(&part->tasks);

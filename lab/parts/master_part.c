@@ -52,7 +52,7 @@ static int64_t part_now(const struct master_part *part)
 	return part->world->now + part->skew;
 }
 
-static void arm(struct master_part *part)
+static void master_part_arm(struct master_part *part)
 {
 	int64_t when;
 
@@ -65,7 +65,7 @@ static void arm(struct master_part *part)
 		world_at(part->world, &part->tick, when - part->skew);
 }
 
-static void step(struct master_part *part, const struct master_event *event)
+static void master_part_step(struct master_part *part, const struct master_event *event)
 {
 	struct err why;
 
@@ -79,12 +79,12 @@ static void step(struct master_part *part, const struct master_event *event)
 
 static void feed(struct master_part *part, const struct master_event *event)
 {
-	step(part, event);
+	master_part_step(part, event);
 	take_actions(part);
-	arm(part);
+	master_part_arm(part);
 }
 
-static void on_tick(struct happening *h)
+static void master_part_on_tick(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, tick);
 	struct master_event event = {.type = MASTER_TICK};
@@ -136,7 +136,7 @@ static void receive_call(struct master_part *part, struct conn *conn, const stru
 	event.call.stream_id = letter->name;
 	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE)
 		event.call.stream = ++part->last_stream;
-	step(part, &event);
+	master_part_step(part, &event);
 	reply.status = part->out.reply.status;
 	reply.name = xstrdup(part->out.reply.stream_id ? part->out.reply.stream_id
 						       : part->out.reply.text);
@@ -144,10 +144,10 @@ static void receive_call(struct master_part *part, struct conn *conn, const stru
 		conn->tag = event.call.stream;
 	conn_send(conn, &part->process, &reply);
 	take_actions(part);
-	arm(part);
+	master_part_arm(part);
 }
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+static void master_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct master_part *part = container_of(p, struct master_part, process);
 
@@ -157,7 +157,7 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 		receive_call(part, conn, letter);
 }
 
-static void closed(struct process *p, struct conn *conn)
+static void master_part_closed(struct process *p, struct conn *conn)
 {
 	struct master_part *part = container_of(p, struct master_part, process);
 	struct master_event event = {.type = MASTER_EXITED};
@@ -178,13 +178,14 @@ static void kill_it(struct process *p)
 	master_part_kill(container_of(p, struct master_part, process), false);
 }
 
-static const struct process_ops ops = {receive, closed, kill_it};
+static const struct process_ops ops = {master_part_receive, master_part_closed, kill_it};
 
 /* ---- what goes out ---------------------------------------------------------------- */
 
 /* ---- operators -------------------------------------------------------------------- */
 
-static uint64_t ask(struct master_part *part, const Mesos__Master__Call *call, uint64_t number)
+static uint64_t master_part_ask(struct master_part *part, const Mesos__Master__Call *call,
+				uint64_t number)
 {
 	struct asked *asked = xcalloc(1, sizeof(*asked));
 
@@ -261,7 +262,7 @@ static void take_actions(struct master_part *part)
 
 /* ---- lives -------------------------------------------------------------------------- */
 
-static int load(void *context, struct slice key, struct slice value)
+static int master_part_load(void *context, struct slice key, struct slice value)
 {
 	struct master_part *part = context;
 	struct err err;
@@ -278,7 +279,7 @@ static void restart_later(struct master_part *part)
 		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
 }
 
-static void on_start(struct happening *h)
+static void master_part_on_start(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, start);
 	struct master_options options = {
@@ -321,13 +322,13 @@ static void on_start(struct happening *h)
 		world_fail(part->world, "no master: %s", err.text);
 		return;
 	}
-	disk_load(&part->disk, load, part);
+	disk_load(&part->disk, master_part_load, part);
 	master_actions_clear(&part->out);
 	if (part->world->coverage)
 		coverage_begin(part->world->coverage, "master");
 	master_start(part->core, part_now(part), &part->out);
 	take_actions(part);
-	arm(part);
+	master_part_arm(part);
 }
 
 static void on_disk_failed(void *context, bool crash)
@@ -341,8 +342,8 @@ struct master_part *master_part_create(struct world *w)
 	struct rng character;
 
 	part->world = w;
-	part->tick.run = on_tick;
-	part->start.run = on_start;
+	part->tick.run = master_part_on_tick;
+	part->start.run = master_part_on_start;
 	part->late.run = on_late;
 	rng_seed(&part->rng, w->seed ^ 0x6d);
 	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
@@ -355,7 +356,7 @@ struct master_part *master_part_create(struct world *w)
 	return part;
 }
 
-static void stop(struct master_part *part, bool crash)
+static void master_part_stop(struct master_part *part, bool crash)
 {
 	if (!part->alive)
 		return;
@@ -376,13 +377,13 @@ void master_part_kill(struct master_part *part, bool crash)
 	if (!part->alive)
 		return;
 	world_log(part->world, "master is %s", crash ? "crashed" : "killed");
-	stop(part, crash);
+	master_part_stop(part, crash);
 	restart_later(part);
 }
 
 void master_part_destroy(struct master_part *part)
 {
-	stop(part, false);
+	master_part_stop(part, false);
 	world_cancel(part->world, &part->start);
 	disk_free(&part->disk);
 	master_actions_free(&part->out);
@@ -423,13 +424,13 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 		return 503;
 	part->answer = answer;
 	part->answer_context = context;
-	event.operator_.request = ask(part, call, number);
-	step(part, &event);
+	event.operator_.request = master_part_ask(part, call, number);
+	master_part_step(part, &event);
 	status = part->out.reply.status;
 	if (status)
 		give_answer(part, event.operator_.request, status, part->out.reply.text);
 	take_actions(part);
-	arm(part);
+	master_part_arm(part);
 	return status;
 }
 

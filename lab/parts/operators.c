@@ -10,14 +10,14 @@
 
 static const char *const roles[2] = {"a", "b"};
 
-static int below(struct rng *rng, int count)
+static int operators_below(struct rng *rng, int count)
 {
 	return (int)(rng_unit(rng) * count);
 }
 
 static int any_agent(struct operators *o, struct rng *rng)
 {
-	return below(rng, o->cluster->agent_count);
+	return operators_below(rng, o->cluster->agent_count);
 }
 
 /* ---- what they do by chance --------------------------------------------------------- */
@@ -25,7 +25,8 @@ static int any_agent(struct operators *o, struct rng *rng)
 /* Agents marked gone are few: what is on them is lost. */
 static void close_agent(struct operators *o, struct rng *rng)
 {
-	int at = any_agent(o, rng), grace = below(rng, 2) ? below(rng, 60) : NO_GRACE;
+	int at = any_agent(o, rng),
+	    grace = operators_below(rng, 2) ? operators_below(rng, 60) : NO_GRACE;
 	double u = rng_unit(rng);
 
 	if (o->agents[at].closed)
@@ -41,11 +42,11 @@ static void reopen_agent(struct operators *o, struct rng *rng)
 	operators_reactivate(o, any_agent(o, rng));
 }
 
-static void lose_agent(struct operators *o, struct rng *rng)
+static void operators_lose_agent(struct operators *o, struct rng *rng)
 {
 	int at = any_agent(o, rng);
 
-	if (!below(rng, 2))
+	if (!operators_below(rng, 2))
 		operators_mark_gone(o, at);
 }
 
@@ -60,20 +61,20 @@ static bool has_quota(const struct operators *o, const char *role)
 
 static void change_quota(struct operators *o, struct rng *rng)
 {
-	const char *role = roles[below(rng, 2)];
-	int most = 1 + below(rng, 8);
+	const char *role = roles[operators_below(rng, 2)];
+	int most = 1 + operators_below(rng, 8);
 
-	if (has_quota(o, role) && below(rng, 2))
+	if (has_quota(o, role) && operators_below(rng, 2))
 		operators_set_quota(o, role, 0, 0);
 	else
-		operators_set_quota(o, role, below(rng, most + 1), most);
+		operators_set_quota(o, role, operators_below(rng, most + 1), most);
 }
 
 static void change_weight(struct operators *o, struct rng *rng)
 {
-	double weight = 0.5 * (1 + below(rng, 6));
+	double weight = 0.5 * (1 + operators_below(rng, 6));
 
-	operators_set_weight(o, roles[below(rng, 2)], weight);
+	operators_set_weight(o, roles[operators_below(rng, 2)], weight);
 }
 
 static void maintain(struct operators *o, struct rng *rng)
@@ -82,10 +83,10 @@ static void maintain(struct operators *o, struct rng *rng)
 
 	if (o->agents[at].down) {
 		operators_end_maintenance(o, at);
-	} else if (o->agents[at].scheduled && below(rng, 2)) {
+	} else if (o->agents[at].scheduled && operators_below(rng, 2)) {
 		operators_begin_maintenance(o, at);
 	} else {
-		int64_t span = below(rng, 600) * SECOND;
+		int64_t span = operators_below(rng, 600) * SECOND;
 
 		operators_schedule(o, any_agent(o, rng), span);
 	}
@@ -93,20 +94,20 @@ static void maintain(struct operators *o, struct rng *rng)
 
 static void end_framework(struct operators *o, struct rng *rng)
 {
-	int at = below(rng, o->cluster->scheduler_count);
+	int at = operators_below(rng, o->cluster->scheduler_count);
 
-	if (o->cluster->scheduler_count && !below(rng, 3))
+	if (o->cluster->scheduler_count && !operators_below(rng, 3))
 		operators_tear_down(o, at);
 }
 
 void operators_act(struct operators *o, struct rng *rng)
 {
 	static void (*const acts[])(struct operators * o, struct rng * rng) = {
-		close_agent,  close_agent,   reopen_agent, lose_agent,
+		close_agent,  close_agent,   reopen_agent, operators_lose_agent,
 		change_quota, change_weight, maintain,	   end_framework};
 
 	if (o->cluster->agent_count)
-		acts[below(rng, 8)](o, rng);
+		acts[operators_below(rng, 8)](o, rng);
 }
 
 /* ---- undoing it ------------------------------------------------------------------------ */

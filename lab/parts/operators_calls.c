@@ -50,8 +50,8 @@ static void on_answer(void *context, uint64_t number, int status, const char *te
 }
 
 /* Whether it was taken, or may yet be. */
-static bool ask(struct operators *o, Mesos__Master__Call *call, Mesos__Master__Call__Type type,
-		enum subject subject, int at)
+static bool operators_calls_ask(struct operators *o, Mesos__Master__Call *call,
+				Mesos__Master__Call__Type type, enum subject subject, int at)
 {
 	uint64_t number = number_of(subject, at);
 	int status;
@@ -89,7 +89,7 @@ void operators_deactivate(struct operators *o, int at)
 	agent.value = (char *)id;
 	call.deactivate_agent = &deactivate;
 	deactivate.agent_id = &agent;
-	if (ask(o, &call, OPERATE(DEACTIVATE_AGENT), ABOUT_NOTHING, at))
+	if (operators_calls_ask(o, &call, OPERATE(DEACTIVATE_AGENT), ABOUT_NOTHING, at))
 		note_closed(o, at, id);
 }
 
@@ -110,7 +110,7 @@ void operators_drain(struct operators *o, int at, int64_t grace_seconds, bool go
 	grace.seconds = grace_seconds;
 	drain.max_grace_period = grace_seconds == NO_GRACE ? NULL : &grace;
 	drain.has_mark_gone = drain.mark_gone = gone;
-	if (ask(o, &call, OPERATE(DRAIN_AGENT), ABOUT_NOTHING, at))
+	if (operators_calls_ask(o, &call, OPERATE(DRAIN_AGENT), ABOUT_NOTHING, at))
 		note_closed(o, at, id);
 }
 
@@ -132,7 +132,7 @@ void operators_reactivate(struct operators *o, int at)
 	agent.value = o->agents[at].id;
 	call.reactivate_agent = &reactivate;
 	reactivate.agent_id = &agent;
-	ask(o, &call, OPERATE(REACTIVATE_AGENT), ABOUT_REACTIVATION, at);
+	operators_calls_ask(o, &call, OPERATE(REACTIVATE_AGENT), ABOUT_REACTIVATION, at);
 }
 
 static void mark_gone(struct operators *o, const char *id)
@@ -144,7 +144,7 @@ static void mark_gone(struct operators *o, const char *id)
 	agent.value = (char *)id;
 	call.mark_agent_gone = &gone;
 	gone.agent_id = &agent;
-	ask(o, &call, OPERATE(MARK_AGENT_GONE), ABOUT_NOTHING, 0);
+	operators_calls_ask(o, &call, OPERATE(MARK_AGENT_GONE), ABOUT_NOTHING, 0);
 }
 
 void operators_mark_gone(struct operators *o, int at)
@@ -207,10 +207,11 @@ void operators_set_quota(struct operators *o, const char *role, double least, do
 	update.quota_configs = &list;
 	call.update_quota = &update;
 	if (most > 0)
-		o->roles[at].quota = ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_NOTHING, at) ||
-				     o->roles[at].quota;
+		o->roles[at].quota =
+			operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_NOTHING, at) ||
+			o->roles[at].quota;
 	else
-		ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_QUOTA, at);
+		operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_QUOTA, at);
 	arena_free(&arena);
 }
 
@@ -225,7 +226,7 @@ void operators_set_weight(struct operators *o, const char *role, double value)
 	update.n_weight_infos = 1;
 	update.weight_infos = &list;
 	call.update_weights = &update;
-	ask(o, &call, OPERATE(UPDATE_WEIGHTS), ABOUT_NOTHING, 0);
+	operators_calls_ask(o, &call, OPERATE(UPDATE_WEIGHTS), ABOUT_NOTHING, 0);
 }
 
 /* ---- maintenance --------------------------------------------------------------------------- */
@@ -254,7 +255,8 @@ static Mesos__Maintenance__Window *window(struct operators *o, struct arena *are
 	return window;
 }
 
-static bool post(struct operators *o, Mesos__Maintenance__Schedule *schedule, enum subject subject)
+static bool operators_calls_post(struct operators *o, Mesos__Maintenance__Schedule *schedule,
+				 enum subject subject)
 {
 	Mesos__Master__Call call = MESOS__MASTER__CALL__INIT;
 	Mesos__Master__Call__UpdateMaintenanceSchedule update =
@@ -262,7 +264,7 @@ static bool post(struct operators *o, Mesos__Maintenance__Schedule *schedule, en
 
 	update.schedule = schedule;
 	call.update_maintenance_schedule = &update;
-	return ask(o, &call, OPERATE(UPDATE_MAINTENANCE_SCHEDULE), subject, 0);
+	return operators_calls_ask(o, &call, OPERATE(UPDATE_MAINTENANCE_SCHEDULE), subject, 0);
 }
 
 void operators_schedule(struct operators *o, int more, int64_t later)
@@ -277,7 +279,7 @@ void operators_schedule(struct operators *o, int more, int64_t later)
 			proto_push(&arena, schedule.n_windows, schedule.windows,
 				   window(o, &arena, i, later));
 	}
-	if (post(o, &schedule, ABOUT_NOTHING)) {
+	if (operators_calls_post(o, &schedule, ABOUT_NOTHING)) {
 		o->schedule = true;
 		for (int i = 0; i < count; i++)
 			o->agents[i].scheduled = o->agents[i].down || i == more;
@@ -289,7 +291,7 @@ void operators_clear_schedule(struct operators *o)
 {
 	Mesos__Maintenance__Schedule schedule = MESOS__MAINTENANCE__SCHEDULE__INIT;
 
-	post(o, &schedule, ABOUT_SCHEDULE);
+	operators_calls_post(o, &schedule, ABOUT_SCHEDULE);
 }
 
 void operators_begin_maintenance(struct operators *o, int at)
@@ -302,7 +304,8 @@ void operators_begin_maintenance(struct operators *o, int at)
 	proto_push(&arena, start.n_machines, start.machines, machine(o, &arena, at));
 	call.start_maintenance = &start;
 	o->agents[at].down =
-		ask(o, &call, OPERATE(START_MAINTENANCE), ABOUT_NOTHING, at) || o->agents[at].down;
+		operators_calls_ask(o, &call, OPERATE(START_MAINTENANCE), ABOUT_NOTHING, at) ||
+		o->agents[at].down;
 	arena_free(&arena);
 }
 
@@ -315,13 +318,13 @@ void operators_end_maintenance(struct operators *o, int at)
 	arena_init(&arena);
 	proto_push(&arena, stop.n_machines, stop.machines, machine(o, &arena, at));
 	call.stop_maintenance = &stop;
-	ask(o, &call, OPERATE(STOP_MAINTENANCE), ABOUT_STOP, at);
+	operators_calls_ask(o, &call, OPERATE(STOP_MAINTENANCE), ABOUT_STOP, at);
 	arena_free(&arena);
 }
 
 /* ---- frameworks ------------------------------------------------------------------------------ */
 
-static bool tear_down(struct operators *o, const char *framework_id)
+static bool operators_calls_tear_down(struct operators *o, const char *framework_id)
 {
 	Mesos__Master__Call call = MESOS__MASTER__CALL__INIT;
 	Mesos__Master__Call__Teardown teardown = MESOS__MASTER__CALL__TEARDOWN__INIT;
@@ -330,7 +333,7 @@ static bool tear_down(struct operators *o, const char *framework_id)
 	id.value = (char *)framework_id;
 	teardown.framework_id = &id;
 	call.teardown = &teardown;
-	return ask(o, &call, OPERATE(TEARDOWN), ABOUT_NOTHING, 0);
+	return operators_calls_ask(o, &call, OPERATE(TEARDOWN), ABOUT_NOTHING, 0);
 }
 
 void operators_tear_down(struct operators *o, int scheduler)
@@ -338,7 +341,7 @@ void operators_tear_down(struct operators *o, int scheduler)
 	struct scheduler_part *part = o->cluster->schedulers[scheduler];
 	const char *id = scheduler_part_framework(part);
 
-	if (id && tear_down(o, id))
+	if (id && operators_calls_tear_down(o, id))
 		scheduler_part_doom(part);
 }
 
@@ -361,7 +364,7 @@ void operators_bury(struct operators *o)
 	o->burying = true;
 	for (int i = 0; i < c->scheduler_count; i++) {
 		for (int at = 0; (id = scheduler_part_abandoned(c->schedulers[i], at)); at++)
-			tear_down(o, id);
+			operators_calls_tear_down(o, id);
 		/* An agent may not even have heard of an id that it had. */
 		id = scheduler_part_waits_for(c->schedulers[i]);
 		if (id && !is_present(o, id))

@@ -10,7 +10,7 @@
 #define PAUSE_HIGH (20 * SECOND)
 #define SILENCE_HIGH (2 * MINUTE)
 
-static int below(struct scheduler_part *part, int count)
+static int scheduler_misdeeds_below(struct scheduler_part *part, int count)
 {
 	return (int)(rng_unit(&part->rng) * count);
 }
@@ -22,16 +22,17 @@ static char *task_of_nobody(struct scheduler_part *part, struct arena *arena)
 {
 	int task;
 
-	if (below(part, 2))
-		return arena_printf(arena, NOBODY "%d", below(part, 3));
-	task = below(part, 20);
-	return arena_printf(arena, "s%d-t%d", below(part, 4), task);
+	if (scheduler_misdeeds_below(part, 2))
+		return arena_printf(arena, NOBODY "%d", scheduler_misdeeds_below(part, 3));
+	task = scheduler_misdeeds_below(part, 20);
+	return arena_printf(arena, "s%d-t%d", scheduler_misdeeds_below(part, 4), task);
 }
 
 static const char *some_agent(struct scheduler_part *part)
 {
-	return part->last_offer && below(part, 3) ? part->last_offer->agent_id->value
-						  : "agent-of-nobody";
+	return part->last_offer && scheduler_misdeeds_below(part, 3)
+		       ? part->last_offer->agent_id->value
+		       : "agent-of-nobody";
 }
 
 /* Close to one of its own: maybe somebody else's. */
@@ -39,10 +40,10 @@ static char *some_offer(struct scheduler_part *part, struct arena *arena)
 {
 	const char *own = part->last_offer->id->value, *number = strrchr(own, 'O');
 
-	if (!number || !below(part, 4))
+	if (!number || !scheduler_misdeeds_below(part, 4))
 		return arena_strdup(arena, "offer-of-nobody");
 	return arena_printf(arena, "%.*s%d", (int)(number + 1 - own), own,
-			    atoi(number + 1) + below(part, 5) - 2);
+			    atoi(number + 1) + scheduler_misdeeds_below(part, 5) - 2);
 }
 
 static Mesos__TaskStatus *status_of_nobody(struct scheduler_part *part, struct arena *arena)
@@ -68,7 +69,7 @@ static void acknowledge_nothing(struct scheduler_part *part, struct arena *arena
 	Mesos__TaskStatus *status = status_of_nobody(part, arena);
 
 	/* Of its own task, an update that never was. */
-	if (part->last_status && below(part, 2)) {
+	if (part->last_status && scheduler_misdeeds_below(part, 2)) {
 		status->task_id = part->last_status->task_id;
 		status->agent_id = part->last_status->agent_id;
 	}
@@ -100,7 +101,8 @@ static void shut_nobody_down(struct scheduler_part *part, struct arena *arena)
 {
 	const char *agent = some_agent(part);
 
-	scheduler_send_shutdown(part, arena_printf(arena, "e%d", 7 + below(part, 3)), agent);
+	scheduler_send_shutdown(
+		part, arena_printf(arena, "e%d", 7 + scheduler_misdeeds_below(part, 3)), agent);
 }
 
 static void reconcile_nobody(struct scheduler_part *part, struct arena *arena)
@@ -113,7 +115,7 @@ static void reconcile_nobody(struct scheduler_part *part, struct arena *arena)
 	Mesos__TaskStatus *status = status_of_nobody(part, arena);
 
 	task.task_id = status->task_id;
-	task.agent_id = below(part, 2) ? status->agent_id : NULL;
+	task.agent_id = scheduler_misdeeds_below(part, 2) ? status->agent_id : NULL;
 	reconcile.n_tasks = 1;
 	reconcile.tasks = &list;
 	message.type = CALL(RECONCILE);
@@ -137,7 +139,7 @@ static void accept_others(struct scheduler_part *part, struct arena *arena)
 	ids[0].value = some_offer(part, arena);
 	ids[1].value = part->last_offer->id->value;
 	accept.offer_ids = list;
-	accept.n_offer_ids = 1 + (size_t)below(part, 2);
+	accept.n_offer_ids = 1 + (size_t)scheduler_misdeeds_below(part, 2);
 	proto_push(arena, launch.n_task_infos, launch.task_infos,
 		   scheduler_make_task(part, arena, part->last_offer->agent_id->value));
 	operation.has_type = true;
@@ -159,7 +161,8 @@ static void decline_others(struct scheduler_part *part, struct arena *arena)
 
 	if (!part->last_offer)
 		return;
-	id.value = below(part, 2) ? some_offer(part, arena) : part->last_offer->id->value;
+	id.value = scheduler_misdeeds_below(part, 2) ? some_offer(part, arena)
+						     : part->last_offer->id->value;
 	decline.n_offer_ids = 1;
 	decline.offer_ids = &list;
 	message.type = CALL(DECLINE);
@@ -180,16 +183,17 @@ static void pretend(struct scheduler_part *part, struct arena *arena)
 	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
 	const char *number = strrchr(part->framework_id, '-');
 
-	message.type = below(part, 2) ? CALL(TEARDOWN) : CALL(SUPPRESS);
-	if (below(part, 2) || !number)
+	message.type = scheduler_misdeeds_below(part, 2) ? CALL(TEARDOWN) : CALL(SUPPRESS);
+	if (scheduler_misdeeds_below(part, 2) || !number)
 		scheduler_tell_as(part, &message, NULL, "stream-of-nobody");
 	else
-		scheduler_tell_as(part, &message,
-				  arena_printf(arena, "%.*s-%04d",
-					       (int)(number - part->framework_id),
-					       part->framework_id,
-					       (atoi(number + 1) + 1 + below(part, 2)) % 10000),
-				  NULL);
+		scheduler_tell_as(
+			part, &message,
+			arena_printf(arena, "%.*s-%04d", (int)(number - part->framework_id),
+				     part->framework_id,
+				     (atoi(number + 1) + 1 + scheduler_misdeeds_below(part, 2)) %
+					     10000),
+			NULL);
 }
 
 static void send_call_without_content(struct scheduler_part *part, struct arena *arena)
@@ -200,7 +204,7 @@ static void send_call_without_content(struct scheduler_part *part, struct arena 
 	Mesos__Scheduler__Call message = MESOS__SCHEDULER__CALL__INIT;
 
 	(void)arena;
-	message.type = types[below(part, 6)];
+	message.type = types[scheduler_misdeeds_below(part, 6)];
 	scheduler_tell(part, &message);
 }
 
@@ -219,7 +223,7 @@ static void wait_a_while(struct scheduler_part *part)
 static void on_misdeed(struct happening *h)
 {
 	struct scheduler_part *part = container_of(h, struct scheduler_part, misdeed);
-	int at = below(part, (int)(sizeof(deeds) / sizeof(*deeds)));
+	int at = scheduler_misdeeds_below(part, (int)(sizeof(deeds) / sizeof(*deeds)));
 	struct arena arena;
 
 	arena_init(&arena);
@@ -267,7 +271,7 @@ void scheduler_spoil_launch(struct scheduler_part *part, struct answer *answer,
 	if (!scheduler_chance(part, part->options.mischief))
 		return;
 	part->counts.misdeeds++;
-	switch (below(part, 3)) {
+	switch (scheduler_misdeeds_below(part, 3)) {
 	case 0: /* more than there is */
 		last->resources[0]->scalar->value = 1000;
 		break;

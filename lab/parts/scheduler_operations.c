@@ -6,7 +6,7 @@
 
 #define OPERATION(name) MESOS__OPERATION_STATE__OPERATION_##name
 
-static struct deed *find(const struct scheduler_part *part, const char *id)
+static struct deed *scheduler_operations_find(const struct scheduler_part *part, const char *id)
 {
 	struct deed *deed;
 
@@ -14,7 +14,7 @@ static struct deed *find(const struct scheduler_part *part, const char *id)
 	return deed;
 }
 
-static struct deed *add(struct scheduler_part *part, const char *agent_id)
+static struct deed *scheduler_operations_add(struct scheduler_part *part, const char *agent_id)
 {
 	struct deed *deed = xcalloc(1, sizeof(*deed));
 
@@ -36,7 +36,7 @@ void scheduler_name_operations(struct scheduler_part *part, struct answer *answe
 		if (o->type == MESOS__OFFER__OPERATION__TYPE__LAUNCH)
 			continue;
 		o->id = PROTO_NEW(arena, Mesos__OperationID, mesos__operation_id__descriptor);
-		o->id->value = arena_strdup(arena, add(part, agent_id)->id);
+		o->id->value = arena_strdup(arena, scheduler_operations_add(part, agent_id)->id);
 	}
 }
 
@@ -77,7 +77,9 @@ static bool is_end(Mesos__OperationState state)
 /* Only what its agent says is for good. */
 void scheduler_take_operation(struct scheduler_part *part, const Mesos__OperationStatus *status)
 {
-	struct deed *deed = status->operation_id ? find(part, status->operation_id->value) : NULL;
+	struct deed *deed = status->operation_id
+				    ? scheduler_operations_find(part, status->operation_id->value)
+				    : NULL;
 
 	if (!deed) {
 		world_fail(part->world, "%s hears of operation %s, which is not its own",

@@ -12,7 +12,7 @@
 #define RESTART_HIGH (40 * SECOND)
 #define RECONCILE_EVERY MINUTE
 
-static void on_connect(struct happening *h)
+static void scheduler_part_on_connect(struct happening *h)
 {
 	struct scheduler_part *part = container_of(h, struct scheduler_part, connect);
 
@@ -79,7 +79,7 @@ static void begin_anew(struct scheduler_part *part)
 	part->doomed = false;
 }
 
-static void refused(struct scheduler_part *part, const char *why)
+static void scheduler_part_refused(struct scheduler_part *part, const char *why)
 {
 	if (part->leaving)
 		part->gone = true;
@@ -107,7 +107,7 @@ void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *
 		scheduler_take_update(part, event->update->status);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
-		refused(part, event->error->message);
+		scheduler_part_refused(part, event->error->message);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE_OPERATION_STATUS:
 		scheduler_take_operation(part, event->update_operation_status->status);
@@ -120,7 +120,7 @@ void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *
 /* ---- lives ------------------------------------------------------------------------------------
  */
 
-static void on_start(struct happening *h)
+static void scheduler_part_on_start(struct happening *h)
 {
 	struct scheduler_part *part = container_of(h, struct scheduler_part, start);
 
@@ -148,8 +148,8 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 	part->options.keeper = options->keeper && !part->options.plain;
 	part->wire = options->driver ? &driver_wire : &scheduler_stream_wire;
 	part->name = xprintf("scheduler%d", options->number);
-	part->start.run = on_start;
-	part->connect.run = on_connect;
+	part->start.run = scheduler_part_on_start;
+	part->connect.run = scheduler_part_on_connect;
 	part->reconcile.run = on_reconcile;
 	part->work.run = on_work;
 	list_init(&part->offers);
@@ -158,7 +158,7 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 	return part;
 }
 
-static void stop(struct scheduler_part *part)
+static void scheduler_part_stop(struct scheduler_part *part)
 {
 	if (!part->alive)
 		return;
@@ -177,7 +177,7 @@ void scheduler_part_kill(struct scheduler_part *part)
 	if (!part->alive)
 		return;
 	world_log(part->world, "%s is killed", part->name);
-	stop(part);
+	scheduler_part_stop(part);
 	/* What it launched ends with its framework; volumes would not. */
 	if (part->options.failover > 0 && !part->options.keeper &&
 	    scheduler_chance(part, part->options.desertion)) {
@@ -218,7 +218,7 @@ void scheduler_part_doom(struct scheduler_part *part)
 
 void scheduler_part_destroy(struct scheduler_part *part)
 {
-	stop(part);
+	scheduler_part_stop(part);
 	world_cancel(part->world, &part->start);
 	scheduler_books_free(part);
 	scheduler_deeds_free(part);

@@ -7,9 +7,9 @@
 
 /* ---- calls --------------------------------------------------------------------- */
 
-static void send_call(struct scheduler_part *part, struct conn *conn,
-		      Mesos__Scheduler__Call *message, const char *framework_id,
-		      const char *stream_id)
+static void scheduler_stream_send_call(struct scheduler_part *part, struct conn *conn,
+				       Mesos__Scheduler__Call *message, const char *framework_id,
+				       const char *stream_id)
 {
 	struct letter letter = {.kind = LETTER_CALL, .number = ++part->next_call};
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
@@ -25,7 +25,7 @@ static void send_call(struct scheduler_part *part, struct conn *conn,
 
 static void stream_subscribe(struct scheduler_part *part, Mesos__Scheduler__Call *message)
 {
-	send_call(part, part->stream, message, part->framework_id, NULL);
+	scheduler_stream_send_call(part, part->stream, message, part->framework_id, NULL);
 	part->subscribe_call = part->next_call;
 }
 
@@ -66,12 +66,14 @@ static bool stream_ready(struct scheduler_part *part)
 static void stream_call(struct scheduler_part *part, Mesos__Scheduler__Call *message,
 			const char *framework_id, const char *speaker)
 {
-	send_call(part, part->calls, message, framework_id, speaker ? speaker : part->stream_id);
+	scheduler_stream_send_call(part, part->calls, message, framework_id,
+				   speaker ? speaker : part->stream_id);
 }
 
 /* ---- events --------------------------------------------------------------------- */
 
-static void receive(struct process *p, struct conn *conn, const struct letter *letter)
+static void scheduler_stream_receive(struct process *p, struct conn *conn,
+				     const struct letter *letter)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 	Mesos__Scheduler__Event *event;
@@ -93,7 +95,7 @@ static void receive(struct process *p, struct conn *conn, const struct letter *l
 		scheduler_hear(part, event, letter);
 }
 
-static void closed(struct process *p, struct conn *conn)
+static void scheduler_stream_closed(struct process *p, struct conn *conn)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
 
@@ -109,7 +111,8 @@ static void closed(struct process *p, struct conn *conn)
 	}
 }
 
-static const struct process_ops ops = {receive, closed, scheduler_kill_process};
+static const struct process_ops ops = {scheduler_stream_receive, scheduler_stream_closed,
+				       scheduler_kill_process};
 
 static void stream_begin(struct scheduler_part *part)
 {

@@ -9,7 +9,7 @@ static double unit(struct faults *f)
 	return rng_unit(&f->rng);
 }
 
-static int below(struct faults *f, int count)
+static int faults_below(struct faults *f, int count)
 {
 	return (int)(unit(f) * count);
 }
@@ -22,18 +22,18 @@ static int64_t around(struct faults *f, int64_t span)
 /* Masters are few and matter most. */
 static bool picks_master(struct faults *f)
 {
-	return below(f, f->cluster->agent_count + f->cluster->scheduler_count + 2) < 2;
+	return faults_below(f, f->cluster->agent_count + f->cluster->scheduler_count + 2) < 2;
 }
 
 static struct agent_part *any_agent(struct faults *f)
 {
-	return f->cluster->agents[below(f, f->cluster->agent_count)];
+	return f->cluster->agents[faults_below(f, f->cluster->agent_count)];
 }
 
 static struct process *any_process(struct faults *f)
 {
 	const struct cluster *c = f->cluster;
-	int at = below(f, c->agent_count + c->scheduler_count);
+	int at = faults_below(f, c->agent_count + c->scheduler_count);
 
 	if (picks_master(f))
 		return master_part_process(c->master);
@@ -56,7 +56,7 @@ static struct conn *any_conn(struct faults *f)
 
 	list_for_each (conn, next, conns, link)
 		count++;
-	count = below(f, count);
+	count = faults_below(f, count);
 	list_for_each (conn, next, conns, link) {
 		if (count-- == 0)
 			return conn;
@@ -66,7 +66,7 @@ static struct conn *any_conn(struct faults *f)
 
 /* ---- faults --------------------------------------------------------------------- */
 
-static void cut(struct faults *f)
+static void faults_cut(struct faults *f)
 {
 	struct conn *conn = any_conn(f);
 
@@ -79,7 +79,7 @@ static void cut(struct faults *f)
 static void half_open(struct faults *f)
 {
 	struct conn *conn = any_conn(f);
-	enum conn_side side = below(f, 2) ? CONN_SERVER : CONN_CLIENT;
+	enum conn_side side = faults_below(f, 2) ? CONN_SERVER : CONN_CLIENT;
 	bool black_hole;
 
 	if (!conn)
@@ -112,7 +112,7 @@ static void partition(struct faults *f)
 static void kill_something(struct faults *f, bool crash)
 {
 	const struct cluster *c = f->cluster;
-	int at = below(f, c->agent_count + c->scheduler_count);
+	int at = faults_below(f, c->agent_count + c->scheduler_count);
 
 	if (picks_master(f))
 		master_part_kill(c->master, crash);
@@ -141,7 +141,7 @@ static void doom(struct faults *f)
 
 	if (!p)
 		return;
-	p->doom = below(f, 2) ? DOOM_BEFORE : DOOM_AFTER;
+	p->doom = faults_below(f, 2) ? DOOM_BEFORE : DOOM_AFTER;
 	world_log(f->cluster->world, "%s will die %s its next letter", p->name,
 		  p->doom == DOOM_BEFORE ? "before" : "after");
 }
@@ -162,7 +162,7 @@ static void doom_write(struct faults *f)
 {
 	struct disk *disk = any_disk(f);
 
-	disk->doom = 1 + below(f, 5);
+	disk->doom = 1 + faults_below(f, 5);
 	world_log(f->cluster->world, "%s will crash in its write %d from now", disk->name,
 		  disk->doom);
 }
@@ -172,7 +172,7 @@ static void set_clock(struct faults *f)
 {
 	int64_t skew = around(f, unit(f) < 0.2 ? DAY : MINUTE);
 
-	if (below(f, 2))
+	if (faults_below(f, 2))
 		skew = -skew;
 	if (picks_master(f) || !f->cluster->agent_count)
 		master_part_set_clock(f->cluster->master, skew);
@@ -193,7 +193,7 @@ void faults_strike(struct faults *f, enum world_fault fault)
 		kill_something(f, true);
 		break;
 	case FAULT_CUT:
-		cut(f);
+		faults_cut(f);
 		break;
 	case FAULT_PARTITION:
 		partition(f);
@@ -246,7 +246,7 @@ static void on_fault(struct happening *h)
 	struct faults *f = container_of(h, struct faults, next);
 	bool skipped = f->skip && f->skip(f->context, f->count);
 	int64_t pause = around(f, f->every);
-	enum world_fault fault = (enum world_fault)below(f, WORLD_FAULTS);
+	enum world_fault fault = (enum world_fault)faults_below(f, WORLD_FAULTS);
 
 	if (!skipped)
 		faults_strike(f, fault);

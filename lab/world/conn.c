@@ -75,7 +75,7 @@ static int64_t later(int64_t a, int64_t b)
 
 static void arrive(struct happening *h);
 
-static void post(struct conn *conn, enum conn_side to, struct parcel *parcel)
+static void conn_post(struct conn *conn, enum conn_side to, struct parcel *parcel)
 {
 	struct world *w = conn->world;
 	struct conn_end *end = &conn->of[to];
@@ -226,7 +226,7 @@ void conn_send(struct conn *conn, const struct process *from, struct letter *let
 	letter_seal(conn->world, letter);
 	parcel->letter = *letter;
 	*letter = (struct letter){0};
-	post(conn, to, parcel);
+	conn_post(conn, to, parcel);
 }
 
 static void post_end(struct conn *conn, enum conn_side to)
@@ -235,7 +235,7 @@ static void post_end(struct conn *conn, enum conn_side to)
 
 	list_init(&parcel->link);
 	parcel->end = true;
-	post(conn, to, parcel);
+	conn_post(conn, to, parcel);
 }
 
 void conn_close(struct conn *conn, struct process *by)

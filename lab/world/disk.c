@@ -63,7 +63,7 @@ static struct slice record_value(const struct disk_record *r)
 }
 
 /* Takes it over. */
-static void put(struct disk_record **table, struct disk_record *r)
+static void disk_put(struct disk_record **table, struct disk_record *r)
 {
 	struct disk_record *old;
 	unsigned hash;
@@ -86,7 +86,7 @@ static void sync_written(struct disk *disk)
 
 	list_for_each (batch, next, &disk->written, link) {
 		for (size_t i = 0; i < batch->count; i++) {
-			put(&disk->synced, batch->records[i]);
+			disk_put(&disk->synced, batch->records[i]);
 			batch->records[i] = NULL;
 		}
 		batch_free(batch);
@@ -229,7 +229,7 @@ struct found {
 	size_t order; /* of writing */
 };
 
-static int compare(const void *a, const void *b)
+static int disk_compare(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 	const struct disk_record *r = x->record, *other = y->record;
@@ -270,7 +270,7 @@ static struct found *find_all(const struct disk *disk, size_t *count)
 			++*count;
 		}
 	}
-	qsort(found, *count, sizeof(*found), compare);
+	qsort(found, *count, sizeof(*found), disk_compare);
 	return found;
 }
 

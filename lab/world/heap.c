@@ -62,7 +62,7 @@ static struct block *block_of(void *data)
 	return (struct block *)((char *)data - HEADER);
 }
 
-static void *cut(size_t class)
+static void *heap_cut(size_t class)
 {
 	size_t size = class_size(class);
 	struct block *block;
@@ -86,7 +86,7 @@ static void *cut(size_t class)
 	return block->data;
 }
 
-static void *take(size_t size)
+static void *heap_take(size_t size)
 {
 	struct block *block;
 	size_t class;
@@ -98,7 +98,7 @@ static void *take(size_t size)
 	class = class_of(size);
 	block = spare[class];
 	if (!block)
-		return cut(class);
+		return heap_cut(class);
 	spare[class] = block->next;
 	return block->data;
 }
@@ -107,7 +107,7 @@ static void *take(size_t size)
 
 void *malloc(size_t size)
 {
-	return take(size);
+	return heap_take(size);
 }
 
 void free(void *data)
@@ -129,11 +129,11 @@ void *calloc(size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	data = take(size);
+	data = heap_take(size);
 	return data ? memset(data, 0, size) : NULL;
 }
 
-static size_t room(const struct block *block)
+static size_t heap_room(const struct block *block)
 {
 	return class_size(block->class) - HEADER;
 }
@@ -144,13 +144,13 @@ void *realloc(void *data, size_t size)
 	void *other;
 
 	if (!block)
-		return take(size);
-	if (size <= room(block))
+		return heap_take(size);
+	if (size <= heap_room(block))
 		return data;
-	other = take(size);
+	other = heap_take(size);
 	if (!other)
 		return NULL;
-	memcpy(other, data, room(block));
+	memcpy(other, data, heap_room(block));
 	free(data);
 	return other;
 }

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-static bool parse_one(const char **text, uint64_t *out)
+static bool numbers_parse_one(const char **text, uint64_t *out)
 {
 	char *end;
 
@@ -18,7 +18,7 @@ static bool parse_one(const char **text, uint64_t *out)
 	return !errno;
 }
 
-static void add(struct numbers *n, uint64_t number)
+static void numbers_add(struct numbers *n, uint64_t number)
 {
 	if ((n->count & (n->count - 1)) == 0)
 		n->items = xrealloc(n->items, (n->count ? 2 * n->count : 1) * sizeof(*n->items));
@@ -33,19 +33,19 @@ bool numbers_parse(const char *text, struct numbers *out)
 	if (!strcmp(text, "none"))
 		return true;
 	do {
-		if (!parse_one(&text, &first))
+		if (!numbers_parse_one(&text, &first))
 			break;
 		last = first;
 		if (*text == '-') {
 			text++;
-			if (!parse_one(&text, &last))
+			if (!numbers_parse_one(&text, &last))
 				break;
 		}
 		if (last < first || last - first >= NUMBERS_MAX - out->count ||
 		    (out->count && first <= out->items[out->count - 1]))
 			break;
 		for (uint64_t i = 0; i <= last - first; i++)
-			add(out, first + i);
+			numbers_add(out, first + i);
 		if (!*text)
 			return true;
 	} while (*text++ == ',');
@@ -87,7 +87,7 @@ void numbers_fill(struct numbers *n, uint64_t first, uint64_t last)
 {
 	*n = (struct numbers){0};
 	for (uint64_t i = first; i <= last; i++)
-		add(n, i);
+		numbers_add(n, i);
 }
 
 void numbers_without(const struct numbers *n, size_t from, size_t to, struct numbers *out)
@@ -95,7 +95,7 @@ void numbers_without(const struct numbers *n, size_t from, size_t to, struct num
 	*out = (struct numbers){0};
 	for (size_t i = 0; i < n->count; i++) {
 		if (i < from || i >= to)
-			add(out, n->items[i]);
+			numbers_add(out, n->items[i]);
 	}
 }
 

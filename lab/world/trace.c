@@ -49,7 +49,7 @@ static void mix_word(struct trace *trace, uint64_t word)
 	trace->hash ^= trace->hash >> 29;
 }
 
-static void mix(struct trace *trace, const void *data, size_t len)
+static void trace_mix(struct trace *trace, const void *data, size_t len)
 {
 	const char *at = data;
 	uint64_t word = 0;
@@ -65,18 +65,18 @@ static void mix(struct trace *trace, const void *data, size_t len)
 	}
 }
 
-static void keep(struct trace *trace, struct trace_line *line, const void *data, size_t len)
+static void trace_keep(struct trace *trace, struct trace_line *line, const void *data, size_t len)
 {
 	buf_append(&line->arguments, data, len);
-	mix(trace, data, len);
+	trace_mix(trace, data, len);
 }
 
 static void keep_text(struct trace *trace, struct trace_line *line, const char *text)
 {
 	size_t len = strnlen(text ? text : "(null)", TRACE_TEXT);
 
-	keep(trace, line, &len, sizeof(len));
-	keep(trace, line, text ? text : "(null)", len);
+	trace_keep(trace, line, &len, sizeof(len));
+	trace_keep(trace, line, text ? text : "(null)", len);
 }
 
 /* What is too small to be seen in a line does not count. */
@@ -85,7 +85,7 @@ static void keep_real(struct trace *trace, struct trace_line *line, double value
 	int64_t rounded = (int64_t)(value * 1000);
 
 	buf_append(&line->arguments, &value, sizeof(value));
-	mix(trace, &rounded, sizeof(rounded));
+	trace_mix(trace, &rounded, sizeof(rounded));
 }
 
 static void keep_arguments(struct trace *trace, struct trace_line *line, va_list args)
@@ -110,13 +110,13 @@ static void keep_arguments(struct trace *trace, struct trace_line *line, va_list
 		default:
 			number = spec.length ? va_arg(args, long long) : va_arg(args, unsigned);
 		}
-		keep(trace, line, &number, sizeof(number));
+		trace_keep(trace, line, &number, sizeof(number));
 	}
 }
 
 /* ---- text -------------------------------------------------------------------------- */
 
-static const char *take(const char **at, void *value, size_t size)
+static const char *trace_take(const char **at, void *value, size_t size)
 {
 	memcpy(value, *at, size);
 	return *at += size;
@@ -135,14 +135,14 @@ static void print_line(const struct trace_line *line, struct buf *out)
 		size_t len;
 
 		if (spec.conversion == 's') {
-			take(&at, &len, sizeof(len));
+			trace_take(&at, &len, sizeof(len));
 			buf_append(out, at, len);
 			at += len;
 		} else if (spec.conversion == 'f' || spec.conversion == 'g') {
-			take(&at, &real, sizeof(real));
+			trace_take(&at, &real, sizeof(real));
 			buf_printf(out, spec.text, real);
 		} else {
-			take(&at, &number, sizeof(number));
+			trace_take(&at, &number, sizeof(number));
 			buf_printf(out, spec.text, number);
 		}
 	}
@@ -167,8 +167,8 @@ void trace_add(struct trace *trace, int64_t when, const char *format, va_list ar
 	line->when = when;
 	line->format = format;
 	buf_clear(&line->arguments);
-	mix(trace, &when, sizeof(when));
-	mix(trace, format, strlen(format));
+	trace_mix(trace, &when, sizeof(when));
+	trace_mix(trace, format, strlen(format));
 	keep_arguments(trace, line, args);
 	if (trace->show) {
 		struct buf text = BUF_INIT;

@@ -130,7 +130,7 @@ static bool check_connections(const struct master *m, struct err *why)
 	return true;
 }
 
-static bool check_tasks(const struct master *m, struct err *why)
+static bool check_check_tasks(const struct master *m, struct err *why)
 {
 	size_t states[MASTER_TASK_STATES] = {0};
 	struct framework *f, *next_framework;
@@ -270,6 +270,6 @@ static bool check_counts(const struct master *m, struct err *why)
 bool master_check(const struct master *m, struct err *why)
 {
 	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) &&
-	       check_connections(m, why) && check_tasks(m, why) && check_operations(m, why) &&
+	       check_connections(m, why) && check_check_tasks(m, why) && check_operations(m, why) &&
 	       check_counts(m, why) && allocator_audit(m->allocator, why);
 }

@@ -31,7 +31,7 @@
 
 /* ---- making --------------------------------------------------------------------------- */
 
-static char *copy_text(const char *text)
+static char *master_copy_text(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
 }
@@ -41,14 +41,14 @@ static void copy_options(struct master *m, const struct master_options *options)
 	struct master_options *o = &m->options;
 
 	*o = *options;
-	o->id = copy_text(options->id);
-	o->ip = copy_text(options->ip);
-	o->hostname = copy_text(options->hostname);
-	o->version = copy_text(options->version);
-	o->min_allocatable_resources = copy_text(options->min_allocatable_resources);
-	o->fair_sharing_excluded = copy_text(options->fair_sharing_excluded);
-	o->roles = copy_text(options->roles);
-	o->weights = copy_text(options->weights);
+	o->id = master_copy_text(options->id);
+	o->ip = master_copy_text(options->ip);
+	o->hostname = master_copy_text(options->hostname);
+	o->version = master_copy_text(options->version);
+	o->min_allocatable_resources = master_copy_text(options->min_allocatable_resources);
+	o->fair_sharing_excluded = master_copy_text(options->fair_sharing_excluded);
+	o->roles = master_copy_text(options->roles);
+	o->weights = master_copy_text(options->weights);
 	o->domain = NULL;
 }
 
@@ -370,7 +370,7 @@ static void stream_closed(struct master *m, uint64_t stream)
 		master_disconnect_framework(m, f);
 }
 
-static void handle(struct master *m, const struct master_event *event)
+static void master_handle(struct master *m, const struct master_event *event)
 {
 	struct timer *timer;
 
@@ -416,7 +416,7 @@ static void handle(struct master *m, const struct master_event *event)
 #define UNUSED_SHAPES_MAX 1024
 
 /* The whole core after each step, in debug builds alone: the simulator does it in any. */
-static void audit(const struct master *m)
+static void master_audit(const struct master *m)
 {
 #ifndef MESITA_AUDIT
 	(void)m;
@@ -435,7 +435,7 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 {
 	m->now = now;
 	m->out = out;
-	handle(m, event);
+	master_handle(m, event);
 	master_check_drains(m);
 	master_settle_check(m);
 	if (!m->settling && allocator_pending(m->allocator))
@@ -444,7 +444,7 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	m->out = NULL;
 	if (resource_shapes_unused(m->shapes) > UNUSED_SHAPES_MAX)
 		resource_shapes_collect(m->shapes);
-	audit(m);
+	master_audit(m);
 }
 
 void master_finish(struct master *m, int64_t now, struct master_actions *out)

@@ -211,8 +211,8 @@ void master_step(struct master *master, int64_t now, const struct master_event *
 		 struct master_actions *out);
 /* Recovery is over: calls are served. */
 bool master_ready(const struct master *master);
-/* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers run
- * as if nothing had happened. */
+/* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers
+ * run as if nothing had happened. */
 void master_clock_moved(struct master *master, int64_t by);
 /* When a TICK is due; TIME_NEVER = not by itself. */
 int64_t master_next_timeout(const struct master *master);

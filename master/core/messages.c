@@ -124,7 +124,7 @@ static void update_slave(struct master *m, const char *from,
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-static void dispatch(struct master *m, const struct master_event *event)
+static void messages_dispatch(struct master *m, const struct master_event *event)
 {
 	const char *from = event->message.from;
 	ProtobufCMessage *message = event->message.message;
@@ -162,5 +162,5 @@ void master_handle_message(struct master *m, const struct master_event *event)
 		m->counters.dropped_messages++;
 		return;
 	}
-	dispatch(m, event);
+	messages_dispatch(m, event);
 }

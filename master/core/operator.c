@@ -61,7 +61,7 @@ static const struct {
 	{TYPE(REACTIVATE_AGENT), master_reactivate},
 };
 
-static void dispatch(struct master *m, const struct operator_request *request)
+static void operator_dispatch(struct master *m, const struct operator_request *request)
 {
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		if (changes[i].type == request->call->type) {
@@ -84,7 +84,7 @@ void master_handle_operator(struct master *m, const struct master_event *event)
 		master_reply(m, 503, "Master has not finished recovery");
 		return;
 	}
-	dispatch(m, &request);
+	operator_dispatch(m, &request);
 }
 
 /* ---- requests that wait ------------------------------------------------------------ */
@@ -171,7 +171,7 @@ static void retry(struct master *m, struct deferred *d)
 		.number = d->number,
 	};
 
-	dispatch(m, &request);
+	operator_dispatch(m, &request);
 	if (m->out->reply.status)
 		master_answer(m, d->number, m->out->reply.status, "%s", m->out->reply.text);
 	master_reply(m, 0, "%s", "");

@@ -32,7 +32,7 @@ static int need_agent(const Mesos__AgentID *id, struct err *err)
 }
 
 /* What is wrong with the call itself, whatever agent it is for. */
-static int validate(const Mesos__Master__Call *call, struct err *err)
+static int api_operations_validate(const Mesos__Master__Call *call, struct err *err)
 {
 	switch (call->type) {
 	case TYPE(RESERVE_RESOURCES):
@@ -54,7 +54,7 @@ void api_change_resources(const struct operator_call *c)
 {
 	struct err err = {{0}};
 
-	if (validate(c->call, &err))
+	if (api_operations_validate(c->call, &err))
 		http_reply_text(c->request, 400,
 				arena_printf(&c->request->arena,
 					     "Failed to validate master::Call: %s", err.text));

@@ -86,7 +86,7 @@ static const struct {
 	{TYPE(REACTIVATE_AGENT), FIELD(reactivate_agent), "reactivate_agent", change},
 };
 
-static void dispatch(const struct operator_call *c)
+static void api_operator_dispatch(const struct operator_call *c)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (calls[i].type != c->call->type)
@@ -130,5 +130,5 @@ void api_operator(void *context, struct http_request *request)
 				"Expecting 'Accept' to allow 'application/x-protobuf' or "
 				"'application/json'");
 	else
-		dispatch(&c);
+		api_operator_dispatch(&c);
 }

@@ -19,8 +19,8 @@ struct state_read {
 	unsigned parts;
 };
 
-static void collect(const struct state_read *what, const struct master *m, struct arena *arena,
-		    Mesos__Master__Response__GetState *state)
+static void api_state_collect(const struct state_read *what, const struct master *m,
+			      struct arena *arena, Mesos__Master__Response__GetState *state)
 {
 	if (what->parts & EXECUTORS)
 		state->get_executors = api_collect_executors(m, arena);
@@ -32,9 +32,11 @@ static void collect(const struct state_read *what, const struct master *m, struc
 
 /* ---- JSON ------------------------------------------------------------------ */
 
-#define LIST(w, get, member) write_list(w, #member, (get)->n_##member, (void *const *)(get)->member)
+#define LIST(w, get, member)                                                                       \
+	api_state_write_list(w, #member, (get)->n_##member, (void *const *)(get)->member)
 
-static void write_list(struct json_writer *w, const char *name, size_t count, void *const *items)
+static void api_state_write_list(struct json_writer *w, const char *name, size_t count,
+				 void *const *items)
 {
 	jw_key(w, name);
 	jw_begin_array(w);
@@ -80,7 +82,8 @@ static void write_tasks(const struct master *m, struct json_writer *w)
 	arena_free(&to.arena);
 }
 
-static void write_executors(struct json_writer *w, const Mesos__Master__Response__GetExecutors *get)
+static void api_state_write_executors(struct json_writer *w,
+				      const Mesos__Master__Response__GetExecutors *get)
 {
 	jw_key(w, "get_executors");
 	jw_begin_object(w);
@@ -88,8 +91,8 @@ static void write_executors(struct json_writer *w, const Mesos__Master__Response
 	jw_end_object(w);
 }
 
-static void write_frameworks(struct json_writer *w,
-			     const Mesos__Master__Response__GetFrameworks *get)
+static void api_state_write_frameworks(struct json_writer *w,
+				       const Mesos__Master__Response__GetFrameworks *get)
 {
 	jw_key(w, "get_frameworks");
 	jw_begin_object(w);
@@ -116,7 +119,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 	struct json_writer w;
 
 	(void)content_type;
-	collect(what, shell->core, &read->request->arena, &state);
+	api_state_collect(what, shell->core, &read->request->arena, &state);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "type", what->name);
@@ -131,9 +134,9 @@ static void render_json(const struct offload_read *read, struct buf *body,
 		jw_end_object(&w);
 	}
 	if (state.get_executors)
-		write_executors(&w, state.get_executors);
+		api_state_write_executors(&w, state.get_executors);
 	if (state.get_frameworks)
-		write_frameworks(&w, state.get_frameworks);
+		api_state_write_frameworks(&w, state.get_frameworks);
 	if (state.get_agents)
 		write_agents(&w, state.get_agents);
 	if (what->member)
@@ -225,7 +228,7 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	struct arena *arena = &read->request->arena;
 
 	(void)content_type;
-	collect(what, m, arena, &state);
+	api_state_collect(what, m, arena, &state);
 	response.has_type = 1;
 	response.type = what->type;
 	if (!what->member) {
@@ -260,7 +263,7 @@ static size_t count_objects(const struct state_read *what, const struct master *
 	return count;
 }
 
-static void answer(const struct operator_call *c, const struct state_read *what)
+static void api_state_answer(const struct operator_call *c, const struct state_read *what)
 {
 	struct offload_read read = {
 		.request = c->request,
@@ -279,33 +282,33 @@ void api_get_agents(const struct operator_call *c)
 {
 	static const struct state_read agents = {TYPE(GET_AGENTS), NULL, AGENTS};
 
-	answer(c, &agents);
+	api_state_answer(c, &agents);
 }
 
 void api_get_frameworks(const struct operator_call *c)
 {
 	static const struct state_read frameworks = {TYPE(GET_FRAMEWORKS), NULL, FRAMEWORKS};
 
-	answer(c, &frameworks);
+	api_state_answer(c, &frameworks);
 }
 
 void api_get_executors(const struct operator_call *c)
 {
 	static const struct state_read executors = {TYPE(GET_EXECUTORS), NULL, EXECUTORS};
 
-	answer(c, &executors);
+	api_state_answer(c, &executors);
 }
 
 void api_get_tasks(const struct operator_call *c)
 {
 	static const struct state_read tasks = {TYPE(GET_TASKS), NULL, TASKS};
 
-	answer(c, &tasks);
+	api_state_answer(c, &tasks);
 }
 
 void api_get_state(const struct operator_call *c)
 {
 	static const struct state_read state = {TYPE(GET_STATE), "get_state", ALL};
 
-	answer(c, &state);
+	api_state_answer(c, &state);
 }

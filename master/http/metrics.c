@@ -425,7 +425,7 @@ struct metric_list {
 	size_t cap;
 };
 
-static void collect(void *context, const char *name, double value)
+static void metrics_collect(void *context, const char *name, double value)
 {
 	struct metric_list *list = context;
 
@@ -464,7 +464,7 @@ void rest_metrics(void *context, struct http_request *request)
 
 	if (!check_timeout(request))
 		return;
-	metrics_each(context, collect, &list);
+	metrics_each(context, metrics_collect, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
 	jw_init(&w, &body);
 	jw_begin_object(&w);

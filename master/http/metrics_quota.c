@@ -9,7 +9,8 @@ struct sink {
 	struct buf name;
 };
 
-static void put(struct sink *sink, const char *role, const struct amount *list, const char *what)
+static void metrics_quota_put(struct sink *sink, const char *role, const struct amount *list,
+			      const char *what)
 {
 	for (; list; list = list->next) {
 		buf_clear(&sink->name);
@@ -26,8 +27,8 @@ static void put_quota(struct sink *sink, const struct quota *quota, const struct
 	const Mesos__Quota__QuotaConfig *config = quota->config;
 	struct amount *had = NULL, *named = quota_limits(config, arena);
 
-	put(sink, config->role, quota_guarantees(config, arena), "guarantee");
-	put(sink, config->role, named, "limit");
+	metrics_quota_put(sink, config->role, quota_guarantees(config, arena), "guarantee");
+	metrics_quota_put(sink, config->role, named, "limit");
 	for (struct amount *g = quota_guarantees(config, arena); g; g = g->next)
 		amounts_add(arena, &named, g->name, 0);
 	for (; named; named = named->next)
@@ -35,7 +36,7 @@ static void put_quota(struct sink *sink, const struct quota *quota, const struct
 			    role ? amounts_get(role->allocated, named->name) +
 					    amounts_get(role->offered, named->name)
 				 : 0);
-	put(sink, config->role, had, "offered_or_allocated");
+	metrics_quota_put(sink, config->role, had, "offered_or_allocated");
 }
 
 void metrics_quota(const struct master *m,
@@ -50,7 +51,7 @@ void metrics_quota(const struct master *m,
 	for (const struct quota *quota = m->quotas; quota; quota = quota->hh.next)
 		put_quota(&sink, quota, roles_view_find(&view, quota->config->role), &arena);
 	for (const struct role_view *role = view.roles; role; role = role->hh.next)
-		put(&sink, role->name, role->charged, "consumed");
+		metrics_quota_put(&sink, role->name, role->charged, "consumed");
 	roles_view_free(&view);
 	arena_free(&arena);
 	buf_free(&sink.name);

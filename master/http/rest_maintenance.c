@@ -30,8 +30,9 @@ static struct json *parse_body(struct http_request *request, enum json_type type
 }
 
 /* NULL after the request was answered 400. */
-static void *convert(struct http_request *request, const ProtobufCMessageDescriptor *type,
-		     const struct json *json)
+static void *rest_maintenance_convert(struct http_request *request,
+				      const ProtobufCMessageDescriptor *type,
+				      const struct json *json)
 {
 	struct err err = {{0}};
 	void *message = json_to_proto(type, json, SPELL_V0, &request->arena, &err);
@@ -50,7 +51,8 @@ static void update_schedule(struct shell *shell, struct http_request *request)
 
 	if (!json)
 		return;
-	schedule = convert(request, &mesos__maintenance__schedule__descriptor, json);
+	schedule =
+		rest_maintenance_convert(request, &mesos__maintenance__schedule__descriptor, json);
 	if (!schedule)
 		return;
 	call->update_maintenance_schedule =
@@ -91,8 +93,8 @@ static bool parse_machines(struct http_request *request, size_t *count, Mesos__M
 		return false;
 	json = parse_body(request, JSON_ARRAY);
 	for (size_t i = 0; json && i < json->count; i++) {
-		Mesos__MachineID *id =
-			convert(request, &mesos__machine_id__descriptor, &json->items[i]);
+		Mesos__MachineID *id = rest_maintenance_convert(
+			request, &mesos__machine_id__descriptor, &json->items[i]);
 
 		if (!id)
 			return false;

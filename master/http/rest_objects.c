@@ -182,8 +182,8 @@ static void write_offers(struct json_writer *w, const struct framework *f)
 	jw_end_array(w);
 }
 
-static void write_executors(struct json_writer *w, const struct master *m,
-			    const struct framework *f)
+static void rest_objects_write_executors(struct json_writer *w, const struct master *m,
+					 const struct framework *f)
 {
 	struct executor *executor, *next;
 
@@ -222,7 +222,7 @@ void rest_write_framework(struct json_writer *w, const struct master *m, const s
 	write_roles(w, f);
 	write_tasks(w, m, f);
 	write_offers(w, f);
-	write_executors(w, m, f);
+	rest_objects_write_executors(w, m, f);
 	if (f->info->labels) {
 		jw_key(w, "labels");
 		endpoint_write_labels(w, f->info->labels);

@@ -6,8 +6,8 @@
 #include "master/http/rest.h"
 
 /* A rule that only the endpoint knows. */
-static void refuse(struct http_request *request, const char *what, const char *about,
-		   const char *why)
+static void rest_quota_refuse(struct http_request *request, const char *what, const char *about,
+			      const char *why)
 {
 	http_reply_text(request, 400,
 			arena_printf(&request->arena, "%s '%s': %s", what, about, why));
@@ -25,7 +25,7 @@ static struct json *parse_body(struct http_request *request, enum json_type type
 		err_set(&err, ERR_INVALID, "Unexpected JSON type parsed");
 	if (!err.text[0])
 		return json;
-	refuse(request, what, request->body.data ? request->body.data : "", err.text);
+	rest_quota_refuse(request, what, request->body.data ? request->body.data : "", err.text);
 	return NULL;
 }
 
@@ -54,8 +54,8 @@ static void set_quota(struct shell *shell, struct http_request *request)
 	asked = json_to_proto(&mesos__quota__quota_request__descriptor, json, SPELL_V0, arena,
 			      &err);
 	if (!asked) {
-		refuse(request, "Failed to validate set quota request JSON", request->body.data,
-		       err.text);
+		rest_quota_refuse(request, "Failed to validate set quota request JSON",
+				  request->body.data, err.text);
 		return;
 	}
 	call = rest_call(request, MESOS__MASTER__CALL__TYPE__SET_QUOTA);
@@ -84,13 +84,13 @@ static void remove_quota(struct shell *shell, struct http_request *request)
 		return;
 	}
 	if (!master_role_allowed(shell->core, role)) {
-		refuse(request, "Failed to validate remove quota request for path", path,
-		       arena_printf(arena, "Unknown role '%s'", role));
+		rest_quota_refuse(request, "Failed to validate remove quota request for path", path,
+				  arena_printf(arena, "Unknown role '%s'", role));
 		return;
 	}
 	if (!master_find_quota(shell->core, role)) {
-		refuse(request, "Failed to remove quota for path", path,
-		       arena_printf(arena, "Role '%s' has no quota set", role));
+		rest_quota_refuse(request, "Failed to remove quota for path", path,
+				  arena_printf(arena, "Role '%s' has no quota set", role));
 		return;
 	}
 	call = rest_call(request, MESOS__MASTER__CALL__TYPE__REMOVE_QUOTA);
@@ -149,8 +149,9 @@ static void update_weights(struct shell *shell, struct http_request *request)
 							&json->items[i], SPELL_V0, arena, &err);
 
 		if (!info) {
-			refuse(request, "Failed to convert weights JSON array to protobuf",
-			       request->body.data, err.text);
+			rest_quota_refuse(request,
+					  "Failed to convert weights JSON array to protobuf",
+					  request->body.data, err.text);
 			return;
 		}
 		proto_push(arena, update->n_weight_infos, update->weight_infos, info);

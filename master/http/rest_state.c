@@ -46,7 +46,8 @@ static void write_agents(struct json_writer *w, const struct master *m, const ch
 	jw_end_array(w);
 }
 
-static void write_frameworks(struct json_writer *w, const struct master *m, const char *only)
+static void rest_state_write_frameworks(struct json_writer *w, const struct master *m,
+					const char *only)
 {
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
@@ -152,7 +153,7 @@ static void write_state(const struct shell *shell, struct http_request *request,
 	write_leader(w, shell->core);
 	write_flags(w, shell);
 	write_agents(w, shell->core, NULL, false);
-	write_frameworks(w, shell->core, NULL);
+	rest_state_write_frameworks(w, shell->core, NULL);
 	write_empty_array(w, "orphan_tasks");
 	write_empty_array(w, "unregistered_frameworks");
 }
@@ -183,7 +184,7 @@ void rest_slaves(void *context, struct http_request *request)
 static void write_all_frameworks(const struct shell *shell, struct http_request *request,
 				 struct json_writer *w)
 {
-	write_frameworks(w, shell->core, http_query(request, "framework_id"));
+	rest_state_write_frameworks(w, shell->core, http_query(request, "framework_id"));
 	write_empty_array(w, "unregistered_frameworks");
 }
 

@@ -31,7 +31,7 @@ static bool is_paused(const struct http_connection *connection)
 
 /* -- the end -- */
 
-static void on_closed(uv_handle_t *handle)
+static void http_connection_on_closed(uv_handle_t *handle)
 {
 	struct http_connection *connection = handle->data;
 	struct exchange *exchange = connection->current;
@@ -62,7 +62,7 @@ void http_connection_close(struct http_connection *connection)
 	connection->closing = true;
 	list_remove(&connection->dirty);
 	list_remove(&connection->timed);
-	uv_close((uv_handle_t *)&connection->tcp, on_closed);
+	uv_close((uv_handle_t *)&connection->tcp, http_connection_on_closed);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status)
@@ -101,7 +101,7 @@ static void end_if_done(struct http_connection *connection)
 /* -- input -- */
 
 /* An answer that the server gives itself, without a request. */
-static void refuse(struct http_connection *connection, int status)
+static void http_connection_refuse(struct http_connection *connection, int status)
 {
 	struct buf *sink = http_connection_sink(connection);
 	char text[64];
@@ -116,8 +116,8 @@ static void refuse(struct http_connection *connection, int status)
 }
 
 /* `status`, if it is none of success, is the server's own answer, with the text. */
-static void dispatch(struct http_connection *connection, struct exchange *exchange, int status,
-		     const char *text)
+static void http_connection_dispatch(struct http_connection *connection, struct exchange *exchange,
+				     int status, const char *text)
 {
 	struct http_server *server = connection->server;
 
@@ -155,11 +155,11 @@ static size_t parse_slowly(struct http_connection *connection, const char *data,
 		if (status < 0)
 			connection->in_done = true;
 		else
-			dispatch(connection, exchange, status, text);
+			http_connection_dispatch(connection, exchange, status, text);
 		break;
 	case HTTP_PARSE_REFUSED:
 		connection->in_done = true;
-		refuse(connection, connection->refuse);
+		http_connection_refuse(connection, connection->refuse);
 		break;
 	case HTTP_PARSE_FAILED:
 		connection->in_done = true;
@@ -169,7 +169,8 @@ static size_t parse_slowly(struct http_connection *connection, const char *data,
 }
 
 /* Parses and dispatches as far as it goes. Returns the number of bytes taken. */
-static size_t parse(struct http_connection *connection, const char *data, size_t len)
+static size_t http_connection_parse(struct http_connection *connection, const char *data,
+				    size_t len)
 {
 	struct exchange *exchange;
 	size_t done = 0, used;
@@ -181,7 +182,7 @@ static size_t parse(struct http_connection *connection, const char *data, size_t
 		if (!connection->receiving)
 			used = http_quick(connection, data + done, len - done, &exchange);
 		if (used)
-			dispatch(connection, exchange, 0, NULL);
+			http_connection_dispatch(connection, exchange, 0, NULL);
 		else
 			used = parse_slowly(connection, data + done, len - done);
 		done += used;
@@ -197,7 +198,7 @@ static void resume_input(struct http_connection *connection)
 	if (connection->input.len > 0 && !is_paused(connection)) {
 		struct buf input = connection->input;
 		connection->input = BUF_INIT;
-		size_t done = parse(connection, input.data, input.len);
+		size_t done = http_connection_parse(connection, input.data, input.len);
 		if (done < input.len)
 			buf_append(&connection->input, input.data + done, input.len - done);
 		buf_free(&input);
@@ -229,7 +230,7 @@ void http_connection_received(struct http_connection *connection, const char *da
 	if (connection->closing || connection->in_done)
 		return;
 	if (connection->input.len == 0) {
-		size_t done = parse(connection, data, len);
+		size_t done = http_connection_parse(connection, data, len);
 		data += done;
 		len -= done;
 	}
@@ -253,14 +254,14 @@ void http_connection_eof(struct http_connection *connection)
 		http_server_touch(connection);
 }
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void http_connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
 	struct http_connection *connection = handle->data;
 
 	*out = uv_buf_init(connection->server->read_buffer, HTTP_READ_SIZE);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void http_connection_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
 {
 	struct http_connection *connection = stream->data;
 
@@ -279,7 +280,8 @@ static void read_start(struct http_connection *connection)
 {
 	if (connection->reading || connection->eof || connection->detached)
 		return;
-	if (uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) == 0)
+	if (uv_read_start((uv_stream_t *)&connection->tcp, http_connection_on_alloc,
+			  http_connection_on_read) == 0)
 		connection->reading = true;
 	else
 		http_connection_close(connection);
@@ -341,7 +343,7 @@ void http_connection_flush(struct http_connection *connection)
 	}
 }
 
-static void on_written(struct output *output, int status)
+static void http_connection_on_written(struct output *output, int status)
 {
 	struct http_connection *connection = container_of(output, struct http_connection, output);
 
@@ -454,7 +456,8 @@ static struct http_connection *make_connection(uv_loop_t *loop)
 
 	uv_tcp_init(loop, &connection->tcp);
 	connection->tcp.data = connection;
-	output_init(&connection->output, (uv_stream_t *)&connection->tcp, on_written);
+	output_init(&connection->output, (uv_stream_t *)&connection->tcp,
+		    http_connection_on_written);
 	list_init(&connection->link);
 	list_init(&connection->dirty);
 	list_init(&connection->timed);

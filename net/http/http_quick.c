@@ -28,7 +28,7 @@ struct quick {
 };
 
 /* Inline, so that comparing takes a few instructions: the lengths are constants. */
-static inline bool take(struct quick *quick, const char *text, size_t len)
+static inline bool http_quick_take(struct quick *quick, const char *text, size_t len)
 {
 	if ((size_t)(quick->end - quick->at) < len || memcmp(quick->at, text, len) != 0)
 		return false;
@@ -36,7 +36,7 @@ static inline bool take(struct quick *quick, const char *text, size_t len)
 	return true;
 }
 
-#define TAKE(quick, literal) take((quick), literal, sizeof(literal) - 1)
+#define TAKE(quick, literal) http_quick_take((quick), literal, sizeof(literal) - 1)
 
 static bool take_request_line(struct quick *quick)
 {
@@ -77,12 +77,12 @@ static bool take_value(struct quick *quick, struct slice *value)
 	return len > 0 && at[0] != ' ' && at[len - 1] != ' ' && TAKE(quick, "\r\n");
 }
 
-static bool is(struct slice text, const char *name, size_t len)
+static bool http_quick_is(struct slice text, const char *name, size_t len)
 {
 	return text.len == len && strncasecmp(text.data, name, len) == 0;
 }
 
-#define IS(slice, literal) is((slice), literal, sizeof(literal) - 1)
+#define IS(slice, literal) http_quick_is((slice), literal, sizeof(literal) - 1)
 
 static bool begins(struct slice text, const char *name)
 {
@@ -162,7 +162,7 @@ static bool take_body(struct quick *quick, size_t max)
 	return !chunked || TAKE(quick, "\r\n0\r\n\r\n");
 }
 
-static const char *keep(char *copy, const char *start, struct slice part)
+static const char *http_quick_keep(char *copy, const char *start, struct slice part)
 {
 	char *text = copy + (part.data - start);
 
@@ -170,7 +170,8 @@ static const char *keep(char *copy, const char *start, struct slice part)
 	return text;
 }
 
-static struct exchange *make(struct http_connection *connection, const struct quick *quick)
+static struct exchange *http_quick_make(struct http_connection *connection,
+					const struct quick *quick)
 {
 	struct exchange *exchange = http_exchange_make(connection);
 	struct http_request *request = &exchange->request;
@@ -183,13 +184,13 @@ static struct exchange *make(struct http_connection *connection, const struct qu
 
 	request->method = quick->post ? "POST" : "GET";
 	request->keep_alive = true;
-	request->target = request->path = keep(copy, start, quick->target);
+	request->target = request->path = http_quick_keep(copy, start, quick->target);
 	request->query = "";
 	request->header_count = quick->count;
 	request->headers = arena_take(arena, (quick->count + 1) * sizeof(*request->headers));
 	for (size_t i = 0; i < quick->count; i++) {
-		request->headers[i].name = keep(copy, start, quick->names[i]);
-		request->headers[i].value = keep(copy, start, quick->values[i]);
+		request->headers[i].name = http_quick_keep(copy, start, quick->names[i]);
+		request->headers[i].value = http_quick_keep(copy, start, quick->values[i]);
 	}
 	request->body.len = quick->body.len;
 	request->body.data = arena_strndup(arena, quick->body.data, quick->body.len);
@@ -204,6 +205,6 @@ size_t http_quick(struct http_connection *connection, const char *data, size_t l
 	if (!take_request_line(&quick) || !take_headers(&quick) ||
 	    !take_body(&quick, connection->server->options.body_max))
 		return 0;
-	*out = make(connection, &quick);
+	*out = http_quick_make(connection, &quick);
 	return (size_t)(quick.at - data);
 }

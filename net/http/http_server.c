@@ -87,7 +87,7 @@ static void bound_output(struct http_server *server)
 	}
 }
 
-static void on_tick(uv_timer_t *ticker)
+static void http_server_on_tick(uv_timer_t *ticker)
 {
 	struct http_server *server = ticker->data;
 	struct http_connection *connection, *next;
@@ -119,7 +119,7 @@ void http_server_watch(struct http_connection *connection)
 		return;
 	list_append(&server->timed, &connection->timed);
 	if (!uv_is_active((uv_handle_t *)&server->ticker))
-		uv_timer_start(&server->ticker, on_tick, (uint64_t)server->tick_ms,
+		uv_timer_start(&server->ticker, http_server_on_tick, (uint64_t)server->tick_ms,
 			       (uint64_t)server->tick_ms);
 }
 

@@ -39,7 +39,7 @@ struct offload {
 	struct offload_counts counts;
 };
 
-static void arm(struct offload *offload, int64_t least_ms);
+static void offload_arm(struct offload *offload, int64_t least_ms);
 
 static int64_t now(void)
 {
@@ -118,12 +118,12 @@ static void end_child(struct child *child)
 	uv_close((uv_handle_t *)&child->poll, on_poll_closed);
 }
 
-static void hear(struct child *child, const struct offload_report *report)
+static void offload_hear(struct child *child, const struct offload_report *report)
 {
 	if (report->news == OFFLOAD_RENDERED) {
 		child->rendering = child->offload->rendering = false;
 		child->since = now();
-		arm(child->offload, 0);
+		offload_arm(child->offload, 0);
 	} else if (report->job < child->count) {
 		end_job(child, report->job, report->news == OFFLOAD_WRITTEN);
 	}
@@ -140,11 +140,11 @@ static void on_report(uv_poll_t *poll, int status, int events)
 		return;
 	if (len <= 0) {
 		end_child(child);
-		arm(offload, 0);
+		offload_arm(offload, 0);
 		return;
 	}
 	for (size_t i = 0; i < (size_t)len / sizeof(*reports); i++)
-		hear(child, &reports[i]);
+		offload_hear(child, &reports[i]);
 }
 
 /* ---- the beginning of a child ------------------------------------------------------ */
@@ -269,11 +269,11 @@ static void on_timer(uv_timer_t *timer)
 		end_oldest(offload);
 	else
 		start_child(offload);
-	arm(offload, BUSY_MS);
+	offload_arm(offload, BUSY_MS);
 }
 
 /* Has the timer run when something can be done for those that wait, if anything can. */
-static void arm(struct offload *offload, int64_t least_ms)
+static void offload_arm(struct offload *offload, int64_t least_ms)
 {
 	const struct child *oldest = list_first(&offload->children, struct child, link);
 	int64_t when = offload->next, wait;
@@ -303,7 +303,7 @@ struct offload *offload_create(uv_loop_t *loop)
 	return offload;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void offload_on_closed(uv_handle_t *handle)
 {
 	free(handle->data);
 }
@@ -323,7 +323,7 @@ void offload_close(struct offload *offload)
 		http_reply_text(job->read.request, 503, NULL);
 		free(job);
 	}
-	uv_close((uv_handle_t *)&offload->timer, on_closed);
+	uv_close((uv_handle_t *)&offload->timer, offload_on_closed);
 }
 
 void offload_submit(struct offload *offload, const struct offload_read *read)
@@ -334,7 +334,7 @@ void offload_submit(struct offload *offload, const struct offload_read *read)
 	list_append(&offload->waiting, &job->link);
 	/* Not at once: the same turn of the loop may bring others. */
 	if (!uv_is_active((uv_handle_t *)&offload->timer))
-		arm(offload, 0);
+		offload_arm(offload, 0);
 }
 
 struct offload_counts offload_counts(const struct offload *offload)

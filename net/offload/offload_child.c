@@ -170,7 +170,7 @@ static void render_all(struct outgoing *out, struct offload_job **jobs, size_t c
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-static void tell(int report, enum offload_news news, uint16_t job)
+static void offload_child_tell(int report, enum offload_news news, uint16_t job)
 {
 	struct offload_report message = {.job = job, .news = (uint8_t)news};
 
@@ -179,12 +179,12 @@ static void tell(int report, enum offload_news news, uint16_t job)
 		_exit(1);
 }
 
-static void finish(struct outgoing *out, int report, enum offload_news news)
+static void offload_child_finish(struct outgoing *out, int report, enum offload_news news)
 {
 	/* Before it is told, so that the parent alone has it. */
 	close(out->fd);
 	out->fd = -1;
-	tell(report, news, out->job);
+	offload_child_tell(report, news, out->job);
 }
 
 static size_t at_most(size_t len, size_t max)
@@ -213,17 +213,17 @@ static void write_some(struct outgoing *out, int report)
 		if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
 		if (sent < 0) {
-			finish(out, report, OFFLOAD_FAILED);
+			offload_child_finish(out, report, OFFLOAD_FAILED);
 			return;
 		}
 		out->sent += (size_t)sent;
 		out->since = (int64_t)uv_hrtime();
 	}
-	finish(out, report, OFFLOAD_WRITTEN);
+	offload_child_finish(out, report, OFFLOAD_WRITTEN);
 }
 
 /* Returns how many are left to wait for. */
-static size_t await(struct outgoing *out, struct pollfd *polls, size_t count)
+static size_t offload_child_await(struct outgoing *out, struct pollfd *polls, size_t count)
 {
 	size_t open = 0;
 	int rv;
@@ -248,7 +248,7 @@ static void write_all(struct outgoing *out, size_t count, int report)
 		out[i].since = (int64_t)uv_hrtime();
 		write_some(&out[i], report);
 	}
-	while (await(out, polls, count) > 0) {
+	while (offload_child_await(out, polls, count) > 0) {
 		int64_t now = (int64_t)uv_hrtime();
 
 		for (size_t i = 0; i < count; i++) {
@@ -257,7 +257,7 @@ static void write_all(struct outgoing *out, size_t count, int report)
 			if (polls[i].revents)
 				write_some(&out[i], report);
 			else if (now - out[i].since >= OFFLOAD_STALL_MS * MILLISECOND)
-				finish(&out[i], report, OFFLOAD_FAILED);
+				offload_child_finish(&out[i], report, OFFLOAD_FAILED);
 		}
 	}
 }
@@ -270,7 +270,7 @@ _Noreturn void offload_child(struct offload_job **jobs, size_t count, int report
 	http_keep_date(jobs[0]->read.request);
 	out = xcalloc(count, sizeof(*out));
 	render_all(out, jobs, count);
-	tell(report, OFFLOAD_RENDERED, 0);
+	offload_child_tell(report, OFFLOAD_RENDERED, 0);
 	write_all(out, count, report);
 	_exit(0);
 }

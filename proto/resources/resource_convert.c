@@ -6,7 +6,7 @@
 
 /* ---- formats -------------------------------------------------------------------------- */
 
-static const char *role_of(const Mesos__Resource *resource)
+static const char *resource_convert_role_of(const Mesos__Resource *resource)
 {
 	return resource->role ? resource->role : "*";
 }
@@ -21,7 +21,7 @@ void resource_upgrade(struct arena *arena, Mesos__Resource *resource)
 {
 	Mesos__Resource__ReservationInfo *reservation;
 
-	if (resource->n_reservations || !strcmp(role_of(resource), "*")) {
+	if (resource->n_reservations || !strcmp(resource_convert_role_of(resource), "*")) {
 		clear_old_format(resource);
 		return;
 	}

@@ -17,7 +17,7 @@ static bool next_token(const char **text, const char *separators, struct slice *
 	return token->len;
 }
 
-static char *trimmed(struct arena *arena, const char *data, size_t len)
+static char *resource_parse_trimmed(struct arena *arena, const char *data, size_t len)
 {
 	static const char space[] = " \t\n\r";
 
@@ -208,14 +208,14 @@ static Mesos__Resource *parse_item(struct arena *arena, const char *item, const 
 	open = memchr(left.data, '(', left.len);
 	close = memchr(left.data, ')', left.len);
 	if (!open) {
-		name = trimmed(arena, left.data, left.len);
+		name = resource_parse_trimmed(arena, left.data, left.len);
 	} else if (!close || close < open) {
 		err_set(err, ERR_INVALID, "Bad value for resources, mismatched parentheses in %s",
 			item);
 		return NULL;
 	} else {
-		name = trimmed(arena, left.data, (size_t)(open - left.data));
-		role = trimmed(arena, open + 1, (size_t)(close - open - 1));
+		name = resource_parse_trimmed(arena, left.data, (size_t)(open - left.data));
+		role = resource_parse_trimmed(arena, open + 1, (size_t)(close - open - 1));
 	}
 	return parse_pair(arena, name, arena_strndup(arena, right.data, right.len), role, err);
 }

@@ -6,7 +6,7 @@
 
 #define invalid(err, ...) err_set(err, ERR_INVALID, __VA_ARGS__)
 
-static const char *role_of(const Mesos__Resource *resource)
+static const char *resource_validate_role_of(const Mesos__Resource *resource)
 {
 	return resource->role ? resource->role : "*";
 }
@@ -126,7 +126,7 @@ static int validate_old_format(const Mesos__Resource *resource, struct err *err)
 {
 	const Mesos__Resource__ReservationInfo *reservation = resource->reservation;
 
-	if (!role_valid(role_of(resource), err))
+	if (!role_valid(resource_validate_role_of(resource), err))
 		return ERR_INVALID;
 	if (!reservation)
 		return 0;
@@ -136,7 +136,7 @@ static int validate_old_format(const Mesos__Resource *resource, struct err *err)
 	if (reservation->role)
 		return invalid(err, "'Resource.ReservationInfo.role' must not be set for the "
 				    "'Resource.reservation' field");
-	if (!strcmp(role_of(resource), "*"))
+	if (!strcmp(resource_validate_role_of(resource), "*"))
 		return invalid(err,
 			       "Invalid reservation: role \"*\" cannot be dynamically reserved");
 	return 0;

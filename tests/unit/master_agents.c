@@ -508,8 +508,8 @@ Test(master_agents, ping_timeouts_may_be_as_many_and_long_as_they_like)
 	expect(d, "SlaveRegisteredMessage", "\"total_ping_timeout_seconds\":1932735282300.0");
 }
 
-/* A laptop that slept, or a clock that was corrected: pings, offers and filters last as long as ever,
- * and times are those of now. */
+/* A laptop that slept, or a clock that was corrected: pings, offers and filters last as long as
+ * ever, and times are those of now. */
 Test(master_agents, a_clock_that_is_set_moves_no_timer)
 {
 	static const int64_t jumps[] = {8 * HOUR, -3 * HOUR, 400 * DAY, -400 * DAY};

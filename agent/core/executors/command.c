@@ -64,8 +64,8 @@ static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__Comm
 	return command;
 }
 
-static Mesos__Resource *scalar(struct agent *agent, const char *name, double amount,
-			       const Mesos__TaskInfo *task)
+static Mesos__Resource *command_scalar(struct agent *agent, const char *name, double amount,
+				       const Mesos__TaskInfo *task)
 {
 	Mesos__Resource *resource = agent_new(agent, Mesos__Resource, mesos__resource__descriptor);
 
@@ -112,8 +112,8 @@ Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *fra
 	info->discovery = task->discovery;
 	set_grace_period(agent, info, task);
 	proto_push(arena, info->n_resources, info->resources,
-		   scalar(agent, "cpus", COMMAND_EXECUTOR_CPUS, task));
+		   command_scalar(agent, "cpus", COMMAND_EXECUTOR_CPUS, task));
 	proto_push(arena, info->n_resources, info->resources,
-		   scalar(agent, "mem", COMMAND_EXECUTOR_MEM, task));
+		   command_scalar(agent, "mem", COMMAND_EXECUTOR_MEM, task));
 	return info;
 }

@@ -78,8 +78,8 @@ static const char *call_error(struct agent *agent, const Mesos__Executor__Call *
 
 /* ---- calls --------------------------------------------------------------- */
 
-static const char *take_update(struct agent *agent, struct executor *executor,
-			       Mesos__TaskStatus *status)
+static const char *executor_calls_take_update(struct agent *agent, struct executor *executor,
+					      Mesos__TaskStatus *status)
 {
 	Mesos__Internal__StatusUpdate *update = agent_new(
 		agent, Mesos__Internal__StatusUpdate, mesos__internal__status_update__descriptor);
@@ -175,8 +175,8 @@ static void take_stream(struct agent *agent, struct executor *executor, uint64_t
 		agent_store_channel(executor, agent);
 }
 
-static void subscribe(struct agent *agent, struct executor *executor,
-		      Mesos__Executor__Call__Subscribe *call, uint64_t stream)
+static void executor_calls_subscribe(struct agent *agent, struct executor *executor,
+				     Mesos__Executor__Call__Subscribe *call, uint64_t stream)
 {
 	agent_reply(agent, 200, "");
 	if (agent->state == STATE_TERMINATING || executor->framework->terminating ||
@@ -194,7 +194,7 @@ static void subscribe(struct agent *agent, struct executor *executor,
 
 		if (status->has_uuid && status->uuid.len == UUID_BYTES &&
 		    status->state != MESOS__TASK_STATE__TASK_STAGING)
-			take_update(agent, executor, status);
+			executor_calls_take_update(agent, executor, status);
 		executor->sent_task = true;
 	}
 	agent_drop_undelivered(agent, executor, call->n_unacknowledged_tasks,
@@ -210,14 +210,15 @@ static void subscribe(struct agent *agent, struct executor *executor,
 	agent_executor_deliver(agent, executor);
 }
 
-static void dispatch(struct agent *agent, struct executor *executor,
-		     const struct agent_event *event)
+static void executor_calls_dispatch(struct agent *agent, struct executor *executor,
+				    const struct agent_event *event)
 {
 	Mesos__Executor__Call *call = event->executor_call.call;
 	const char *refusal;
 
 	if (call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE) {
-		subscribe(agent, executor, call->subscribe, event->executor_call.stream);
+		executor_calls_subscribe(agent, executor, call->subscribe,
+					 event->executor_call.stream);
 		return;
 	}
 	if (executor->state == EXECUTOR_REGISTERING) {
@@ -226,7 +227,7 @@ static void dispatch(struct agent *agent, struct executor *executor,
 	}
 	switch (call->type) {
 	case MESOS__EXECUTOR__CALL__TYPE__UPDATE:
-		refusal = take_update(agent, executor, call->update->status);
+		refusal = executor_calls_take_update(agent, executor, call->update->status);
 		/* "Not now": libmesos' executors get an ERROR event of other refusals. */
 		agent_reply(agent, refusal ? 503 : 202, refusal ? refusal : "");
 		break;
@@ -282,7 +283,7 @@ void agent_handle_executor_call(struct agent *agent, const struct agent_event *e
 		agent_reply(agent, 400, "Executor cannot be found");
 		return;
 	}
-	dispatch(agent, executor, event);
+	executor_calls_dispatch(agent, executor, event);
 }
 
 /* Nothing follows but that nobody listens: the executor may subscribe again. */

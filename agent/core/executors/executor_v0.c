@@ -12,8 +12,9 @@
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/updates.h"
 
-static struct executor *find(struct agent *agent, const Mesos__FrameworkID *framework_id,
-			     const Mesos__ExecutorID *executor_id)
+static struct executor *executor_v0_find(struct agent *agent,
+					 const Mesos__FrameworkID *framework_id,
+					 const Mesos__ExecutorID *executor_id)
 {
 	struct framework *framework = agent_framework_find(agent, framework_id->value);
 
@@ -43,7 +44,8 @@ static void take_pid(struct agent *agent, struct executor *executor, const char 
 void agent_handle_register_executor(struct agent *agent, const char *from,
 				    Mesos__Internal__RegisterExecutorMessage *message)
 {
-	struct executor *executor = find(agent, message->framework_id, message->executor_id);
+	struct executor *executor =
+		executor_v0_find(agent, message->framework_id, message->executor_id);
 	Mesos__Internal__ExecutorRegisteredMessage *answer;
 	struct arena *arena = &agent->out->arena;
 
@@ -69,8 +71,8 @@ void agent_handle_register_executor(struct agent *agent, const char *from,
 	agent_executor_deliver(agent, executor);
 }
 
-static bool take_update(struct agent *agent, struct executor *sender,
-			const Mesos__Internal__StatusUpdate *update)
+static bool executor_v0_take_update(struct agent *agent, struct executor *sender,
+				    const Mesos__Internal__StatusUpdate *update)
 {
 	if (!sender)
 		return false;
@@ -81,7 +83,8 @@ static bool take_update(struct agent *agent, struct executor *sender,
 void agent_handle_reregister_executor(struct agent *agent, const char *from,
 				      Mesos__Internal__ReregisterExecutorMessage *message)
 {
-	struct executor *executor = find(agent, message->framework_id, message->executor_id);
+	struct executor *executor =
+		executor_v0_find(agent, message->framework_id, message->executor_id);
 	Mesos__Internal__ExecutorReregisteredMessage *answer;
 
 	if (!executor || agent->state == STATE_TERMINATING || executor->framework->terminating ||
@@ -97,7 +100,7 @@ void agent_handle_reregister_executor(struct agent *agent, const char *from,
 	agent_send(agent, from, answer);
 	agent_executor_arrived(agent, executor);
 	for (size_t i = 0; i < message->n_updates; i++)
-		take_update(agent, executor, message->updates[i]);
+		executor_v0_take_update(agent, executor, message->updates[i]);
 	executor->sent_task |= message->n_updates > 0;
 	agent_drop_undelivered(agent, executor, message->n_tasks, message->tasks);
 	if (agent_executor_idle(executor))
@@ -120,13 +123,14 @@ void agent_handle_executor_update(struct agent *agent, const char *from,
 			    update->status->task_id->value, from);
 		return;
 	}
-	take_update(agent, sender, update);
+	executor_v0_take_update(agent, sender, update);
 }
 
 void agent_handle_to_framework(struct agent *agent,
 			       Mesos__Internal__ExecutorToFrameworkMessage *message)
 {
-	struct executor *executor = find(agent, message->framework_id, message->executor_id);
+	struct executor *executor =
+		executor_v0_find(agent, message->framework_id, message->executor_id);
 
 	if (!executor) {
 		agent->counters.invalid_framework_messages++;

@@ -21,7 +21,7 @@
 
 /* ---- lists ----------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int links_by_name(const void *a, const void *b)
 {
 	const struct agent_volume *one = a, *other = b;
 	int order = strcmp(one->name, other->name);
@@ -32,7 +32,7 @@ static int by_name(const void *a, const void *b)
 static bool contains(const struct agent_volumes *list, const struct agent_volume *volume)
 {
 	return list->count &&
-	       bsearch(volume, list->items, list->count, sizeof(*volume), by_name) != NULL;
+	       bsearch(volume, list->items, list->count, sizeof(*volume), links_by_name) != NULL;
 }
 
 static void free_list(struct agent_volumes *list)
@@ -64,8 +64,8 @@ void agent_links_free(struct executor *executor)
 }
 
 /* Copied into the step's arena: what an action holds may not change. */
-static struct agent_volumes difference(struct agent *agent, const struct agent_volumes *from,
-				       const struct agent_volumes *less)
+static struct agent_volumes links_difference(struct agent *agent, const struct agent_volumes *from,
+					     const struct agent_volumes *less)
 {
 	struct arena *arena = &agent->out->arena;
 	struct agent_volumes out = {arena_alloc(arena, (from->count + 1) * sizeof(*out.items)), 0};
@@ -166,9 +166,9 @@ static struct agent_volumes held_by(struct agent *agent, struct executor *execut
 	}
 	if (!out.count)
 		return out;
-	qsort(out.items, out.count, sizeof(*out.items), by_name);
+	qsort(out.items, out.count, sizeof(*out.items), links_by_name);
 	for (size_t i = 0; i < out.count; i++) {
-		if (!count || by_name(&out.items[count - 1], &out.items[i]) != 0)
+		if (!count || links_by_name(&out.items[count - 1], &out.items[i]) != 0)
 			out.items[count++] = out.items[i];
 	}
 	out.count = count;
@@ -189,7 +189,7 @@ static bool must_wait(struct agent *agent, const struct agent_volumes *list)
 
 /* ---- from launch to end ---------------------------------------------------- */
 
-static void remember(struct executor *executor, const struct agent_volumes *list)
+static void links_remember(struct executor *executor, const struct agent_volumes *list)
 {
 	free_list(&executor->linked);
 	executor->linked = keep_list(list);
@@ -200,7 +200,7 @@ bool agent_links_launch(struct agent *agent, struct executor *executor, struct a
 	*out = held_by(agent, executor);
 	executor->held = must_wait(agent, out);
 	if (!executor->held)
-		remember(executor, out);
+		links_remember(executor, out);
 	return !executor->held;
 }
 
@@ -208,7 +208,7 @@ void agent_links_recover(struct agent *agent, struct executor *executor)
 {
 	struct agent_volumes all = held_by(agent, executor);
 
-	remember(executor, &all);
+	links_remember(executor, &all);
 }
 
 /* So that an executor of many tasks without volumes costs nothing for each of them: what is
@@ -238,14 +238,14 @@ bool agent_links_ready(struct agent *agent, struct executor *executor)
 	if (!has_volumes(executor))
 		return true;
 	want = held_by(agent, executor);
-	fresh = difference(agent, &want, &executor->linked);
-	stale = difference(agent, &executor->linked, &want);
+	fresh = links_difference(agent, &want, &executor->linked);
+	stale = links_difference(agent, &executor->linked, &want);
 	executor->held = must_wait(agent, &fresh);
 	if (executor->held || (!fresh.count && !stale.count))
 		return !executor->held;
 	executor->linking = true;
 	executor->linking_fresh = fresh.count > 0;
-	remember(executor, &want);
+	links_remember(executor, &want);
 	action = agent_emit(agent, AGENT_LINK_VOLUMES);
 	action->link_volumes.container = arena_strdup(&agent->out->arena, executor->container);
 	action->link_volumes.sandbox = arena_strdup(&agent->out->arena, executor->sandbox);

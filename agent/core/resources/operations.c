@@ -66,7 +66,7 @@ void agent_operations_free(struct agent *agent)
 	agent->acked = NULL;
 }
 
-static void remember(struct agent *agent, const uint8_t *uuid)
+static void operations_remember(struct agent *agent, const uint8_t *uuid)
 {
 	if (!agent->acked)
 		agent->acked = xcalloc(OPERATIONS_REMEMBERED, sizeof(*agent->acked));
@@ -85,7 +85,7 @@ static bool is_remembered(const struct agent *agent, const uint8_t *uuid)
 	return false;
 }
 
-static bool is_whole(const Mesos__UUID *uuid)
+static bool operations_is_whole(const Mesos__UUID *uuid)
 {
 	return uuid && uuid->value.len == UUID_BYTES;
 }
@@ -104,7 +104,7 @@ struct preparation {
 };
 
 /* Our total knows no allocations. */
-static void prepare(void *context, Mesos__Resource *resource)
+static void operations_prepare(void *context, Mesos__Resource *resource)
 {
 	struct preparation *p = context;
 
@@ -131,7 +131,7 @@ int agent_operation_convert(struct agent *agent, const struct operation *operati
 		return err_set(err, ERR_INVALID, "This agent does not know the operation %s",
 			       proto_enum_name(&mesos__offer__operation__type__descriptor,
 					       info->type, SPELL_V1));
-	operation_each_resource(info, prepare, &p);
+	operation_each_resource(info, operations_prepare, &p);
 	if (p.rv < 0)
 		return p.rv;
 	rv = operation_conversion(agent->options.shapes, info, &consumed, &converted, err);
@@ -256,7 +256,7 @@ int agent_load_operation(struct agent *agent, const char *uuid, Mesos__Operation
 {
 	uint8_t key[UUID_BYTES];
 
-	if (!uuid_parse(uuid, key) || !is_whole(record->uuid) ||
+	if (!uuid_parse(uuid, key) || !operations_is_whole(record->uuid) ||
 	    memcmp(record->uuid->value.data, key, UUID_BYTES) != 0) {
 		proto_free(record);
 		return err_set(err, ERR_INVALID, "it does not hold the operation it is named for");
@@ -351,7 +351,7 @@ static bool may_apply(struct agent *agent, const char *from, const Mesos__UUID *
 		why = agent_state_name(agent->state);
 	else if (!agent->info->id)
 		why = "not registered";
-	else if (!is_whole(uuid))
+	else if (!operations_is_whole(uuid))
 		why = "not to know its uuid";
 	if (why)
 		log_warning("Dropped an operation: the agent is %s", why);
@@ -374,7 +374,8 @@ void agent_handle_apply_operation(struct agent *agent, const char *from,
 	if (is_remembered(agent, message->operation_uuid->value.data))
 		return;
 	operation = operation_create(agent, message);
-	if (!is_whole(version) || memcmp(version->value.data, agent->version, UUID_BYTES) != 0)
+	if (!operations_is_whole(version) ||
+	    memcmp(version->value.data, agent->version, UUID_BYTES) != 0)
 		agent_operation_settle(agent, operation, OPERATION(DROPPED),
 				       "Operation assumes outdated resource state");
 	else
@@ -389,16 +390,16 @@ void agent_handle_acknowledge_operation(struct agent *agent, const char *from,
 
 	if (!agent_from_master(agent, from, "AcknowledgeOperationStatusMessage"))
 		return;
-	if (is_whole(message->operation_uuid))
+	if (operations_is_whole(message->operation_uuid))
 		operation = agent_operation_find(agent, message->operation_uuid->value.data);
 	if (operation && operation->ticket <= agent->stored)
 		status = operation->record->latest_status->uuid;
-	if (!status || !is_whole(message->status_uuid) ||
+	if (!status || !operations_is_whole(message->status_uuid) ||
 	    memcmp(message->status_uuid->value.data, status->value.data, UUID_BYTES) != 0) {
 		log_warning("Dropped an unexpected acknowledgement of an operation's status");
 		return;
 	}
-	remember(agent, operation->uuid);
+	operations_remember(agent, operation->uuid);
 	agent_forget_operation(operation, agent);
 	operation_free(agent, operation);
 	agent_drain_settle(agent);
@@ -433,7 +434,7 @@ static void answer_scheduler(struct agent *agent, const Mesos__FrameworkID *fram
 			     const Mesos__Internal__ReconcileOperationsMessage__Operation *asked)
 {
 	struct operation *operation =
-		is_whole(asked->operation_uuid)
+		operations_is_whole(asked->operation_uuid)
 			? agent_operation_find(agent, asked->operation_uuid->value.data)
 			: find_by_id(agent, framework_id->value, asked->operation_id);
 	const uint8_t *uuid;
@@ -443,7 +444,7 @@ static void answer_scheduler(struct agent *agent, const Mesos__FrameworkID *fram
 		status = operation_to_send(agent, operation)->latest_status;
 		status->uuid = NULL;
 		uuid = operation->uuid;
-	} else if (is_whole(asked->operation_uuid)) {
+	} else if (operations_is_whole(asked->operation_uuid)) {
 		status = new_status(agent, asked->operation_id, OPERATION(UNKNOWN),
 				    "Reconciliation: Operation is unknown");
 		uuid = asked->operation_uuid->value.data;
@@ -471,7 +472,7 @@ void agent_handle_reconcile_operations(struct agent *agent, const char *from,
 		if (message->framework_id)
 			answer_scheduler(agent, message->framework_id, asked);
 		/* The master asks of what it misses in our list: it never came here. */
-		else if (is_whole(asked->operation_uuid) &&
+		else if (operations_is_whole(asked->operation_uuid) &&
 			 !agent_operation_find(agent, asked->operation_uuid->value.data))
 			send_status(agent, NULL, asked->operation_uuid->value.data,
 				    new_status(agent, NULL, OPERATION(DROPPED), NULL), false);

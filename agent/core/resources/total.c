@@ -25,7 +25,7 @@ static bool is_checkpointed(const struct resource_piece *piece)
 }
 
 /* As it was in the flags: without dynamic reservations and volume. */
-static void strip(Mesos__Resource *resource)
+static void total_strip(Mesos__Resource *resource)
 {
 	Mesos__Resource__DiskInfo *disk = resource->disk;
 
@@ -65,7 +65,7 @@ static int put_in(struct agent *agent, struct resources *total, const struct res
 	struct resources want = RESOURCES_INIT;
 	int rv = 0;
 
-	strip(plain);
+	total_strip(plain);
 	resources_add_message(agent->options.shapes, &want, plain);
 	if (resources_contain(total, &want)) {
 		resources_subtract(total, &want);
@@ -193,8 +193,8 @@ static bool has_path(const struct volumes *list, const char *path)
 }
 
 /* Those of `from` that are not in `less`. */
-static struct volumes difference(struct agent *agent, const struct volumes *from,
-				 const struct volumes *less)
+static struct volumes total_difference(struct agent *agent, const struct volumes *from,
+				       const struct volumes *less)
 {
 	struct volumes out = {
 		arena_alloc(&agent->out->arena, (from->count + 1) * sizeof(*out.items)), 0};
@@ -206,24 +206,24 @@ static struct volumes difference(struct agent *agent, const struct volumes *from
 	return out;
 }
 
-static void compare(struct agent *agent, const struct resources *total, struct volumes *fresh,
-		    struct volumes *gone)
+static void total_compare(struct agent *agent, const struct resources *total, struct volumes *fresh,
+			  struct volumes *gone)
 {
 	struct volumes before = {0}, after = {0};
 
 	/* Both were looked at before. */
 	agent_volumes_of(agent, &agent->total, &before, NULL);
 	agent_volumes_of(agent, total, &after, NULL);
-	*fresh = difference(agent, &after, &before);
-	*gone = difference(agent, &before, &after);
+	*fresh = total_difference(agent, &after, &before);
+	*gone = total_difference(agent, &before, &after);
 }
 
 /* Takes `total`. */
-static void take(struct agent *agent, struct operation *operation, struct resources *total)
+static void total_take(struct agent *agent, struct operation *operation, struct resources *total)
 {
 	struct volumes fresh, gone;
 
-	compare(agent, total, &fresh, &gone);
+	total_compare(agent, total, &fresh, &gone);
 	resources_free(&agent->total);
 	agent->total = *total;
 	resources_clear(&agent->checkpointed);
@@ -245,8 +245,8 @@ static void take(struct agent *agent, struct operation *operation, struct resour
 		agent_wait(agent, agent_ticket(agent), WAIT_REMOVE, gone.items[i].path, NULL, NULL);
 }
 
-static void refuse(struct agent *agent, struct operation *operation, Mesos__OperationState state,
-		   const char *text)
+static void total_refuse(struct agent *agent, struct operation *operation,
+			 Mesos__OperationState state, const char *text)
 {
 	log_warning("Resources stay as they are: %s", text);
 	if (operation)
@@ -276,7 +276,7 @@ static struct volumes to_make(struct agent *agent, const struct resources *total
 	struct volumes fresh, gone;
 	size_t count = 0;
 
-	compare(agent, total, &fresh, &gone);
+	total_compare(agent, total, &fresh, &gone);
 	for (size_t i = 0; i < fresh.count; i++) {
 		if (!agent_removal_find(agent, fresh.items[i].path))
 			fresh.items[count++] = fresh.items[i];
@@ -293,12 +293,12 @@ void agent_change(struct agent *agent, struct operation *operation,
 	struct volumes fresh;
 
 	if (preview(agent, operation, message, &total, &err) < 0) {
-		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
+		total_refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
 		return;
 	}
 	fresh = to_make(agent, &total);
 	if (!fresh.count) {
-		take(agent, operation, &total);
+		total_take(agent, operation, &total);
 		return;
 	}
 	wait_for_volumes(agent, operation, message, &fresh);
@@ -317,7 +317,7 @@ static struct change *find_change(struct agent *agent, uint64_t number)
 }
 
 /* Takes `change`. */
-static void go_on(struct agent *agent, struct change *change, const char *failure)
+static void total_go_on(struct agent *agent, struct change *change, const char *failure)
 {
 	struct operation *operation =
 		change->ordered ? agent_operation_find(agent, change->uuid) : NULL;
@@ -326,17 +326,17 @@ static void go_on(struct agent *agent, struct change *change, const char *failur
 	struct volumes fresh;
 
 	if (failure) {
-		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_FAILED, failure);
+		total_refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_FAILED, failure);
 	} else if (change->ordered && !operation) {
 		log_error("An operation went away while its volumes were made");
 	} else if (preview(agent, operation, change->message, &total, &err) < 0) {
-		refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
+		total_refuse(agent, operation, MESOS__OPERATION_STATE__OPERATION_ERROR, err.text);
 	} else if (fresh = to_make(agent, &total), fresh.count > change->count) {
 		/* Old data is gone meanwhile, and its place free for a volume of this change. */
 		wait_for_volumes(agent, operation, change->message, &fresh);
 		resources_free(&total);
 	} else {
-		take(agent, operation, &total);
+		total_take(agent, operation, &total);
 	}
 	change_free(change);
 }
@@ -349,7 +349,7 @@ void agent_handle_volumes_made(struct agent *agent, const struct agent_event *ev
 	if (!change)
 		return;
 	if (change->ordered || change->message) {
-		go_on(agent, change, failure);
+		total_go_on(agent, change, failure);
 	} else {
 		if (failure)
 			log_error("%s", failure);

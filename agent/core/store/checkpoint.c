@@ -106,8 +106,8 @@ void agent_flush_store(struct agent *agent)
 
 /* ---- followers ----------------------------------------------------------- */
 
-static void follow(struct agent *agent, enum wait_kind kind, const char *owner, const char *task_id,
-		   const uint8_t *uuid)
+static void checkpoint_follow(struct agent *agent, enum wait_kind kind, const char *owner,
+			      const char *task_id, const uint8_t *uuid)
 {
 	struct executor *executor = NULL;
 	struct operation *operation;
@@ -160,7 +160,7 @@ void agent_wait(struct agent *agent, uint64_t ticket, enum wait_kind kind, const
 	struct list *at;
 
 	if (ticket <= agent->stored) {
-		follow(agent, kind, owner, task_id, uuid);
+		checkpoint_follow(agent, kind, owner, task_id, uuid);
 		return;
 	}
 	waiter = xcalloc(1, sizeof(*waiter) + owner_len + task_len);
@@ -191,7 +191,8 @@ void agent_handle_stored(struct agent *agent, uint64_t ticket)
 	while ((waiter = list_first(&agent->waiters, struct waiter, link)) &&
 	       waiter->ticket <= agent->stored) {
 		list_remove(&waiter->link);
-		follow(agent, waiter->kind, waiter->owner, waiter->task_id, waiter->uuid);
+		checkpoint_follow(agent, waiter->kind, waiter->owner, waiter->task_id,
+				  waiter->uuid);
 		free(waiter);
 	}
 }

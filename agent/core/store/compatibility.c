@@ -6,7 +6,8 @@
 
 #include "agent/core/store/recovery.h"
 
-static void load(struct agent *agent, const Mesos__AgentInfo *info, struct resources *out)
+static void compatibility_load(struct agent *agent, const Mesos__AgentInfo *info,
+			       struct resources *out)
 {
 	resources_add_messages(agent->options.shapes, out, info->resources, info->n_resources);
 }
@@ -39,8 +40,8 @@ static int check_resources(struct agent *agent, const Mesos__AgentInfo *old, boo
 	struct buf text = BUF_INIT;
 	int rv = 0;
 
-	load(agent, old, &before);
-	load(agent, agent->info, &after);
+	compatibility_load(agent, old, &before);
+	compatibility_load(agent, agent->info, &after);
 	if (additive ? !resources_contain(&after, &before) : !resources_equal(&before, &after)) {
 		resources_print(&before, &text);
 		buf_puts(&text, " to ");

@@ -25,7 +25,7 @@ struct parts {
 	size_t count;
 };
 
-static bool split(struct slice key, struct parts *parts)
+static bool load_split(struct slice key, struct parts *parts)
 {
 	char *at = xstrndup(key.data, key.len);
 
@@ -207,7 +207,7 @@ static int load_task(struct agent *agent, const struct parts *parts, struct slic
 	return 0;
 }
 
-static int take_record(struct stream *stream, Mesos__Internal__StatusUpdateRecord *record)
+static int load_take_record(struct stream *stream, Mesos__Internal__StatusUpdateRecord *record)
 {
 	if (record->type == MESOS__INTERNAL__STATUS_UPDATE_RECORD__TYPE__ACK) {
 		if (!record->has_uuid || record->uuid.len != UUID_BYTES ||
@@ -242,7 +242,7 @@ static int load_update(struct agent *agent, const struct parts *parts, struct sl
 		stream->next_seq = seq;
 	}
 	stream->checkpoint = true;
-	rv = stream->next_seq == seq ? take_record(stream, decoded) : ERR_INVALID;
+	rv = stream->next_seq == seq ? load_take_record(stream, decoded) : ERR_INVALID;
 	proto_free(decoded);
 	return rv < 0 ? err_set(err, rv, "it does not fit the records before it") : 0;
 }
@@ -284,8 +284,8 @@ static int load_removal(struct agent *agent, struct slice key, struct slice valu
 	return rv;
 }
 
-static int load_pair(struct agent *agent, const struct parts *parts, struct slice value,
-		     struct err *err)
+static int load_load_pair(struct agent *agent, const struct parts *parts, struct slice value,
+			  struct err *err)
 {
 	const char *kind = parts->items[0];
 
@@ -314,8 +314,8 @@ int agent_load(struct agent *agent, struct slice key, struct slice value, struct
 	if (key.len > strlen("removal/") && memcmp(key.data, "removal/", 8) == 0) {
 		rv = load_removal(agent, key, value, err);
 	} else {
-		if (split(key, &parts))
-			rv = load_pair(agent, &parts, value, err);
+		if (load_split(key, &parts))
+			rv = load_load_pair(agent, &parts, value, err);
 		free(parts.text);
 	}
 	if (rv < 0)

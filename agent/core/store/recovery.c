@@ -98,7 +98,7 @@ static int take_identity(struct agent *agent, bool rebooted, struct err *err)
 }
 
 /* Half a record: its batch was all or nothing, so this is damage. */
-static bool is_whole(const struct executor *executor)
+static bool recovery_is_whole(const struct executor *executor)
 {
 	return executor->info && executor->container && executor->framework->info;
 }
@@ -162,7 +162,7 @@ static void revive_framework(struct agent *agent, struct framework *framework, b
 	struct executor *executor, *next;
 
 	HASH_ITER (hh, framework->executors, executor, next) {
-		if (!is_whole(executor)) {
+		if (!recovery_is_whole(executor)) {
 			drop_broken(agent, executor);
 			continue;
 		}
@@ -218,7 +218,7 @@ static void recovered(struct agent *agent)
 	agent_begin_registration(agent);
 }
 
-static void begin(struct agent *agent, bool rebooted)
+static void recovery_begin(struct agent *agent, bool rebooted)
 {
 	struct framework *framework, *next;
 
@@ -252,7 +252,7 @@ int agent_start(struct agent *agent, int64_t now, bool rebooted, struct agent_ac
 		rv = take_identity(agent, rebooted, err);
 	if (rv == 0) {
 		agent_new_version(agent);
-		begin(agent, rebooted);
+		recovery_begin(agent, rebooted);
 		agent_flush_store(agent);
 	}
 	agent->out = NULL;

@@ -170,8 +170,8 @@ static bool executor_refused(const Mesos__Internal__RunTaskMessage *message,
 	return true;
 }
 
-static void refuse(struct agent *agent, struct framework *framework, const char *task_id,
-		   const char *executor_id, const struct refusal *refusal)
+static void run_task_refuse(struct agent *agent, struct framework *framework, const char *task_id,
+			    const char *executor_id, const struct refusal *refusal)
 {
 	agent_make_update(agent, framework, task_id, executor_id, agent_dropped_state(framework),
 			  refusal->reason, refusal->text);
@@ -222,8 +222,8 @@ static struct executor *launch_executor(struct agent *agent, struct framework *f
 	return executor;
 }
 
-static void run(struct agent *agent, struct framework *framework,
-		Mesos__Internal__RunTaskMessage *message)
+static void run_task_run(struct agent *agent, struct framework *framework,
+			 Mesos__Internal__RunTaskMessage *message)
 {
 	Mesos__TaskInfo *task = message->task;
 	const char *executor_id =
@@ -237,7 +237,7 @@ static void run(struct agent *agent, struct framework *framework,
 		     resources_refused(agent, task, &refusal);
 
 	if (early || executor_refused(message, executor, &refusal)) {
-		refuse(agent, framework, task->task_id->value, executor_id, &refusal);
+		run_task_refuse(agent, framework, task->task_id->value, executor_id, &refusal);
 		if (refusal.shutdown && executor->state != EXECUTOR_TERMINATED)
 			agent_executor_shutdown(agent, executor);
 		else if (message->has_launch_executor && message->launch_executor &&
@@ -315,7 +315,7 @@ void agent_handle_run_task(struct agent *agent, const char *from,
 	if (task->executor)
 		agent_resources_upgrade(agent, task->executor->n_resources,
 					task->executor->resources);
-	run(agent, framework, message);
+	run_task_run(agent, framework, message);
 }
 
 /* Groups need the default executor, which is not here. */
@@ -343,8 +343,8 @@ void agent_handle_run_task_group(struct agent *agent, const char *from,
 		refusal.text = "This agent does not run task groups";
 	}
 	for (size_t i = 0; i < message->task_group->n_tasks; i++)
-		refuse(agent, framework, message->task_group->tasks[i]->task_id->value, executor_id,
-		       &refusal);
+		run_task_refuse(agent, framework, message->task_group->tasks[i]->task_id->value,
+				executor_id, &refusal);
 	if (message->has_launch_executor && message->launch_executor)
 		agent_send_exited_executor(agent, framework->id, executor_id, -1);
 }

@@ -20,8 +20,8 @@
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/tasks.h"
 
-static const char *invalid(struct agent *agent, const Mesos__Internal__StatusUpdate *update,
-			   const struct framework *framework)
+static const char *updates_invalid(struct agent *agent, const Mesos__Internal__StatusUpdate *update,
+				   const struct framework *framework)
 {
 	const Mesos__TaskStatus *status = update->status;
 
@@ -39,8 +39,8 @@ static const char *invalid(struct agent *agent, const Mesos__Internal__StatusUpd
 	return NULL;
 }
 
-static void acknowledge(struct agent *agent, struct executor *sender,
-			const Mesos__Internal__StatusUpdate *update)
+static void updates_acknowledge(struct agent *agent, struct executor *sender,
+				const Mesos__Internal__StatusUpdate *update)
 {
 	if (sender)
 		agent_wait(agent, sender->checkpoint ? agent_ticket(agent) : 0, WAIT_ACK,
@@ -115,8 +115,8 @@ static bool reached_executor(const struct task *task, const struct executor *sen
 }
 
 /* False: it must not go further. */
-static bool apply(struct agent *agent, struct executor *sender, struct task *task,
-		  Mesos__Internal__StatusUpdate *update)
+static bool updates_apply(struct agent *agent, struct executor *sender, struct task *task,
+			  Mesos__Internal__StatusUpdate *update)
 {
 	struct executor *executor = task->executor;
 	struct err err = {""};
@@ -145,7 +145,7 @@ static bool is_too_much(struct framework *framework, const struct task *task,
 }
 
 /* The executor has said already how the task ended, and that was acknowledged. */
-static bool is_over(const struct executor *sender, const char *task_id)
+static bool updates_is_over(const struct executor *sender, const char *task_id)
 {
 	struct task *task, *next;
 
@@ -165,8 +165,8 @@ static bool goes_on(struct agent *agent, struct executor *sender, struct task *t
 	const char *task_id = update->status->task_id->value;
 
 	if (task)
-		return apply(agent, sender, task, update);
-	if (!is_over(sender, task_id))
+		return updates_apply(agent, sender, task, update);
+	if (!updates_is_over(sender, task_id))
 		return true;
 	log_warning("Update of task '%s' goes no further: the task is over", task_id);
 	return false;
@@ -177,7 +177,7 @@ const char *agent_update(struct agent *agent, struct executor *sender,
 {
 	struct framework *framework = agent_framework_find(agent, update->framework_id->value);
 	const char *task_id = update->status->task_id->value;
-	const char *why = invalid(agent, update, framework);
+	const char *why = updates_invalid(agent, update, framework);
 	struct stream *stream;
 	struct task *task;
 	bool known;
@@ -215,7 +215,7 @@ const char *agent_update(struct agent *agent, struct executor *sender,
 	/* Known: repeated by an executor that did not hear of the acknowledgement. */
 	if (!known && goes_on(agent, sender, task, update))
 		agent_stream_push(agent, framework, update);
-	acknowledge(agent, sender, update);
+	updates_acknowledge(agent, sender, update);
 	return NULL;
 }
 

@@ -125,7 +125,7 @@ struct leaving {
 	const char *operations_say;
 };
 
-static void lose_task(struct master *m, struct task *t, const struct leaving *how)
+static void agent_remove_lose_task(struct master *m, struct task *t, const struct leaving *how)
 {
 	struct framework *f = t->framework;
 	bool park = f->partition_aware ? how->park_aware : how->park_plain;
@@ -148,7 +148,7 @@ static void lose_task(struct master *m, struct task *t, const struct leaving *ho
 		master_complete_task(m, t, false);
 }
 
-static void lose_agent(struct master *m, struct agent *a, const struct leaving *how)
+static void agent_remove_lose_agent(struct master *m, struct agent *a, const struct leaving *how)
 {
 	struct executor *e, *next_executor;
 	struct task *t, *next;
@@ -159,7 +159,7 @@ static void lose_agent(struct master *m, struct agent *a, const struct leaving *
 	 * may remember something. */
 	allocator_remove_agent(m->allocator, a->id);
 	list_for_each (t, next, &a->tasks, by_agent)
-		lose_task(m, t, how);
+		agent_remove_lose_task(m, t, how);
 	HASH_ITER (hh, a->executors, e, next_executor)
 		master_remove_executor(m, e, false);
 	master_lose_operations(m, a, how->operations, how->operations_say);
@@ -195,7 +195,7 @@ static void unreachable_stored(struct master *m, struct pending *p)
 	master_add_departed(&m->unreachable, a->id, p->time);
 	master_keep_orders(master_find_departed(m->unreachable, a->id), a);
 	m->counters.slave_removals_unhealthy++;
-	lose_agent(m, a, &how);
+	agent_remove_lose_agent(m, a, &how);
 }
 
 void master_mark_unreachable(struct master *m, struct agent *a, const char *cause)
@@ -226,7 +226,7 @@ void master_remove_agent_now(struct master *m, struct agent *a, const char *caus
 	};
 
 	log_info("removing agent %s (%s): %s", a->id, a->info->hostname, cause);
-	lose_agent(m, a, &how);
+	agent_remove_lose_agent(m, a, &how);
 }
 
 static void removal_stored(struct master *m, struct pending *p)
@@ -332,7 +332,7 @@ static void gone_stored(struct master *m, struct pending *p)
 		/* At the address of one that did not come back may be another. */
 		if (a->state == AGENT_REGISTERED)
 			send_gone(m, a);
-		lose_agent(m, a, &how);
+		agent_remove_lose_agent(m, a, &how);
 	}
 	if (p->request)
 		master_answer(m, p->request, 200, "%s", "");

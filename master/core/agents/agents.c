@@ -389,8 +389,8 @@ Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m)
 			 mesos__internal__master_slave_connection__descriptor);
 
 	connection->has_total_ping_timeout_seconds = true;
-	connection->total_ping_timeout_seconds = clock_seconds(m->options.agent_ping_timeout) *
-						  m->options.max_agent_ping_timeouts;
+	connection->total_ping_timeout_seconds =
+		clock_seconds(m->options.agent_ping_timeout) * m->options.max_agent_ping_timeouts;
 	return connection;
 }
 
@@ -405,7 +405,7 @@ static void send_registered(struct master *m, struct agent *a)
 	master_send_agent(m, a, message);
 }
 
-static void registered(struct master *m, struct pending *p)
+static void agents_registered(struct master *m, struct pending *p)
 {
 	Mesos__Internal__RegisterSlaveMessage *message = p->message;
 	struct agent_facts facts = {
@@ -451,7 +451,7 @@ static void admit(struct master *m, const char *from, struct agent *old,
 	if (old)
 		registry_delete(m, &batch, registry_key(m, "agent", old->id));
 	registry_put_agent(m, &batch, copy->agent, NULL);
-	p = registry_write(m, &batch, NULL, registered);
+	p = registry_write(m, &batch, NULL, agents_registered);
 	p->message = proto_copy(copy);
 	registry_reserve_pid(m, p, from);
 	p->text = old ? xstrdup(old->id) : NULL;

@@ -124,7 +124,7 @@ void master_check_drains(struct master *m)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static void deactivate(struct master *m, struct agent *a)
+static void drain_deactivate(struct master *m, struct agent *a)
 {
 	a->deactivated = true;
 	warm_agent(m, a);
@@ -195,7 +195,7 @@ static void drain_stored(struct master *m, struct pending *p)
 	if (a && p->latest) {
 		log_info("agent %s (%s) drains", a->id, a->info->hostname);
 		set_drain_info(&a->drain_info, p);
-		deactivate(m, a);
+		drain_deactivate(m, a);
 		if (a->state == AGENT_REGISTERED) {
 			master_repeat_drain(m, a);
 			a->drain_start = m->now;
@@ -203,7 +203,7 @@ static void drain_stored(struct master *m, struct pending *p)
 		}
 	} else if (a) {
 		/* It is about to be removed; no offers of it meanwhile. */
-		deactivate(m, a);
+		drain_deactivate(m, a);
 	} else if (away && p->latest) {
 		away->deactivated = true;
 		set_drain_info(&away->drain_info, p);
@@ -276,7 +276,7 @@ static void deactivate_stored(struct master *m, struct pending *p)
 
 	if (a) {
 		log_info("agent %s (%s) is deactivated", a->id, a->info->hostname);
-		deactivate(m, a);
+		drain_deactivate(m, a);
 		master_touch_drain(m, a);
 	} else if (away && p->latest) {
 		away->deactivated = true;

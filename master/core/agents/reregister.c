@@ -50,9 +50,9 @@ static const char *only_role(const Mesos__FrameworkInfo *info)
 	return info->role ? info->role : "*";
 }
 
-static void normalise(struct master *m, Mesos__Resource **list, size_t count,
-		      const Mesos__Internal__ReregisterSlaveMessage *message,
-		      const char *framework_id)
+static void reregister_normalise(struct master *m, Mesos__Resource **list, size_t count,
+				 const Mesos__Internal__ReregisterSlaveMessage *message,
+				 const char *framework_id)
 {
 	for (size_t i = 0; i < count; i++) {
 		resource_upgrade(&m->out->arena, list[i]);
@@ -87,12 +87,13 @@ normalised(struct master *m, const Mesos__Internal__ReregisterSlaveMessage *mess
 	for (size_t i = 0; i < message->n_executor_infos; i++)
 		proto_push(&m->out->arena, copy->n_executor_infos, copy->executor_infos,
 			   STEP_COPY(m, message->executor_infos[i]));
-	normalise(m, copy->agent->resources, copy->agent->n_resources, copy, NULL);
-	normalise(m, copy->checkpointed_resources, copy->n_checkpointed_resources, copy, NULL);
+	reregister_normalise(m, copy->agent->resources, copy->agent->n_resources, copy, NULL);
+	reregister_normalise(m, copy->checkpointed_resources, copy->n_checkpointed_resources, copy,
+			     NULL);
 	for (size_t i = 0; i < copy->n_executor_infos; i++)
-		normalise(m, copy->executor_infos[i]->resources,
-			  copy->executor_infos[i]->n_resources, copy,
-			  copy->executor_infos[i]->framework_id->value);
+		reregister_normalise(m, copy->executor_infos[i]->resources,
+				     copy->executor_infos[i]->n_resources, copy,
+				     copy->executor_infos[i]->framework_id->value);
 	return copy;
 }
 
@@ -114,7 +115,8 @@ static const Mesos__Task *own_task(struct rejoin *r, const Mesos__Task *task)
 {
 	Mesos__Task *copy = STEP_COPY(r->m, (Mesos__Task *)task);
 
-	normalise(r->m, copy->resources, copy->n_resources, r->message, copy->framework_id->value);
+	reregister_normalise(r->m, copy->resources, copy->n_resources, r->message,
+			     copy->framework_id->value);
 	return copy;
 }
 
@@ -564,8 +566,8 @@ static bool pid_taken(struct master *m, const char *pid, const char *id)
 	return true;
 }
 
-static void reregistered(struct master *m, const char *pid,
-			 const Mesos__Internal__ReregisterSlaveMessage *message)
+static void reregister_reregistered(struct master *m, const char *pid,
+				    const Mesos__Internal__ReregisterSlaveMessage *message)
 {
 	const char *id = message->agent->id->value;
 	struct rejoin r = {
@@ -593,12 +595,12 @@ static void reregistration_stored(struct master *m, struct pending *p)
 	/* Marked gone meanwhile: the shutdown goes out with that. */
 	if (!p->latest || master_find_departed(m->gone, p->key))
 		return;
-	reregistered(m, p->pid, message);
+	reregister_reregistered(m, p->pid, message);
 }
 
 /* ---- the message --------------------------------------------------------------------- */
 
-static void shut_down(struct master *m, const char *to, const char *why)
+static void reregister_shut_down(struct master *m, const char *to, const char *why)
 {
 	Mesos__Internal__ShutdownMessage *message = STEP_NEW(
 		m, Mesos__Internal__ShutdownMessage, mesos__internal__shutdown_message__descriptor);
@@ -648,7 +650,7 @@ void master_reregister_agent(struct master *m, const char *from,
 		return;
 	}
 	if (master_find_departed(m->gone, id)) {
-		shut_down(m, from, "Agent has been marked gone");
+		reregister_shut_down(m, from, "Agent has been marked gone");
 		return;
 	}
 	if (master_validate_reregistration(m, from, raw, &err)) {
@@ -657,7 +659,8 @@ void master_reregister_agent(struct master *m, const char *from,
 		return;
 	}
 	if (a && a->state == AGENT_REGISTERED && moved_host(a, from, raw->agent)) {
-		shut_down(m, from, "Agent attempted to reregister with different IP / hostname");
+		reregister_shut_down(m, from,
+				     "Agent attempted to reregister with different IP / hostname");
 		return;
 	}
 	if (master_refuse_down(m, from, raw->agent))
@@ -672,7 +675,7 @@ void master_reregister_agent(struct master *m, const char *from,
 	if (!a && !master_find_departed(m->unreachable, id))
 		log_warning("agent %s at %s is not known: letting it in", id, from);
 	if (a && proto_equal(a->info, message->agent))
-		reregistered(m, from, message);
+		reregister_reregistered(m, from, message);
 	else
 		store_first(m, from, a, message);
 }

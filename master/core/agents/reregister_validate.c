@@ -104,7 +104,7 @@ static bool has_executor(struct payload *p, const Mesos__Task *task)
 	return has;
 }
 
-static int check_tasks(struct payload *p, struct err *err)
+static int reregister_validate_check_tasks(struct payload *p, struct err *err)
 {
 	for (size_t i = 0; i < p->message->n_tasks; i++) {
 		const Mesos__Task *task = p->message->tasks[i];
@@ -148,7 +148,7 @@ int master_validate_reregistration(struct master *m, const char *from,
 	if (!rv)
 		rv = check_executors(&p, err);
 	if (!rv)
-		rv = check_tasks(&p, err);
+		rv = reregister_validate_check_tasks(&p, err);
 	if (!rv)
 		rv = master_validate_agent_version(m, message->agent, message->version, err);
 	names_free(&p.frameworks);

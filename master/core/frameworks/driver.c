@@ -42,7 +42,7 @@ static struct framework *find_driver(const struct master *m, const char *pid)
 
 /* ---- registration ---------------------------------------------------------------------- */
 
-static char *copy_text(const char *text)
+static char *driver_copy_text(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
 }
@@ -59,7 +59,7 @@ static void adopt_driver(struct master *m, struct framework *f, const struct sen
 	free(f->pid);
 	free(f->reached);
 	f->pid = xstrdup(from->pid);
-	f->reached = copy_text(from->local);
+	f->reached = driver_copy_text(from->local);
 	HASH_ADD_KEYPTR(hh_driver, m->drivers, f->pid, strlen(f->pid), f);
 	master_emit(m, MASTER_LINK)->link.pid = master_text(m, f->pid);
 	master_connect_framework(m, f);
@@ -76,8 +76,8 @@ static void rescind_offers(struct master *m, struct framework *f)
 		master_rescind_inverse(m, inverse);
 }
 
-static void refuse(struct master *m, const struct sender *from, const Mesos__FrameworkInfo *info,
-		   const char *why)
+static void driver_refuse(struct master *m, const struct sender *from,
+			  const Mesos__FrameworkInfo *info, const char *why)
 {
 	log_info_limited("refused the subscription of framework '%s' at %s: %s", info->name,
 			 from->pid, why);
@@ -110,7 +110,7 @@ static void subscribe(struct master *m, const struct sender *from,
 	struct subscription s;
 
 	if (master_check_subscription(m, call, NULL, &s, &err)) {
-		refuse(m, from, s.info, err.text);
+		driver_refuse(m, from, s.info, err.text);
 		return;
 	}
 	if (!s.info->id && other) {
@@ -128,7 +128,7 @@ static void subscribe(struct master *m, const struct sender *from,
 	f = s.f;
 	if (f && f->state != FRAMEWORK_RECOVERED && !force &&
 	    (!f->pid || strcmp(f->pid, from->pid))) {
-		refuse(m, from, s.info, "Framework failed over");
+		driver_refuse(m, from, s.info, "Framework failed over");
 		return;
 	}
 	if (s.info->id) {
@@ -148,9 +148,9 @@ static void subscribe_of_old(struct master *m, const struct sender *from,
 	Mesos__Scheduler__Call__Subscribe *call;
 
 	if (has_id != known) {
-		refuse(m, from, info,
-		       known ? "Re-registering without an 'id'"
-			     : "Registering with 'id' already set");
+		driver_refuse(m, from, info,
+			      known ? "Re-registering without an 'id'"
+				    : "Registering with 'id' already set");
 		return;
 	}
 	call = STEP_NEW(m, Mesos__Scheduler__Call__Subscribe,
@@ -287,7 +287,7 @@ static Mesos__Scheduler__Call *accept_call(struct master *m,
 	return call;
 }
 
-static void launch(struct master *m, const struct sender *from, const void *message)
+static void driver_launch(struct master *m, const struct sender *from, const void *message)
 {
 	const Mesos__Internal__LaunchTasksMessage *in = message;
 	struct framework *f = own_framework(m, from, in->framework_id, "tasks to launch");
@@ -322,7 +322,7 @@ static void revive(struct master *m, const struct sender *from, const void *mess
 	master_carry_out_call(m, f, call);
 }
 
-static void kill_task(struct master *m, const struct sender *from, const void *message)
+static void driver_kill_task(struct master *m, const struct sender *from, const void *message)
 {
 	const Mesos__Internal__KillTaskMessage *in = message;
 	struct framework *f = own_framework(m, from, in->framework_id, "a kill");
@@ -336,7 +336,7 @@ static void kill_task(struct master *m, const struct sender *from, const void *m
 	master_carry_out_call(m, f, call);
 }
 
-static void acknowledge(struct master *m, const struct sender *from, const void *message)
+static void driver_acknowledge(struct master *m, const struct sender *from, const void *message)
 {
 	const Mesos__Internal__StatusUpdateAcknowledgementMessage *in = message;
 	struct framework *f = NULL;
@@ -376,7 +376,7 @@ static void to_executor(struct master *m, const struct sender *from, const void 
 	master_carry_out_call(m, f, call);
 }
 
-static void reconcile(struct master *m, const struct sender *from, const void *message)
+static void driver_reconcile(struct master *m, const struct sender *from, const void *message)
 {
 	const Mesos__Internal__ReconcileTasksMessage *in = message;
 	struct framework *f = own_framework(m, from, in->framework_id, "a reconciliation");
@@ -433,12 +433,12 @@ static const struct handler {
 	{&mesos__internal__unregister_framework_message__descriptor, unregister},
 	{&mesos__internal__deactivate_framework_message__descriptor, deactivate},
 	{&mesos__internal__resource_request_message__descriptor, request},
-	{&mesos__internal__launch_tasks_message__descriptor, launch},
+	{&mesos__internal__launch_tasks_message__descriptor, driver_launch},
 	{&mesos__internal__revive_offers_message__descriptor, revive},
-	{&mesos__internal__kill_task_message__descriptor, kill_task},
-	{&mesos__internal__status_update_acknowledgement_message__descriptor, acknowledge},
+	{&mesos__internal__kill_task_message__descriptor, driver_kill_task},
+	{&mesos__internal__status_update_acknowledgement_message__descriptor, driver_acknowledge},
 	{&mesos__internal__framework_to_executor_message__descriptor, to_executor},
-	{&mesos__internal__reconcile_tasks_message__descriptor, reconcile},
+	{&mesos__internal__reconcile_tasks_message__descriptor, driver_reconcile},
 	{&mesos__internal__authenticate_message__descriptor, authenticate},
 };
 

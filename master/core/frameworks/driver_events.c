@@ -24,7 +24,7 @@ static void emit(struct master *m, const char *pid, const char *local, void *mes
 	master_emit_message(m, from, pid, message);
 }
 
-static void tell(struct master *m, const struct framework *f, void *message)
+static void driver_events_tell(struct master *m, const struct framework *f, void *message)
 {
 	emit(m, f->pid, f->reached, message);
 }
@@ -41,12 +41,12 @@ void driver_tell_registered(struct master *m, struct framework *f, bool again)
 		next = NEW(m, FrameworkReregisteredMessage, framework_reregistered_message);
 		next->framework_id = master_framework_id(m, f->id);
 		next->master_info = m->info;
-		tell(m, f, next);
+		driver_events_tell(m, f, next);
 	} else {
 		first = NEW(m, FrameworkRegisteredMessage, framework_registered_message);
 		first->framework_id = master_framework_id(m, f->id);
 		first->master_info = m->info;
-		tell(m, f, first);
+		driver_events_tell(m, f, first);
 	}
 }
 
@@ -90,7 +90,7 @@ static void tell_offers(struct master *m, struct framework *f,
 	message->pids = arena_alloc(&m->out->arena, (count + 1) * sizeof(*message->pids));
 	for (size_t i = 0; i < count; i++)
 		message->pids[i] = agent_pid(m, event->offers[i]->agent_id);
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 static void tell_inverse_offers(struct master *m, struct framework *f,
@@ -105,7 +105,7 @@ static void tell_inverse_offers(struct master *m, struct framework *f,
 	message->pids = arena_alloc(&m->out->arena, (count + 1) * sizeof(*message->pids));
 	for (size_t i = 0; i < count; i++)
 		message->pids[i] = agent_pid(m, event->inverse_offers[i]->agent_id);
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 static void tell_rescind(struct master *m, struct framework *f, Mesos__OfferID *id)
@@ -114,7 +114,7 @@ static void tell_rescind(struct master *m, struct framework *f, Mesos__OfferID *
 		NEW(m, RescindResourceOfferMessage, rescind_resource_offer_message);
 
 	message->offer_id = id;
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 static void tell_rescind_inverse(struct master *m, struct framework *f, Mesos__OfferID *id)
@@ -123,7 +123,7 @@ static void tell_rescind_inverse(struct master *m, struct framework *f, Mesos__O
 		NEW(m, RescindInverseOfferMessage, rescind_inverse_offer_message);
 
 	message->inverse_offer_id = id;
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 /* ---- updates ---------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ void driver_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus
 	message->update->has_latest_state = true;
 	message->update->latest_state = latest;
 	message->pid = agent_pid(m, status->agent_id);
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 /* One that the master made itself: nothing of it is to be acknowledged. */
@@ -166,7 +166,7 @@ static void tell_own_update(struct master *m, struct framework *f, Mesos__TaskSt
 	if (!status->has_reason ||
 	    status->reason != MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION)
 		message->pid = (char *)MASTER_EMPTY_PID;
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 /* ---- executors and agents ----------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static void tell_message(struct master *m, struct framework *f,
 	message->framework_id = master_framework_id(m, f->id);
 	message->executor_id = event->executor_id;
 	message->data = event->data;
-	tell(m, f, message);
+	driver_events_tell(m, f, message);
 }
 
 static void tell_failure(struct master *m, struct framework *f,
@@ -196,11 +196,11 @@ static void tell_failure(struct master *m, struct framework *f,
 		executor->framework_id = master_framework_id(m, f->id);
 		executor->executor_id = event->executor_id;
 		executor->status = event->status;
-		tell(m, f, executor);
+		driver_events_tell(m, f, executor);
 	} else {
 		agent = NEW(m, LostSlaveMessage, lost_slave_message);
 		agent->agent_id = event->agent_id;
-		tell(m, f, agent);
+		driver_events_tell(m, f, agent);
 	}
 }
 

@@ -34,7 +34,7 @@ static void stream_send(struct master *m, uint64_t stream, Mesos__Scheduler__Eve
 	action->send_event.event = event;
 }
 
-static void tell(struct master *m, struct framework *f, Mesos__Scheduler__Event *event)
+static void events_tell(struct master *m, struct framework *f, Mesos__Scheduler__Event *event)
 {
 	if (!framework_connected(f))
 		return;
@@ -86,12 +86,12 @@ void master_tell_subscribed(struct master *m, struct framework *f)
 	event->subscribed->has_heartbeat_interval_seconds = true;
 	event->subscribed->heartbeat_interval_seconds = MASTER_HEARTBEAT;
 	event->subscribed->master_info = info_for_schedulers(m);
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_heartbeat(struct master *m, struct framework *f)
 {
-	tell(m, f, event_make(m, MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT));
+	events_tell(m, f, event_make(m, MESOS__SCHEDULER__EVENT__TYPE__HEARTBEAT));
 	timers_start(&m->timers, &f->heartbeat, m->now + MASTER_HEARTBEAT * SECOND);
 }
 
@@ -103,7 +103,7 @@ void master_tell_rescind(struct master *m, struct framework *f, const char *offe
 				  mesos__scheduler__event__rescind__descriptor);
 	event->rescind->offer_id = master_offer_id(m, offer_id);
 	f->counters.offers_rescinded++;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_rescind_inverse(struct master *m, struct framework *f, const char *id)
@@ -115,7 +115,7 @@ void master_tell_rescind_inverse(struct master *m, struct framework *f, const ch
 		STEP_NEW(m, Mesos__Scheduler__Event__RescindInverseOffer,
 			 mesos__scheduler__event__rescind_inverse_offer__descriptor);
 	event->rescind_inverse_offer->inverse_offer_id = master_offer_id(m, id);
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus *status)
@@ -125,7 +125,7 @@ void master_tell_update(struct master *m, struct framework *f, Mesos__TaskStatus
 	event->update = STEP_NEW(m, Mesos__Scheduler__Event__Update,
 				 mesos__scheduler__event__update__descriptor);
 	event->update->status = status;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_forwarded(struct master *m, struct framework *f, Mesos__TaskStatus *status,
@@ -151,7 +151,7 @@ void master_tell_message(struct master *m, struct framework *f,
 	event->message->data.data =
 		arena_memdup(&m->out->arena, message->data.data, message->data.len);
 	event->message->data.len = message->data.len;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 static Mesos__Scheduler__Event *failure_make(struct master *m, const char *agent_id)
@@ -172,7 +172,7 @@ void master_tell_executor_failure(struct master *m, struct framework *f, const c
 	event->failure->executor_id = master_executor_id(m, executor_id);
 	event->failure->has_status = true;
 	event->failure->status = status;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_agent_failure(struct master *m, const char *agent_id)
@@ -181,7 +181,7 @@ void master_tell_agent_failure(struct master *m, const char *agent_id)
 	struct framework *f, *next;
 
 	HASH_ITER (hh, m->frameworks, f, next)
-		tell(m, f, event);
+		events_tell(m, f, event);
 }
 
 void master_tell_operation(struct master *m, struct framework *f, Mesos__OperationStatus *status)
@@ -193,7 +193,7 @@ void master_tell_operation(struct master *m, struct framework *f, Mesos__Operati
 		STEP_NEW(m, Mesos__Scheduler__Event__UpdateOperationStatus,
 			 mesos__scheduler__event__update_operation_status__descriptor);
 	event->update_operation_status->status = status;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 void master_tell_operation_error(struct master *m, struct framework *f,
@@ -254,7 +254,7 @@ void master_offers_event_send(struct master *m, struct framework *f)
 	Mesos__Scheduler__Event *event = f->offers_event;
 
 	f->offers_event = NULL;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }
 
 /* ---- inverse offers ---------------------------------------------------------- */
@@ -279,5 +279,5 @@ void master_inverse_event_send(struct master *m, struct framework *f)
 	Mesos__Scheduler__Event *event = f->inverse_event;
 
 	f->inverse_event = NULL;
-	tell(m, f, event);
+	events_tell(m, f, event);
 }

@@ -91,7 +91,7 @@ static int check_duplicates(const Mesos__FrameworkInfo *info, struct err *err)
 	return rv;
 }
 
-static int check_roles(const Mesos__FrameworkInfo *info, struct err *err)
+static int subscribe_check_roles(const Mesos__FrameworkInfo *info, struct err *err)
 {
 	int rv;
 
@@ -195,7 +195,7 @@ static int check_whitelist(const struct master *m, const Mesos__FrameworkInfo *i
 
 int framework_info_validate(const Mesos__FrameworkInfo *info, struct err *err)
 {
-	int rv = check_roles(info, err);
+	int rv = subscribe_check_roles(info, err);
 
 	if (!rv && info->id && info->id->value[0])
 		rv = master_validate_id(info->id->value, err);

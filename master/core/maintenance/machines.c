@@ -30,7 +30,7 @@ char *machine_key(const char *hostname, const char *ip)
 	return key;
 }
 
-static struct machine *find(struct machine *table, const char *hostname, const char *ip)
+static struct machine *machines_find(struct machine *table, const char *hostname, const char *ip)
 {
 	struct machine *machine;
 	char *key;
@@ -45,7 +45,7 @@ static struct machine *find(struct machine *table, const char *hostname, const c
 
 struct machine *master_find_machine(const struct master *m, const Mesos__MachineID *id)
 {
-	return find(m->machines, id->hostname, id->ip);
+	return machines_find(m->machines, id->hostname, id->ip);
 }
 
 struct machine *master_machine_at(const struct master *m, const char *pid, const char *hostname)
@@ -55,7 +55,7 @@ struct machine *master_machine_at(const struct master *m, const char *pid, const
 	if (!m->machines)
 		return NULL;
 	pid_ip(pid, ip, sizeof(ip));
-	return find(m->machines, hostname, ip);
+	return machines_find(m->machines, hostname, ip);
 }
 
 struct machine *master_agent_machine(const struct master *m, const struct agent *a)
@@ -105,7 +105,7 @@ void master_set_machines(struct master *m, const Mesita__StoredMaintenance *stor
 
 /* ---- agents on them -------------------------------------------------------------------- */
 
-static void shut_down(struct master *m, const char *pid, const char *why)
+static void machines_shut_down(struct master *m, const char *pid, const char *why)
 {
 	Mesos__Internal__ShutdownMessage *message = STEP_NEW(
 		m, Mesos__Internal__ShutdownMessage, mesos__internal__shutdown_message__descriptor);
@@ -119,7 +119,7 @@ bool master_refuse_down(struct master *m, const char *pid, const Mesos__AgentInf
 	if (!machine_down(master_machine_at(m, pid, info->hostname)))
 		return false;
 	log_warning("refused the agent at %s (%s): its machine is DOWN", pid, info->hostname);
-	shut_down(m, pid, "Machine is `DOWN`");
+	machines_shut_down(m, pid, "Machine is `DOWN`");
 	return true;
 }
 
@@ -135,7 +135,7 @@ void master_expel_agent(struct master *m, struct agent *a)
 {
 	static const char why[] = "Operator initiated 'Machine DOWN'";
 
-	shut_down(m, a->pid, why);
+	machines_shut_down(m, a->pid, why);
 	if (!leaves(m, a))
 		master_begin_remove_agent(m, a, why, false);
 }

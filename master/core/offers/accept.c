@@ -352,8 +352,8 @@ void accept_note_shared(struct accepting *accepting)
 	}
 }
 
-static void recover(struct master *m, const struct accepting *accepting, const struct resources *r,
-		    const struct allocator_filter *filter)
+static void accept_recover(struct master *m, const struct accepting *accepting,
+			   const struct resources *r, const struct allocator_filter *filter)
 {
 	if (!resources_empty(r))
 		allocator_recover(m->allocator, m->now, accepting->f->id, accepting->a->id, r,
@@ -371,8 +371,8 @@ static void give_back(struct master *m, struct accepting *accepting,
 	resources_subtract(&converted, &accepting->offered);
 	resources_subtract(&accepting->remaining, &converted);
 	resources_add(&converted, &accepting->resized);
-	recover(m, accepting, &converted, NULL);
-	recover(m, accepting, &accepting->remaining, filter);
+	accept_recover(m, accepting, &converted, NULL);
+	accept_recover(m, accepting, &accepting->remaining, filter);
 	resources_free(&converted);
 }
 

@@ -124,8 +124,8 @@ static void sum_available(const struct accepting *accepting, struct resources *o
 	}
 }
 
-static int validate(struct master *m, struct accepting *accepting, const Mesos__TaskInfo *task,
-		    struct err *err)
+static int launch_validate(struct master *m, struct accepting *accepting,
+			   const Mesos__TaskInfo *task, struct err *err)
 {
 	struct resources available = RESOURCES_INIT;
 	int rv;
@@ -151,7 +151,7 @@ void accept_launch(struct master *m, struct accepting *accepting,
 		if (task->executor && !task->executor->framework_id)
 			task->executor->framework_id = master_framework_id(m, f->id);
 		normalise_health_check(task->health_check);
-		if (validate(m, accepting, task, &err))
+		if (launch_validate(m, accepting, task, &err))
 			accept_refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR,
 					   REASON(TASK_INVALID), err.text);
 		else

@@ -35,8 +35,9 @@ static void acknowledge_to(struct master *m, const struct agent *a, const uint8_
 	master_send_agent(m, a, message);
 }
 
-static void acknowledge(struct master *m, struct operation *o, const Mesos__UUID *uuid,
-			const Mesos__ResourceProviderID *provider)
+static void operation_feedback_acknowledge(struct master *m, struct operation *o,
+					   const Mesos__UUID *uuid,
+					   const Mesos__ResourceProviderID *provider)
 {
 	acknowledge_to(m, o->agent, o->uuid, uuid, provider);
 }
@@ -55,7 +56,8 @@ static const Mesos__OperationStatus *find_status(const struct operation *o,
 }
 
 /* What is wrong with the acknowledgement; NULL if nothing. */
-static const char *refuse(const struct agent *a, const struct operation *o,
+static const char *
+operation_feedback_refuse(const struct agent *a, const struct operation *o,
 			  const Mesos__Scheduler__Call__AcknowledgeOperationStatus *call)
 {
 	if (!a || a->state != AGENT_REGISTERED)
@@ -79,7 +81,7 @@ void master_acknowledge_operation(struct master *m, struct framework *f,
 	const char *id = call->operation_id->value;
 	struct agent *a = master_find_agent(m, call->agent_id->value);
 	struct operation *o = framework_find_operation(f, id);
-	const char *why = refuse(a, o, call);
+	const char *why = operation_feedback_refuse(a, o, call);
 	const Mesos__OperationStatus *status;
 
 	m->counters.messages_operation_status_update_acknowledgement++;
@@ -92,7 +94,7 @@ void master_acknowledge_operation(struct master *m, struct framework *f,
 	}
 	m->counters.valid_operation_status_update_acknowledgements++;
 	status = find_status(o, &call->uuid);
-	acknowledge(m, o, status->uuid, call->resource_provider_id);
+	operation_feedback_acknowledge(m, o, status->uuid, call->resource_provider_id);
 	if (operation_state_terminal(status->state))
 		master_remove_operation(m, o);
 }
@@ -119,7 +121,8 @@ static bool masters_own(struct master *m, const struct operation *o)
 	       m->now - since >= ADOPTION_WAIT;
 }
 
-static void settle(struct master *m, struct operation *o, const Mesos__OperationStatus *status)
+static void operation_feedback_settle(struct master *m, struct operation *o,
+				      const Mesos__OperationStatus *status)
 {
 	if (!masters_own(m, o)) {
 		forward(m, o->framework, status);
@@ -129,7 +132,7 @@ static void settle(struct master *m, struct operation *o, const Mesos__Operation
 		return;
 	}
 	if (status->uuid)
-		acknowledge(m, o, status->uuid, status->resource_provider_id);
+		operation_feedback_acknowledge(m, o, status->uuid, status->resource_provider_id);
 	if (operation_state_terminal(status->state))
 		master_remove_operation(m, o);
 }
@@ -196,7 +199,7 @@ void master_operation_status(struct master *m, const char *from,
 	}
 	status = named(m, o, message->status);
 	master_update_operation(m, o, status, named(m, o, message->latest_status));
-	settle(m, o, status);
+	operation_feedback_settle(m, o, status);
 }
 
 /* ---- what agents report to have ---------------------------------------------------------- */

@@ -63,7 +63,7 @@ static void unname(struct operation *o)
 	o->named = false;
 }
 
-static void adopt(struct framework *f, struct operation *o)
+static void operation_records_adopt(struct framework *f, struct operation *o)
 {
 	const char *id = operation_id(o);
 	struct operation *other;
@@ -81,7 +81,7 @@ static void adopt(struct framework *f, struct operation *o)
 }
 
 /* Nobody's if it is an operator's. */
-static void leave(struct master *m, struct operation *o)
+static void operation_records_leave(struct master *m, struct operation *o)
 {
 	unname(o);
 	o->framework = NULL;
@@ -95,7 +95,7 @@ void master_adopt_operations(struct master *m, struct framework *f)
 
 	list_for_each (o, next, &m->stray_operations, by_framework) {
 		if (!strcmp(o->info->framework_id->value, f->id))
-			adopt(f, o);
+			operation_records_adopt(f, o);
 	}
 }
 
@@ -104,7 +104,7 @@ void master_leave_operations(struct master *m, struct framework *f)
 	struct operation *o, *next;
 
 	list_for_each (o, next, &f->operations, by_framework)
-		leave(m, o);
+		operation_records_leave(m, o);
 }
 
 /* ---- records --------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ struct operation *master_add_operation(struct master *m, struct agent *a,
 		return o;
 	f = master_find_framework(m, o->info->framework_id->value);
 	if (f)
-		adopt(f, o);
+		operation_records_adopt(f, o);
 	else
 		list_append(&m->stray_operations, &o->by_framework);
 	return o;

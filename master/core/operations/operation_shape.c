@@ -42,7 +42,7 @@ static int check_list(Mesos__Resource *const *list, size_t count, struct err *er
 	return resources_validate(list, count, err);
 }
 
-static int check_tasks(Mesos__TaskInfo *const *tasks, size_t count, struct err *err)
+static int operation_shape_check_tasks(Mesos__TaskInfo *const *tasks, size_t count, struct err *err)
 {
 	int rv = 0;
 
@@ -191,7 +191,7 @@ int operation_check(const Mesos__Offer__Operation *operation, struct err *err)
 		rv = check_list(operation->launch_group->executor->resources,
 				operation->launch_group->executor->n_resources, err);
 	if (!rv)
-		rv = check_tasks(tasks, count, err);
+		rv = operation_shape_check_tasks(tasks, count, err);
 	return rv ? rv : check_resources(shape, body, err);
 }
 
@@ -202,7 +202,7 @@ struct normal {
 	const char *role;
 };
 
-static void normalise(void *context, Mesos__Resource *resource)
+static void operation_shape_normalise(void *context, Mesos__Resource *resource)
 {
 	const struct normal *normal = context;
 	struct master *m = normal->m;
@@ -224,5 +224,5 @@ void operation_normalise(struct master *m, Mesos__Offer__Operation *operation, c
 		if (shapes[i].type != operation->type)
 			*(void **)((char *)operation + shapes[i].offset) = NULL;
 	}
-	operation_each_resource(operation, normalise, &normal);
+	operation_each_resource(operation, operation_shape_normalise, &normal);
 }

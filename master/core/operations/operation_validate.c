@@ -52,7 +52,7 @@ static bool persistent(const Mesos__Resource *r)
 	return r->disk && r->disk->persistence;
 }
 
-static const char *allocation_role(const Mesos__Resource *r)
+static const char *operation_validate_allocation_role(const Mesos__Resource *r)
 {
 	return r->allocation_info ? r->allocation_info->role : NULL;
 }
@@ -292,7 +292,7 @@ static int validate_reserver(const struct request *q, const Mesos__Resource *r, 
 static int validate_reserved_role(const struct request *q, const Mesos__Resource *r,
 				  struct err *err)
 {
-	const char *role = reservation_role(r), *allocated = allocation_role(r);
+	const char *role = reservation_role(r), *allocated = operation_validate_allocation_role(r);
 
 	if (!q->f && r->allocation_info)
 		FAIL("A reserve operation was attempted with an allocated resource, but the "

@@ -354,9 +354,10 @@ static int check_remaining(const struct accepting *accepting,
 	return rv;
 }
 
-static int convert(struct master *m, struct accepting *accepting,
-		   const Mesos__Offer__Operation *operation, const struct resources *consumed,
-		   const struct resources *converted, struct err *err)
+static int operations_convert(struct master *m, struct accepting *accepting,
+			      const Mesos__Offer__Operation *operation,
+			      const struct resources *consumed, const struct resources *converted,
+			      struct err *err)
 {
 	const struct resources none = RESOURCES_INIT;
 	const struct resources *left = resizes(operation) ? &none : converted;
@@ -377,8 +378,8 @@ static int convert(struct master *m, struct accepting *accepting,
 	return 0;
 }
 
-static int validate(struct master *m, struct accepting *accepting,
-		    const Mesos__Offer__Operation *operation, struct err *err)
+static int operations_validate(struct master *m, struct accepting *accepting,
+			       const Mesos__Offer__Operation *operation, struct err *err)
 {
 	const struct agent *a = accepting->a;
 	int rv;
@@ -401,14 +402,14 @@ void accept_convert(struct master *m, struct accepting *accepting,
 {
 	struct resources consumed = RESOURCES_INIT, converted = RESOURCES_INIT;
 	struct err err = {{0}};
-	int rv = validate(m, accepting, operation, &err);
+	int rv = operations_validate(m, accepting, operation, &err);
 
 	if (!rv && operation->type == OPERATION(DESTROY))
 		master_rescind_volumes(m, accepting->a, operation->destroy);
 	if (!rv)
 		rv = operation_conversion(m->shapes, operation, &consumed, &converted, &err);
 	if (!rv)
-		rv = convert(m, accepting, operation, &consumed, &converted, &err);
+		rv = operations_convert(m, accepting, operation, &consumed, &converted, &err);
 	if (rv)
 		accept_drop(m, accepting->f, operation, err.text);
 	resources_free(&consumed);

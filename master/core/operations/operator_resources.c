@@ -54,8 +54,10 @@ static void make_room(struct master *m, struct agent *a, const struct resources 
 
 /* ---- carrying it out --------------------------------------------------------------------- */
 
-static void apply(struct master *m, struct agent *a, Mesos__Offer__Operation *operation,
-		  const struct resources *consumed, const struct resources *converted)
+static void operator_resources_apply(struct master *m, struct agent *a,
+				     Mesos__Offer__Operation *operation,
+				     const struct resources *consumed,
+				     const struct resources *converted)
 {
 	struct resources available = RESOURCES_INIT;
 	struct err err = {{0}};
@@ -113,7 +115,7 @@ static void operate(struct master *m, const struct operator_request *request,
 	}
 	resources_allocate(m->shapes, &consumed, NULL, &consumed);
 	resources_allocate(m->shapes, &converted, NULL, &converted);
-	apply(m, a, operation, &consumed, &converted);
+	operator_resources_apply(m, a, operation, &consumed, &converted);
 	resources_free(&consumed);
 	resources_free(&converted);
 }

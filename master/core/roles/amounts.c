@@ -39,7 +39,7 @@ void amounts_add_resources(struct arena *arena, struct amount **list, const stru
 		amounts_add_piece(arena, list, &r->pieces[i], sign);
 }
 
-static const struct amount *find(const struct amount *list, const char *name)
+static const struct amount *amounts_find(const struct amount *list, const char *name)
 {
 	while (list && strcmp(list->name, name) < 0)
 		list = list->next;
@@ -48,7 +48,7 @@ static const struct amount *find(const struct amount *list, const char *name)
 
 double amounts_get(const struct amount *list, const char *name)
 {
-	const struct amount *amount = find(list, name);
+	const struct amount *amount = amounts_find(list, name);
 
 	return amount ? amount->milli : 0;
 }

@@ -108,7 +108,7 @@ void master_adopt_quota(struct master *m, const Mesos__Quota__QuotaConfig *confi
 
 /* ---- what operators see ------------------------------------------------------------------ */
 
-static Mesos__Value__Scalar *scalar(struct arena *arena, double milli)
+static Mesos__Value__Scalar *quota_scalar(struct arena *arena, double milli)
 {
 	Mesos__Value__Scalar *value =
 		PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
@@ -130,7 +130,7 @@ Mesos__Quota__QuotaInfo *quota_old_info(const Mesos__Quota__QuotaConfig *config,
 
 		resource->name = (char *)a->name;
 		resource->type = MESOS__VALUE__TYPE__SCALAR;
-		resource->scalar = scalar(arena, a->milli);
+		resource->scalar = quota_scalar(arena, a->milli);
 		proto_push(arena, info->n_guarantee, info->guarantee, resource);
 	}
 	return info;
@@ -206,7 +206,7 @@ static void add_guarantees(struct total **table, const Mesos__Quota__QuotaConfig
 	}
 }
 
-static int by_name(const struct total *a, const struct total *b)
+static int quota_by_name(const struct total *a, const struct total *b)
 {
 	return strcmp(a->amount.name, b->amount.name);
 }
@@ -227,7 +227,7 @@ static struct amount *total_guarantees(struct master *m,
 		if (!p)
 			add_guarantees(&totals, quota->config, arena);
 	}
-	HASH_SORT(totals, by_name);
+	HASH_SORT(totals, quota_by_name);
 	for (struct total *total = totals; total; total = total->hh.next) {
 		*end = &total->amount;
 		total->amount.next = NULL;
@@ -315,7 +315,7 @@ static int check_consumption(struct master *m, const Mesos__Master__Call__Update
 
 /* ---- changing ----------------------------------------------------------------------------- */
 
-static void adopt(struct master *m, struct pending *p)
+static void quota_adopt(struct master *m, struct pending *p)
 {
 	const Mesos__Master__Call__UpdateQuota *update = p->message;
 	struct roles_view view;
@@ -338,8 +338,8 @@ static void adopt(struct master *m, struct pending *p)
 }
 
 /* Limits and guarantees of nothing at all are none: the record goes. */
-static void put(struct master *m, struct registry_batch *batch,
-		const Mesos__Quota__QuotaConfig *config)
+static void quota_put(struct master *m, struct registry_batch *batch,
+		      const Mesos__Quota__QuotaConfig *config)
 {
 	char *key = registry_key(m, "quota", config->role);
 
@@ -361,8 +361,8 @@ static void write_update(struct master *m, const struct operator_request *reques
 		return;
 	}
 	for (size_t i = 0; i < update->n_quota_configs; i++)
-		put(m, &batch, update->quota_configs[i]);
-	p = registry_write(m, &batch, NULL, adopt);
+		quota_put(m, &batch, update->quota_configs[i]);
+	p = registry_write(m, &batch, NULL, quota_adopt);
 	p->message = proto_copy(update);
 	p->request = request->number;
 	p->flag = old;
@@ -428,7 +428,7 @@ static Mesos__Quota__QuotaConfig *config_of(struct arena *arena,
 				  mesos__quota__quota_config__limits_entry__descriptor);
 
 		guarantee->key = limit->key = (char *)list->name;
-		guarantee->value = limit->value = scalar(arena, list->milli);
+		guarantee->value = limit->value = quota_scalar(arena, list->milli);
 		proto_push(arena, config->n_guarantees, config->guarantees, guarantee);
 		proto_push(arena, config->n_limits, config->limits, limit);
 	}

@@ -19,7 +19,7 @@ static double held(const struct role_view *role, const char *name)
 		    : 0;
 }
 
-static bool within(const struct role_view *role, const struct amount *limits)
+static bool quota_rescind_within(const struct role_view *role, const struct amount *limits)
 {
 	for (; limits; limits = limits->next)
 		if (held(role, limits->name) > limits->milli)
@@ -56,7 +56,7 @@ void quota_rescind(struct master *m, struct roles_view *view,
 	struct amount *guarantees = quota_guarantees(config, view->arena);
 	struct offer *o, *next;
 
-	for (o = m->offers; o && !within(role, limits); o = next) {
+	for (o = m->offers; o && !quota_rescind_within(role, limits); o = next) {
 		next = o->hh.next;
 		if (in_subtree(o, config->role))
 			rescind(m, view, o);

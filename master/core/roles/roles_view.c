@@ -32,7 +32,7 @@ static struct amount **charged_of(struct role_view *role)
 	return &role->charged;
 }
 
-static struct role_view *role_of(struct roles_view *view, const char *name, size_t len)
+static struct role_view *roles_view_role_of(struct roles_view *view, const char *name, size_t len)
 {
 	struct role_view *role;
 
@@ -49,8 +49,8 @@ static struct role_view *role_of(struct roles_view *view, const char *name, size
 static void know_role(struct roles_view *view, const char *name)
 {
 	for (const char *end = strchr(name, '/'); end; end = strchr(end + 1, '/'))
-		role_of(view, name, (size_t)(end - name));
-	role_of(view, name, strlen(name));
+		roles_view_role_of(view, name, (size_t)(end - name));
+	roles_view_role_of(view, name, strlen(name));
 }
 
 /* Counts one piece for the role and those above it. */
@@ -63,7 +63,7 @@ static void count_piece(struct roles_view *view, const char *name, amount_of *wh
 		struct role_view *role;
 
 		end = strchr(end + 1, '/');
-		role = role_of(view, name, end ? (size_t)(end - name) : strlen(name));
+		role = roles_view_role_of(view, name, end ? (size_t)(end - name) : strlen(name));
 		if (role)
 			amounts_add_piece(view->arena, which(role), piece, sign);
 	}
@@ -108,7 +108,7 @@ static void count_charges(struct roles_view *view, const struct resources *total
 
 static void list_framework(struct roles_view *view, const char *name, const char *id)
 {
-	struct role_view *role = role_of(view, name, strlen(name));
+	struct role_view *role = roles_view_role_of(view, name, strlen(name));
 	const char **grown;
 
 	if (!role ||
@@ -196,7 +196,7 @@ static void count_all(struct roles_view *view, const struct master *m)
 
 /* ---- looking ---------------------------------------------------------------------- */
 
-static int by_name(const struct role_view *a, const struct role_view *b)
+static int roles_view_by_name(const struct role_view *a, const struct role_view *b)
 {
 	return strcmp(a->name, b->name);
 }
@@ -206,7 +206,7 @@ void roles_view_make(struct roles_view *view, const struct master *m, struct are
 	*view = (struct roles_view){.arena = arena};
 	know_roles(view, m);
 	count_all(view, m);
-	HASH_SORT(view->roles, by_name);
+	HASH_SORT(view->roles, roles_view_by_name);
 }
 
 void roles_view_free(struct roles_view *view)

@@ -20,7 +20,7 @@
 
 /* ---- the table ------------------------------------------------------------------------ */
 
-static struct weight *find(const struct master *m, const char *role)
+static struct weight *weights_find(const struct master *m, const char *role)
 {
 	struct weight *weight;
 
@@ -30,14 +30,14 @@ static struct weight *find(const struct master *m, const char *role)
 
 double master_role_weight(const struct master *m, const char *role)
 {
-	const struct weight *weight = find(m, role);
+	const struct weight *weight = weights_find(m, role);
 
 	return weight ? weight->value : 1.0;
 }
 
 struct weight *master_adopt_weight(struct master *m, const Mesos__WeightInfo *info)
 {
-	struct weight *weight = find(m, info->role);
+	struct weight *weight = weights_find(m, info->role);
 
 	if (!weight) {
 		weight = xcalloc(1, sizeof(*weight));
@@ -97,7 +97,7 @@ static int check_weight(const struct master *m, const Mesos__WeightInfo *info, s
 	return 0;
 }
 
-static const char *trimmed(struct master *m, const char *text)
+static const char *weights_trimmed(struct master *m, const char *text)
 {
 	static const char space[] = " \t\n\r";
 	size_t len;
@@ -123,7 +123,7 @@ static bool check_all(struct master *m, const Mesos__Master__Call__UpdateWeights
 		Mesos__WeightInfo *info = update->weight_infos[i];
 		struct err err = {""};
 
-		info->role = (char *)trimmed(m, info->role ? info->role : "");
+		info->role = (char *)weights_trimmed(m, info->role ? info->role : "");
 		if (check_weight(m, info, &err)) {
 			master_reply(m, 400, "%s: %s", prefix, err.text);
 			return false;
@@ -148,7 +148,7 @@ static bool holds_in_marked(const struct master *m, const struct resources *r, u
 {
 	for (uint32_t i = 0; i < r->count; i++) {
 		const char *role = resource_shape_allocation_role(r->pieces[i].shape);
-		const struct weight *weight = role ? find(m, role) : NULL;
+		const struct weight *weight = role ? weights_find(m, role) : NULL;
 
 		if (weight && weight->mark == mark)
 			return true;
@@ -161,7 +161,7 @@ static bool any_active(const struct master *m, uint64_t mark)
 {
 	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
 		for (size_t i = 0; i < f->role_count; i++) {
-			const struct weight *weight = find(m, f->roles[i]);
+			const struct weight *weight = weights_find(m, f->roles[i]);
 
 			if (weight && weight->mark == mark)
 				return true;
@@ -172,7 +172,7 @@ static bool any_active(const struct master *m, uint64_t mark)
 	return false;
 }
 
-static void adopt(struct master *m, struct pending *p)
+static void weights_adopt(struct master *m, struct pending *p)
 {
 	const Mesos__Master__Call__UpdateWeights *update = p->message;
 	uint64_t mark = ++m->mark;
@@ -202,7 +202,7 @@ void master_update_weights(struct master *m, const struct operator_request *requ
 	}
 	for (size_t i = 0; i < update->n_weight_infos; i++)
 		put_weight(m, &batch, update->weight_infos[i]);
-	p = registry_write(m, &batch, NULL, adopt);
+	p = registry_write(m, &batch, NULL, weights_adopt);
 	p->message = proto_copy(update);
 	p->request = request->number;
 	master_reply(m, 0, "%s", "");

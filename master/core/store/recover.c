@@ -110,7 +110,7 @@ void recover_free(struct master *m)
 	m->loaded = NULL;
 }
 
-static void keep(struct loaded *l, const struct record *r)
+static void recover_keep(struct loaded *l, const struct record *r)
 {
 	if (l->count == l->cap) {
 		l->cap = l->cap ? l->cap * 2 : 64;
@@ -120,7 +120,7 @@ static void keep(struct loaded *l, const struct record *r)
 }
 
 /* Cuts the key at its slashes; false if there are too few. */
-static bool cut(struct record *r, int parts)
+static bool recover_cut(struct record *r, int parts)
 {
 	char *at = strchr(r->key, '/');
 	int count = parts < 0 ? -parts : parts;
@@ -168,7 +168,8 @@ static struct slice task_in(struct slice value)
 	return (struct slice){(const char *)found.at, (size_t)(found.end - found.at)};
 }
 
-static struct loaded_task *make_task(struct loaded *l, struct slice bytes, const Mesos__Task *task)
+static struct loaded_task *recover_make_task(struct loaded *l, struct slice bytes,
+					     const Mesos__Task *task)
 {
 	struct loaded_task *made = xcalloc(1, sizeof(*made));
 
@@ -190,13 +191,13 @@ static bool read_task(struct loaded *l, struct record *r, const ProtobufCMessage
 	if (!message)
 		return false;
 	if (r->kind == RECORD_COMPLETED) {
-		r->task = make_task(l, value, message);
+		r->task = recover_make_task(l, value, message);
 	} else {
 		const Mesita__StoredTask *s = message;
 
 		if (!s->task)
 			return true;
-		r->task = make_task(l, task_in(value), s->task);
+		r->task = recover_make_task(l, task_in(value), s->task);
 		r->task->unreachable = s->unreachable;
 		r->task->kill_wanted = s->kill_wanted;
 	}
@@ -242,7 +243,7 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 		m->loaded = xcalloc(1, sizeof(*m->loaded));
 	r.kind = kind->kind;
 	r.key = xstrndup(key.data, key.len);
-	if (!cut(&r, kind->parts)) {
+	if (!recover_cut(&r, kind->parts)) {
 		free(r.key);
 		return err_set(err, ERR_INVALID, "the key '%.*s' is not one of a %s record",
 			       (int)key.len, key.data, kind->prefix);
@@ -257,7 +258,7 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 		return err_set(err, ERR_INVALID, "the record '%.*s' is not what its key says",
 			       (int)key.len, key.data);
 	}
-	keep(m->loaded, &r);
+	recover_keep(m->loaded, &r);
 	return 0;
 }
 
@@ -371,7 +372,7 @@ static void cut_off_task(struct master *m, const struct framework *f, struct rec
 }
 
 /* The task's or completed task's from now on. */
-static struct task_record take_record(struct record *r)
+static struct task_record recover_take_record(struct record *r)
 {
 	struct task_record record = r->task->record;
 
@@ -380,7 +381,8 @@ static struct task_record take_record(struct record *r)
 }
 
 /* Its agent was removed by the last words of the master before. */
-static void lose_task(struct master *m, struct framework *f, struct record *r, const char *agent_id)
+static void recover_lose_task(struct master *m, struct framework *f, struct record *r,
+			      const char *agent_id)
 {
 	bool gone = master_find_departed(m->gone, agent_id) && f->partition_aware;
 	struct master_status say = {
@@ -393,7 +395,7 @@ static void lose_task(struct master *m, struct framework *f, struct record *r, c
 	struct task_record record;
 
 	end_record(m, &r->task->record, &say);
-	record = take_record(r);
+	record = recover_take_record(r);
 	warm_delete(m, "task", f->id, r->parts[1], NULL);
 	master_add_completed_task(m, f, &record, ++f->next_completed);
 }
@@ -419,13 +421,13 @@ static void restore_task(struct master *m, struct record *r)
 	a = s->unreachable ? NULL : master_find_agent(m, id);
 	away = master_find_departed(m->unreachable, id);
 	if (!a && !s->unreachable && !away) {
-		lose_task(m, f, r, id);
+		recover_lose_task(m, f, r, id);
 		return;
 	}
 	lost_touch = !a && !s->unreachable;
 	if (lost_touch)
 		cut_off_task(m, f, r, id, away);
-	record = take_record(r);
+	record = recover_take_record(r);
 	t = master_adopt_task(m, f, a, &record);
 	if (!t)
 		return;
@@ -449,7 +451,7 @@ static void restore_completed(struct master *m, struct record *r)
 	}
 	if (number > f->next_completed)
 		f->next_completed = number;
-	record = take_record(r);
+	record = recover_take_record(r);
 	master_add_completed_task(m, f, &record, number);
 	c = f->completed_task_count
 		    ? list_entry(f->completed_tasks.prev, struct completed_task, link)

@@ -30,11 +30,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "master/core/agents/agents.h"
 #include "master/core/agents/agent_health.h"
+#include "master/core/agents/agents.h"
 #include "master/core/emit.h"
-#include "master/core/operator.h"
 #include "master/core/objects.h"
+#include "master/core/operator.h"
 #include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
 

@@ -15,11 +15,11 @@ struct pending {
 	uint64_t ticket;
 	enum pending_kind kind;
 	void (*follow)(struct master *m, struct pending *p); /* once durable */
-	char *key;     /* agent id; NULL = none */
+	char *key;					     /* agent id; NULL = none */
 	bool latest;   /* is what master.pending_keys holds under the key */
 	void *message; /* heap; what is being worked on */
-	char *pid; /* that an agent is about to have; in master.pending_pids */
-	char *text; /* cause */
+	char *pid;     /* that an agent is about to have; in master.pending_pids */
+	char *text;    /* cause */
 	uint64_t request;
 	int64_t time;
 	bool flag;

@@ -31,7 +31,7 @@
 #define WAITING_MAX 4096
 #define TASKS_AT_ONCE 256
 
-static void mark(struct master *m, struct list *dirty, struct list *node)
+static void warm_mark(struct master *m, struct list *dirty, struct list *node)
 {
 	if (!list_empty(node))
 		return;
@@ -43,7 +43,7 @@ void warm_task(struct master *m, struct task *t)
 {
 	if (list_empty(&t->dirty))
 		t->dirty_since = m->now;
-	mark(m, &m->dirty_tasks, &t->dirty);
+	warm_mark(m, &m->dirty_tasks, &t->dirty);
 }
 
 void warm_task_now(struct master *m, struct task *t)
@@ -56,29 +56,30 @@ void warm_task_now(struct master *m, struct task *t)
 
 void warm_framework(struct master *m, struct framework *f)
 {
-	mark(m, &m->dirty_frameworks, &f->dirty);
+	warm_mark(m, &m->dirty_frameworks, &f->dirty);
 	m->warm_urgent = true;
 }
 
 void warm_agent(struct master *m, struct agent *a)
 {
-	mark(m, &m->dirty_agents, &a->dirty);
+	warm_mark(m, &m->dirty_agents, &a->dirty);
 	m->warm_urgent = true;
 }
 
 void warm_executor(struct master *m, struct executor *e)
 {
-	mark(m, &m->dirty_executors, &e->dirty);
+	warm_mark(m, &m->dirty_executors, &e->dirty);
 }
 
 void warm_completed(struct master *m, struct completed_task *c)
 {
-	mark(m, &m->dirty_completed, &c->dirty);
+	warm_mark(m, &m->dirty_completed, &c->dirty);
 }
 
 /* ---- deletions ------------------------------------------------------------------- */
 
-static void forget(struct master *m, const char *kind, const char *a, const char *b, const char *c)
+static void warm_forget(struct master *m, const char *kind, const char *a, const char *b,
+			const char *c)
 {
 	const char *parts[] = {kind, a, b, c};
 	struct buf *keys = &m->warm_deletes;
@@ -94,7 +95,7 @@ static void forget(struct master *m, const char *kind, const char *a, const char
 
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c)
 {
-	forget(m, kind, a, b, c);
+	warm_forget(m, kind, a, b, c);
 	m->warm_urgent = true;
 }
 
@@ -102,7 +103,7 @@ void warm_drop_task(struct master *m, struct task *t)
 {
 	list_remove(&t->dirty);
 	if (!t->fresh)
-		forget(m, "task", t->framework->id, t->id, NULL);
+		warm_forget(m, "task", t->framework->id, t->id, NULL);
 }
 
 void warm_drop_framework(struct master *m, struct framework *f)
@@ -114,7 +115,7 @@ void warm_drop_framework(struct master *m, struct framework *f)
 void warm_drop_executor(struct master *m, struct executor *e)
 {
 	list_remove(&e->dirty);
-	forget(m, "executor", e->agent->id, e->key, NULL);
+	warm_forget(m, "executor", e->agent->id, e->key, NULL);
 }
 
 void warm_drop_completed(struct master *m, struct completed_task *c)
@@ -125,7 +126,7 @@ void warm_drop_completed(struct master *m, struct completed_task *c)
 	if (c->fresh)
 		return;
 	str_hex16(name, c->number);
-	forget(m, "completed", c->framework->id, name, NULL);
+	warm_forget(m, "completed", c->framework->id, name, NULL);
 }
 
 /* ---- records --------------------------------------------------------------------------- */

@@ -79,7 +79,7 @@ static struct slice slice_between(const uint8_t *from, const uint8_t *to)
 	return (struct slice){(const char *)from, (size_t)(to - from)};
 }
 
-static struct wire part(const struct task_record *r, uint32_t from, uint32_t to)
+static struct wire task_record_part(const struct task_record *r, uint32_t from, uint32_t to)
 {
 	return (struct wire){r->bytes + from, r->bytes + to};
 }
@@ -94,7 +94,7 @@ static bool is_state(const struct field *f)
 }
 
 /* Whether the field is of those before the rest. */
-static bool belongs(const struct field *f)
+static bool task_record_belongs(const struct field *f)
 {
 	if (f->number == STATE || f->number == SENT_STATE)
 		return is_state(f);
@@ -123,12 +123,12 @@ static void note_field(struct task_record *r, const struct field *f)
 
 static void find_parts(struct task_record *r)
 {
-	struct wire in = part(r, 0, r->len);
+	struct wire in = task_record_part(r, 0, r->len);
 	uint32_t number = 0;
 	struct field f;
 
 	r->statuses = r->last = r->update = r->rest = r->status_count = 0;
-	while (next_field(&in, &f) && f.number >= number && belongs(&f)) {
+	while (next_field(&in, &f) && f.number >= number && task_record_belongs(&f)) {
 		number = f.number;
 		note_field(r, &f);
 	}
@@ -148,7 +148,8 @@ static bool in_order(struct slice bytes)
 			f.number == RESOURCES || f.number == STATUSES || f.number == LAST_KNOWN;
 		/* Lengths and tags of more bytes than they need are nobody's but an attacker's. */
 		if (f.number > LAST_KNOWN || f.number < before ||
-		    (f.number == before && !repeats) || (f.number <= SENT_UUID && !belongs(&f)))
+		    (f.number == before && !repeats) ||
+		    (f.number <= SENT_UUID && !task_record_belongs(&f)))
 			return false;
 		before = f.number;
 	}
@@ -209,7 +210,7 @@ Mesos__Task *task_record_unpack(const struct task_record *r, struct arena *arena
 /* The value of the id that a field of the head is; no data if there is none. */
 static struct slice id_in(const struct task_record *r, uint32_t number)
 {
-	struct wire in = part(r, 0, r->statuses);
+	struct wire in = task_record_part(r, 0, r->statuses);
 	struct field f, value;
 
 	while (next_field(&in, &f)) {
@@ -247,7 +248,7 @@ static void *unpack_field(const struct field *f, const ProtobufCMessageDescripto
 
 Mesos__ContainerInfo *task_record_container(const struct task_record *r, struct arena *arena)
 {
-	struct wire in = part(r, r->rest, r->len);
+	struct wire in = task_record_part(r, r->rest, r->len);
 	struct field f;
 
 	while (next_field(&in, &f)) {
@@ -260,7 +261,7 @@ Mesos__ContainerInfo *task_record_container(const struct task_record *r, struct 
 void task_record_resources(const struct task_record *r, struct arena *arena, size_t *count,
 			   Mesos__Resource ***list)
 {
-	struct wire in = part(r, r->state_at + 1, r->statuses);
+	struct wire in = task_record_part(r, r->state_at + 1, r->statuses);
 	Mesos__Resource *resource;
 	struct field f;
 
@@ -275,7 +276,7 @@ void task_record_resources(const struct task_record *r, struct arena *arena, siz
 
 Mesos__TaskStatus *task_record_last_status(const struct task_record *r, struct arena *arena)
 {
-	struct wire in = part(r, r->last, r->update);
+	struct wire in = task_record_part(r, r->last, r->update);
 	struct field f;
 
 	if (!next_field(&in, &f))
@@ -285,7 +286,7 @@ Mesos__TaskStatus *task_record_last_status(const struct task_record *r, struct a
 
 double task_record_first_time(const struct task_record *r)
 {
-	struct wire in = part(r, r->statuses, r->update);
+	struct wire in = task_record_part(r, r->statuses, r->update);
 	struct field status, f;
 	double time = 0;
 
@@ -300,7 +301,7 @@ double task_record_first_time(const struct task_record *r)
 
 struct task_sent task_record_sent(const struct task_record *r)
 {
-	struct wire in = part(r, r->update, r->rest);
+	struct wire in = task_record_part(r, r->update, r->rest);
 	struct task_sent sent = {0};
 	struct field f;
 
@@ -373,7 +374,7 @@ uint32_t task_record_put_head(uint8_t *to, uint32_t number, size_t len)
 /* The state of the last status; -1 if there is none. */
 static int64_t last_state(const struct task_record *r)
 {
-	struct wire in = part(r, r->last, r->update);
+	struct wire in = task_record_part(r, r->last, r->update);
 	struct field status, f;
 	int64_t state = -1;
 
@@ -388,7 +389,7 @@ static int64_t last_state(const struct task_record *r)
 
 static void drop_first_status(struct task_record *r)
 {
-	struct wire in = part(r, r->statuses, r->update);
+	struct wire in = task_record_part(r, r->statuses, r->update);
 	struct field f;
 	uint32_t size;
 

@@ -230,7 +230,7 @@ static const char *put_text(char **at, struct slice text)
 	return to;
 }
 
-static struct task *make_task(const struct task_record *record)
+static struct task *tasks_make_task(const struct task_record *record)
 {
 	struct slice id = task_record_id(record), agent = task_record_agent_id(record);
 	struct slice executor = task_record_executor_id(record);
@@ -253,7 +253,7 @@ static struct task *add_task(struct master *m, struct framework *f, struct agent
 			     const struct task_record *record, Mesos__Resource *const *list,
 			     size_t count)
 {
-	struct task *t = make_task(record);
+	struct task *t = tasks_make_task(record);
 
 	t->seen = m->mark;
 	t->framework = f;
