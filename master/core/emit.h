@@ -12,14 +12,16 @@ static inline int64_t master_later(const struct master *m, int64_t span)
 
 struct master_action *master_emit(struct master *m, enum master_action_type type);
 void master_emit_message(struct master *m, const char *from, const char *to, void *message);
-/* From the actor "master" to the agent. */
+/* Sends the message to the agent, from the actor "master". */
 void master_send_agent(struct master *m, const struct agent *a, void *message);
-/* To every agent that is registered. */
+/* Sends the message to every registered agent. */
 void master_broadcast(struct master *m, void *message);
-/* Give up the link to it, which stays for one of the other kind that says to be at the pid. */
+/* Gives up the link to the agent or driver. An agent and a driver may claim the same pid: the link
+ * stays while the other one needs it. */
 void master_unlink_agent(struct master *m, const struct agent *a);
 void master_unlink_driver(struct master *m, const struct framework *f);
-/* Returns the ticket. The ops must live in the step's arena. */
+/* Asks the shell to write the operations, which must live in the step's arena. Returns the ticket
+ * of the MASTER_STORED event that follows. */
 uint64_t master_emit_store(struct master *m, enum store_class class, struct store_op *ops,
 			   size_t count);
 void master_reply(struct master *m, int status, const char *format, ...)

@@ -9,13 +9,14 @@ Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *fra
 
 struct executor *agent_executor_find(struct framework *framework, const char *id);
 struct executor *agent_container_find(struct agent *agent, const char *container);
-/* Bare: no info, container or place in agent->containers yet. */
+/* Makes an executor without info, container or place in agent->containers. */
 struct executor *agent_executor_alloc(struct framework *framework, const char *id);
 void agent_executor_set_container(struct agent *agent, struct executor *executor,
 				  const char *container);
 struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
 				       const Mesos__ExecutorInfo *info, const char *container);
-/* The task is delivered when it and what it runs on are stored, with the ticket returned. */
+/* Queues a task. It is delivered when it and what it runs on are stored, which the returned ticket
+ * tells. */
 uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
 			      Mesos__TaskInfo *info);
 void agent_executor_launch(struct agent *agent, struct executor *executor);
@@ -23,17 +24,17 @@ void agent_executor_deliver(struct agent *agent, struct executor *executor);
 void agent_executor_shrunk(struct agent *agent, struct executor *executor); /* a task ended */
 void agent_executor_shutdown(struct agent *agent, struct executor *executor);
 void agent_executor_destroy(struct agent *agent, struct executor *executor);
-/* 0 = none. The old one is only let go, not ended. */
+/* Sets the executor's stream, 0 for none. The old stream is forgotten, not ended. */
 void agent_executor_set_stream(struct agent *agent, struct executor *executor, uint64_t stream);
 void agent_executor_set_pending(struct executor *executor, Mesos__TaskState state,
 				Mesos__TaskStatus__Reason reason, const char *message);
 void agent_executor_exited(struct agent *agent, struct executor *executor, int status,
 			   const char *abnormal);
-/* Removes it if it is over and nothing is outstanding. */
+/* Removes the executor if it is over and nothing of it is outstanding. */
 void agent_executor_settle(struct agent *agent, struct executor *executor);
 void agent_executor_free(struct agent *agent, struct executor *executor);
 void agent_executor_timeout(struct agent *agent, struct executor *executor);
-/* It came: REGISTERING -> RUNNING. */
+/* Moves an executor that subscribed or registered from REGISTERING to RUNNING. */
 void agent_executor_arrived(struct agent *agent, struct executor *executor);
 bool agent_executor_idle(const struct executor *executor); /* never got a task, none queued */
 /* Tells the master that the executor is no more. */

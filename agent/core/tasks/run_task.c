@@ -1,5 +1,5 @@
-/* RunTaskMessage: from the master's order to a task in an executor's queue
- *; the first check that fails decides what the scheduler hears.
+/* RunTaskMessage: from the master's order to a task in an executor's queue. The first check that
+ * fails decides what the scheduler hears.
  *
  * Happy path: framework known or made, executor known or made, task checkpointed and
  * queued; once that is written a new executor is launched, a running one gets the task.

@@ -4,11 +4,11 @@
 
 #include "agent/core/objects.h"
 
-/* An update by an executor (`sender`) or by the agent (NULL). `update` is in an arena
+/* Takes an update by an executor (`sender`) or by the agent (NULL). `update` is in an arena
  * and is completed in place. NULL, or why the executor may not send it now. */
 const char *agent_update(struct agent *agent, struct executor *sender,
 			 Mesos__Internal__StatusUpdate *update);
-/* One made here. `executor_id` may be NULL. */
+/* Makes and takes an update by the agent. `executor_id` may be NULL. */
 void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
 		       const char *executor_id, Mesos__TaskState state,
 		       Mesos__TaskStatus__Reason reason, const char *message);
@@ -16,9 +16,9 @@ void agent_make_update(struct agent *agent, struct framework *framework, const c
 struct stream *agent_stream_find(struct framework *framework, const char *task_id);
 struct stream *agent_stream_create(struct framework *framework, const char *task_id);
 bool agent_stream_knows(const struct stream *stream, const uint8_t *uuid);
-/* Whether an executor may send no more, of a task or (NULL) of one that is unknown. */
+/* Whether an executor has to wait with updates of the task, or (NULL) of unknown tasks. */
 bool agent_stream_full(struct framework *framework, const struct task *task);
-/* Appends without storing or sending; takes `message` (heap, with a uuid). */
+/* Appends an update, and neither stores nor sends it. Takes `message`, on the heap, with a uuid. */
 struct update *agent_stream_append(struct stream *stream, Mesos__Internal__StatusUpdate *message);
 void agent_stream_push(struct agent *agent, struct framework *framework,
 		       const Mesos__Internal__StatusUpdate *update);

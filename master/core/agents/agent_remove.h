@@ -10,16 +10,16 @@ void master_reconnect_agent(struct master *m, struct agent *a);
 void master_mark_unreachable(struct master *m, struct agent *a, const char *cause);
 void master_unregister_agent(struct master *m, const char *from,
 			     const Mesos__Internal__UnregisterSlaveMessage *message);
-/* Registry first; then the tasks are lost and `a` is gone. An agent that unregistered counts as
- * such; a machine that goes down is a reason without a counter. */
+/* Removes the agent from the registry and, once that is durable, from memory; its tasks are lost
+ * then. An agent that unregistered is counted as such. */
 void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,
 			       bool unregistered);
-/* The same without a write of its own: the caller's batch holds the removal. */
+/* Removes the agent from memory alone: a batch of the caller removed it from the registry. */
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause);
 void master_mark_gone(struct master *m, const char *agent_id, uint64_t request);
-/* The same for one that is known, by nobody's request. */
+/* Marks a known agent gone without a request to answer. */
 void master_begin_gone(struct master *m, const char *agent_id);
-/* Its offers and inverse offers are rescinded. */
+/* Rescinds its offers and inverse offers. */
 void master_rescind_of_agent(struct master *m, struct agent *a);
 
 #endif

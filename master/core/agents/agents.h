@@ -16,10 +16,10 @@ void master_update_agent(struct master *m, struct agent *a,
 int master_validate_agent_info(Mesos__AgentInfo *info, struct err *err);
 int master_validate_agent_version(const struct master *m, const Mesos__AgentInfo *info,
 				  const char *version, struct err *err);
-/* Makes an agent in the tables; RECOVERED, no pid. `info` has an id. */
+/* Makes an agent and adds it to the tables. It is RECOVERED and has no pid. `info` has an id. */
 struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info);
 void master_free_agent(struct master *m, struct agent *a);
-/* What the (re)registration says of itself replaces what is known. */
+/* What a (re)registration says of an agent. */
 struct agent_facts {
 	const char *pid;
 	const char *version;
@@ -32,11 +32,13 @@ struct agent_facts {
 };
 void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInfo *info,
 			const struct agent_facts *facts);
-/* Total, region and capabilities, of an agent that the allocator knows or not. */
+/* Tells the allocator the agent's total, region and capabilities, whether it knows the agent or
+ * not. */
 void master_tell_allocator_agent(struct master *m, struct agent *a);
-/* RECOVERED or new becomes REGISTERED: pid index, link, allocator, pings. */
+/* Makes a RECOVERED or new agent REGISTERED: adds it to the index by pid and to the allocator,
+ * links to it, and begins to ping. */
 void master_admit_agent(struct master *m, struct agent *a);
-/* Accounts what tasks and executors of the agent hold to the allocator. */
+/* Tells the allocator what tasks and executors hold on the agent. */
 void master_restore_allocations(struct master *m, struct agent *a);
 Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m);
 void master_add_departed(struct departed **table, const char *id, int64_t time);

@@ -450,7 +450,7 @@ static void learn(struct rejoin *r, const char *pid)
 	r->a->drain_blind = r->a->resource_provider;
 }
 
-/* Offers of what the agent has no more, or has otherwise. */
+/* Rescinds offers of resources that the agent does not have any more, or that changed. */
 static void rescind_changed(struct rejoin *r, const struct resources *before)
 {
 	struct offer *o, *next;

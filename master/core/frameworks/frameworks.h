@@ -4,10 +4,10 @@
 
 #include "master/core/objects.h"
 
-/* A framework of a copy of `info` (id set), in no table. */
+/* Makes a framework of a copy of `info`, whose id is set. It is in no table. */
 struct framework *master_make_framework(const Mesos__FrameworkInfo *info);
-/* Makes a framework of a copy of `info` (id set) and adds it, to the allocator too;
- * RECOVERED and inactive. */
+/* Makes a framework likewise and adds it to the tables and the allocator. It is RECOVERED and
+ * inactive. */
 struct framework *master_add_framework(struct master *m, const Mesos__FrameworkInfo *info);
 /* Replaces the info but for what may not change and tells the allocator.
  * Offers of dropped roles are rescinded. */
@@ -16,20 +16,20 @@ void master_update_framework(struct master *m, struct framework *f,
 			     size_t suppressed_count,
 			     const Mesos__Scheduler__OfferConstraints *constraints);
 void master_activate_framework(struct master *m, struct framework *f, bool active);
-/* Those of inverse kind, too; the framework is not told. */
+/* Takes back its offers and inverse offers. The framework is not told. */
 void master_discard_offers(struct master *m, struct framework *f);
-/* The stream, if any, is ended. */
+/* Ends its tasks and its stream, and moves it to the completed ones. */
 void master_remove_framework(struct master *m, struct framework *f);
-/* The stream or link is gone. */
+/* Its stream or link broke: it waits for the failover timeout. */
 void master_disconnect_framework(struct master *m, struct framework *f);
 void master_framework_failover_expired(struct master *m, struct framework *f);
-/* Nobody speaks for it any more: no stream, no link. */
+/* Forgets its stream or link: nobody speaks for it any more. */
 void master_detach_framework(struct master *m, struct framework *f);
 void master_free_framework(struct framework *f);
-/* Interprets info: roles, capabilities. */
+/* Fills in what follows from f->info: roles and capabilities. */
 void framework_derive(struct framework *f);
 void framework_set_suppressed(struct framework *f, char *const *roles, size_t count);
-/* Validated ones (master_validate_suppressed), or NULL. */
+/* Takes over constraints that master_validate_suppressed() accepted, or none (NULL). */
 void framework_set_constraints(struct framework *f,
 			       const Mesos__Scheduler__OfferConstraints *constraints);
 /* What it uses and is offered, copied into the two, which are uninitialised. If ranges or sets

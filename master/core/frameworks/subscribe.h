@@ -6,7 +6,7 @@
 
 int master_validate_call(const Mesos__Scheduler__Call *call, const char *principal,
 			 struct err *err);
-/* A valid call of whoever speaks for the framework; not SUBSCRIBE. */
+/* Carries out a valid call other than SUBSCRIBE. Whoever sent it speaks for the framework. */
 void master_carry_out_call(struct master *m, struct framework *f,
 			   const Mesos__Scheduler__Call *call);
 void master_subscribe(struct master *m, const struct master_event *event);
@@ -21,11 +21,11 @@ int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Su
 /* The framework of the subscription, new or with what it says now; nobody speaks for it
  * yet, or somebody else does. Offers that are out stay. */
 struct framework *master_admit_framework(struct master *m, struct subscription *s);
-/* Whoever speaks for the framework now hears that its time is over. */
+/* Tells whoever speaks for the framework that another one takes over. */
 void master_supplant(struct master *m, struct framework *f);
-/* Somebody new speaks for it: its stream or pid is in its place. */
+/* Connects the framework, whose new stream or pid is set already. */
 void master_connect_framework(struct master *m, struct framework *f);
-/* What is wrong with the info itself; then with it here and now. */
+/* The first checks the info by itself, the second in the present state of the master. */
 int framework_info_validate(const Mesos__FrameworkInfo *info, struct err *err);
 int master_validate_framework_info(const struct master *m, const Mesos__FrameworkInfo *info,
 				   struct err *err);
@@ -34,7 +34,7 @@ bool framework_info_has(const Mesos__FrameworkInfo *info,
 int master_validate_suppressed(const Mesos__FrameworkInfo *info, char *const *suppressed,
 			       size_t count, const Mesos__Scheduler__OfferConstraints *constraints,
 			       struct err *err);
-/* UpdateFrameworkMessage. */
+/* Makes an UpdateFrameworkMessage. */
 void *master_update_framework_message(struct master *m, const struct framework *f);
 void master_kill(struct master *m, struct framework *f, const char *task_id, const char *agent_id,
 		 const Mesos__KillPolicy *policy);

@@ -11,17 +11,17 @@ void master_take_offer(struct master *m, struct offer *o);
 /* Gives the resources back without telling the framework. */
 void master_discard_offer(struct master *m, struct offer *o);
 void master_rescind_offer(struct master *m, struct offer *o);
-/* The framework is not offered the same again for the time of the filter. */
+/* Rescinds the offer, and the filter keeps the same from being offered to the framework again. */
 void master_rescind_filtered(struct master *m, struct offer *o,
 			     const struct allocator_filter *filter);
 void master_offer_expired(struct master *m, struct offer *o);
 void master_decline(struct master *m, struct framework *f,
 		    const Mesos__Scheduler__Call__Decline *decline);
-/* The allocator's filter of a call; NULL filters mean the default. */
+/* Translates the filter of a call for the allocator. NULL stands for the default filter. */
 struct allocator_filter master_filter(const Mesos__Filters *filters);
-/* Where the agent is found: http://hostname:port/slave(1). All of it is the arena's. */
+/* Makes the URL of the agent, http://hostname:port/slave(1), in the arena. */
 Mesos__URL *master_agent_url(struct arena *arena, const struct agent *agent);
-/* All that the offer is, copied into the arena. */
+/* Makes the offer's message, copied into the arena. */
 Mesos__Offer *master_offer_message(const struct master *m, struct arena *arena,
 				   const struct offer *o);
 

@@ -12,7 +12,7 @@ bool master_role_allowed(const struct master *m, const char *role);
 void master_update_quota(struct master *m, const struct operator_request *request);
 void master_set_quota(struct master *m, const struct operator_request *request);
 void master_remove_quota(struct master *m, const struct operator_request *request);
-/* Tells the allocator, too. */
+/* Takes over a configuration, and tells the allocator. */
 void master_adopt_quota(struct master *m, const Mesos__Quota__QuotaConfig *config);
 void master_free_quotas(struct master *m);
 void master_update_weights(struct master *m, const struct operator_request *request);
@@ -23,7 +23,7 @@ int master_parse_weights(struct arena *arena, const char *text, size_t *count,
 			 Mesos__WeightInfo ***list, struct err *err);
 int master_check_weights(const struct master *m, struct err *err);
 struct registry_batch;
-/* Those of the flag count if the store has none; and are stored. */
+/* Takes over and stores the weights of the flag if the store has none. */
 void master_start_weights(struct master *m, struct registry_batch *batch);
 
 #endif

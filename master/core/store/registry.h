@@ -5,10 +5,10 @@
 #include "master/core/objects.h"
 
 enum pending_kind {
-	PENDING_OTHER, /* it leaves, or comes */
+	PENDING_OTHER, /* the agent leaves, or registers */
 	PENDING_REREGISTER,
 	PENDING_GONE,
-	PENDING_CHANGE, /* it stays: an operator's word on it */
+	PENDING_CHANGE, /* an operator's order; the agent stays */
 };
 
 struct pending {
@@ -36,7 +36,7 @@ struct registry_batch {
 };
 void registry_put(struct master *m, struct registry_batch *batch, const char *key,
 		  const void *message);
-/* The same with a packed message. */
+/* Puts a packed message. */
 void registry_put_bytes(struct master *m, struct registry_batch *batch, const char *key,
 			struct slice value);
 void registry_delete(struct master *m, struct registry_batch *batch, const char *key);
@@ -44,14 +44,14 @@ void registry_put_agent(struct master *m, struct registry_batch *batch,
 			const Mesos__AgentInfo *info, const struct agent *a);
 void registry_put_departed(struct master *m, struct registry_batch *batch, const char *kind,
 			   const char *id, int64_t time);
-/* An unreachable agent, with what operators said of it. */
+/* Puts an unreachable agent with the orders of operators for it. */
 void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
 			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info);
 /* Writes the batch; `follow` runs once it is durable. An empty batch is written too. */
 struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
 			       void (*follow)(struct master *m, struct pending *p));
 struct pending *registry_pending(const struct master *m, const char *key);
-/* An agent is to be at the pid once `p` is durable; nobody else is until then. */
+/* Keeps the pid for the agent that will have it once `p` is durable. */
 void registry_reserve_pid(struct master *m, struct pending *p, const char *pid);
 bool registry_pid_reserved(const struct master *m, const char *pid);
 void registry_stored(struct master *m, uint64_t ticket);

@@ -14,12 +14,11 @@ void warm_drop_task(struct master *m, struct task *t);
 void warm_drop_framework(struct master *m, struct framework *f);
 void warm_drop_executor(struct master *m, struct executor *e);
 void warm_drop_completed(struct master *m, struct completed_task *c);
-/* Any record by its key's parts: kind '/' a ['/' b ['/' c]]. */
+/* Deletes the record of the key kind '/' a ['/' b ['/' c]]. */
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c);
-/* One store action with everything that changed since the last one, or with what shall not
- * wait longer. */
+/* Writes what changed since the last time: everything, or what must not wait longer. */
 void warm_flush(struct master *m, bool all);
-/* Does so if it cannot wait, or sees to it that it happens soon. */
+/* Writes now if something cannot wait, or starts the timer. */
 void warm_end_step(struct master *m);
 void warm_look_for_rush(struct master *m); /* with its timer */
 void *warm_stored_agent(struct arena *arena, const struct agent *a);

@@ -4,7 +4,7 @@
 
 #include "master/core/objects.h"
 
-/* A task record of what is launched; STAGING. In the step's arena. */
+/* Makes the record of a task that is launched, STAGING, in the step's arena. */
 Mesos__Task *master_task_record(struct master *m, const struct framework *f,
 				const Mesos__TaskInfo *info);
 /* Adds a copy of the record (resources validated, new format, with allocation roles).
@@ -18,24 +18,25 @@ struct task *master_adopt_task(struct master *m, struct framework *f, struct age
 			       const struct task_record *record);
 struct executor *master_add_executor(struct master *m, struct framework *f, struct agent *a,
 				     const Mesos__ExecutorInfo *info);
-/* The allocator gets the resources back if `give_back`. */
+/* Removes the executor. The allocator gets its resources back if `give_back`. */
 void master_remove_executor(struct master *m, struct executor *e, bool give_back);
-/* Resources of a task that ended: accounted no more. */
+/* Stops accounting the resources of a task that ended. */
 void master_release_task(struct master *m, struct task *t, bool give_back);
 void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state);
 /* Applies a status to the record; releases the resources at the first terminal
  * state. `state` is the latest known one. */
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
 			 Mesos__TaskState state, bool give_back);
-/* The task is over: to the framework's completed tasks. */
+/* Moves a task that is over to the framework's completed tasks. */
 void master_complete_task(struct master *m, struct task *t, bool give_back);
-/* The agent is unreachable: to the framework's unreachable tasks. */
+/* Moves a task of an unreachable agent to the framework's unreachable tasks. */
 void master_park_task(struct master *m, struct task *t);
 void master_forget_task(struct master *m, struct task *t); /* no trace is kept */
-/* One of those with the id, or NULL. */
+/* Finds a completed task by its id, one of several if the id was used again. NULL: there is none.
+ */
 struct completed_task *framework_find_completed_task(const struct framework *f, const char *id);
 void master_forget_completed(struct master *m, struct framework *f, const char *task_id);
-/* Takes the record. */
+/* Adds a completed task. Takes the record. */
 void master_add_completed_task(struct master *m, struct framework *f,
 			       const struct task_record *record, uint64_t number);
 void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c);

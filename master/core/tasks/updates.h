@@ -8,12 +8,13 @@ void master_status_update(struct master *m, const char *from,
 			  const Mesos__Internal__StatusUpdateMessage *message);
 void master_acknowledge(struct master *m, struct framework *f,
 			const Mesos__Scheduler__Call__Acknowledge *acknowledge);
-/* Acknowledgements held since the last store action wait for this ticket. */
+/* Makes the acknowledgements that were held since the last store action wait for this ticket. */
 void master_time_acknowledgements(struct master *m, uint64_t ticket);
-/* Whether there are such. */
+/* Whether acknowledgements are held that wait for no ticket yet. */
 bool master_untimed_acknowledgements(const struct master *m);
 void master_send_acknowledgements(struct master *m, uint64_t stored);
-/* The task's id is used again: the agent must have heard before. */
+/* Sends a held acknowledgement at once: the task's id is used again, and the agent must know
+ * before. */
 void master_hurry_acknowledgement(struct master *m, const char *framework_id, const char *task_id);
 void master_free_acknowledgements(struct master *m);
 void master_reconcile(struct master *m, struct framework *f,
