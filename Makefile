@@ -18,7 +18,7 @@ SOURCES = $(shell git ls-files '*.c' '*.h')
 FIND_JDK = ! grep -qs 'JNI_INCLUDE:PATH=.*NOTFOUND' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD)
 
 .DEFAULT_GOAL := build
-.PHONY: build run spark test install asan fuzz format format-check bench conformance clean help
+.PHONY: build run spark test install asan tsan fuzz format format-check bench conformance clean help
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,13 @@ asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and U
 	@tests/run --build $(BUILD)-asan --only unit,sim,e2e,clients --quick --slow 3 \
 		--seeds 2000 --other $(BUILD)
 
+tsan: ## some end-to-end tests under ThreadSanitizer
+	@deploy/install-deps build test
+	@[ -f $(BUILD)-tsan/build.ninja ] || $(CONFIGURE) -B $(BUILD)-tsan -DCMAKE_BUILD_TYPE=$(TYPE) \
+		-DMESITA_TSAN=ON -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
+	@$(NINJA) -C $(BUILD)-tsan mesita
+	@tests/run --build $(BUILD)-tsan --only e2e --quick --slow 3
+
 fuzz: ## each decoder for FUZZ_SECONDS
 	@deploy/install-deps build fuzz
 	@[ -f $(BUILD)-fuzz/build.ninja ] || CC=clang CXX=clang++ $(CONFIGURE) -B $(BUILD)-fuzz \
@@ -88,4 +95,4 @@ conformance: build ## black-box tests of the suite that CONFORMANCE names
 	@tests/conformance/run $(BUILD)
 
 clean: ## forget all that was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

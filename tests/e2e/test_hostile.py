@@ -12,7 +12,7 @@ from scheduler import PATH
 
 MEGABYTE = 1 << 20
 # A body may be 64 MB, and the buffer it grows in twice that.
-BOUND = 150 * MEGABYTE
+BOUND = 150 * MEGABYTE * harness.SCALE  # sanitizers, which are slow, take memory, too
 
 
 def resident(process):
