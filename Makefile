@@ -67,7 +67,7 @@ tsan: ## some end-to-end tests under ThreadSanitizer
 	@[ -f $(BUILD)-tsan/build.ninja ] || $(CONFIGURE) -B $(BUILD)-tsan -DCMAKE_BUILD_TYPE=$(TYPE) \
 		-DMESITA_TSAN=ON -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
 	@$(NINJA) -C $(BUILD)-tsan mesita
-	@tests/run --build $(BUILD)-tsan --only e2e --quick --slow 3
+	@MEMORY_SCALE=3 tests/run --build $(BUILD)-tsan --only e2e --quick --slow 3
 
 fuzz: ## each decoder for FUZZ_SECONDS
 	@deploy/install-deps build fuzz

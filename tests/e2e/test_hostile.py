@@ -12,7 +12,8 @@ from scheduler import PATH
 
 MEGABYTE = 1 << 20
 # A body may be 64 MB, and the buffer it grows in twice that.
-BOUND = 150 * MEGABYTE * harness.SCALE  # sanitizers, which are slow, take memory, too
+# ThreadSanitizer keeps a shadow of all memory (`make tsan`); nobody else gets more.
+BOUND = 150 * MEGABYTE * int(os.environ.get("MEMORY_SCALE", "1"))
 
 
 def resident(process):
