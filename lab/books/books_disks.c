@@ -17,6 +17,7 @@
 #include "lab/books/books_roles.h"
 #include "lab/books/books_volumes.h"
 #include "lab/books/records.h"
+#include "lab/world/disk.h"
 
 struct record {
 	UT_hash_handle hh;

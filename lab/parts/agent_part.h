@@ -8,6 +8,7 @@
 
 #include "agent/core/agent.h"
 #include "lab/parts/parts.h"
+#include "lab/world/disk.h"
 
 struct agent_part {
 	struct world *world;

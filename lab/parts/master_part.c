@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "lab/coverage/coverage.h"
 #include "lab/parts/parts.h"
+#include "lab/world/disk.h"
 #include "master/core/master.h"
 #include "proto/names.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "lab/parts/operators.h"
+#include "lab/parts/scheduler_part.h"
 
 #define LAB_NUMBERS 1000000
 #define OPERATE(name) MESOS__MASTER__CALL__TYPE__##name

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/table.h"
 #include "lab/parts/parts.h"
+#include "lab/parts/scheduler_part.h"
 
 #define TASK_CPUS 0.5
 #define TASK_MEM 64

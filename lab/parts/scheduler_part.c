@@ -3,6 +3,7 @@
  * It resubscribes when it loses the master, reconciles what it does not know the end of when it
  * comes back and every minute, and never forgets a task: what it writes down survives its
  * own death, as that of a careful scheduler does. */
+#include "lab/parts/scheduler_part.h"
 #include "lab/parts/driver.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 #include "lab/scenario/faults.h"
+#include "lab/parts/scheduler_part.h"
+#include "lab/world/disk.h"
 
 #include <math.h>
 

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "lab/parts/parts.h"
+#include "lab/parts/scheduler_part.h"
 #include "lab/scenario/faults.h"
 #include "lab/world/numbers.h"
 

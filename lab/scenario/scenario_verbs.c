@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lab/scenario/scenario_internal.h"
+#include "lab/world/disk.h"
 
 static struct process *process_of(const struct cluster *c, struct part_name name)
 {

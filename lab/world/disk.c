@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/table.h"
-#include "lab/world/world.h"
+#include "lab/world/disk.h"
 
 #define WRITE_HIGH (2 * MILLISECOND)
 #define SYNC_HIGH (20 * MILLISECOND)

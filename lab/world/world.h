@@ -25,7 +25,6 @@
 #include "base/timer.h"
 #include "lab/world/trace.h"
 #include "proto/proto.h"
-#include "store/store.h"
 
 struct process;
 struct coverage;
@@ -277,43 +276,5 @@ void pid_unlink(struct process *from, const char *pid);
 void pid_note_sender(struct conn *conn, const char *pid);
 /* The pid is at the other end: ends others by which messages of it came (http_sole_sender). */
 void pid_sole_sender(struct process *to, struct conn *conn, const char *pid);
-
-/* ---- disks --------------------------------------------------------------------- */
-
-/* Outlives the processes that use it. */
-struct disk {
-	struct world *world;
-	const char *name;	    /* of its owner */
-	struct disk_record *synced; /* table by key */
-	struct list written;	    /* struct disk_batch.link: written, not synced */
-	struct list queued;	    /* in the memory of the process */
-	int64_t last;		    /* when the last queued one is written */
-	uint64_t bytes;
-	void (*done)(void *context, uint64_t ticket); /* of the process that has it open */
-	/* A write failed, or the machine crashed in it: nothing more is written, and the
-	 * process must end. */
-	void (*fail)(void *context, bool crash);
-	void *context;
-	/* Writes fail so long; if not `full`, only synced ones. Nor can it be opened. */
-	int64_t failing_until;
-	bool full;
-	int doom; /* the machine crashes in this write from now; 0 = not */
-};
-
-void disk_init(struct disk *disk, struct world *w, const char *name,
-	       void (*fail)(void *context, bool crash), void *context);
-void disk_free(struct disk *disk);
-/* False if it is failing. */
-bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket));
-/* It works again. */
-void disk_mend(struct disk *disk);
-/* The process died; with its machine, if `crash`: then a random part of what was not synced
- * is lost, in order. */
-void disk_drop(struct disk *disk, bool crash);
-void disk_write(struct disk *disk, enum store_class class, const struct store_op *ops, size_t count,
-		uint64_t ticket);
-/* All pairs in the order of their keys. */
-int disk_load(struct disk *disk, int (*each)(void *context, struct slice key, struct slice value),
-	      void *context);
 
 #endif
