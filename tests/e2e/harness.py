@@ -36,11 +36,18 @@ AGENT_FLAGS = {
 }
 
 
+_held_ports = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((IP, 0))
-        return probe.getsockname()[1]
+    """A port for one daemon, held until this process ends: a socket that is bound and does not
+    listen lets a daemon listen there (both reuse addresses), but the kernel gives the port to
+    nobody who asks for any port, neither before the daemon starts nor while it is killed."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind((IP, 0))
+    _held_ports.append(holder)
+    return holder.getsockname()[1]
 
 
 def clean_environment(**more):

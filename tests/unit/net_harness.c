@@ -254,6 +254,6 @@ int unused_port(void)
 	inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	getsockname(fd, (struct sockaddr *)&address, &size);
-	close(fd);
+	/* The socket stays: while it is bound, nobody else can listen there. */
 	return ntohs(address.sin_port);
 }
