@@ -335,6 +335,31 @@ Test(agent_tasks, framework_shutdown_is_silent)
 	rig_expect(&rig, "");
 }
 
+/* Else an agent that is killed before the other executor ends would send them for ever. */
+Test(agent_tasks, framework_shutdown_forgets_updates_of_executors_that_ended_before)
+{
+	Mesos__Internal__ShutdownFrameworkMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownFrameworkMessage,
+			mesos__internal__shutdown_framework_message__descriptor);
+	size_t updates = 0;
+
+	rig.checkpoint = true;
+	rig_running(&rig, "a", "e", 1);
+	rig_update(&rig, "e", "a", STATE(RUNNING), 1);
+	rig_update(&rig, "e", "a", STATE(FINISHED), 2);
+	rig_running(&rig, "b", "other", 2);
+	rig_container_exited(&rig, "e", 0);
+	for (size_t i = 0; i < rig.pair_count; i++)
+		updates += str_has_prefix(rig.pairs[i].key, "update/F/a/");
+	cr_assert_eq(updates, 2);
+	message->framework_id =
+		rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)->framework_id;
+	rig_message(&rig, RIG_MASTER, message);
+	for (size_t i = 0; i < rig.pair_count; i++)
+		cr_assert_not(str_has_prefix(rig.pairs[i].key, "update/F/a/"), "%s",
+			      rig.pairs[i].key);
+}
+
 /* ---- exits (6.5) --------------------------------------------------------- */
 
 Test(agent_tasks, each_live_task_of_a_dead_executor_fails)

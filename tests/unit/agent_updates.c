@@ -311,6 +311,17 @@ static void keep_status(struct rig *r, const struct agent_action *action)
 	last_status = proto_copy_to(&r->arena, message->update->status);
 }
 
+/* A master that still counts it must learn of the end, though an update before it waits. */
+Test(agent_updates, whose_task_is_gone_tell_the_last_state)
+{
+	rig_running(&rig, "t", "e", 1);
+	rig_update(&rig, "e", "made-up", STATE(RUNNING), 1);
+	rig_update(&rig, "e", "made-up", STATE(FAILED), 2);
+	rig_take(&rig);
+	rig_tick(&rig, 10 * SECOND);
+	rig_expect(&rig, "send master StatusUpdateMessage made-up RUNNING u1 latest FAILED\n");
+}
+
 Test(agent_updates, statuses_are_completed)
 {
 	rig_running(&rig, "t", "e", 1);

@@ -371,6 +371,18 @@ static void schedule_collection(struct agent *agent, struct executor *executor)
 	free(path);
 }
 
+/* Of a framework that is shut down. Its updates go with it: a store that kept them without
+ * their task would make an agent that is killed now send them for ever. */
+static void give_up_task(struct agent *agent, struct task *task)
+{
+	struct framework *framework = task->executor->framework;
+	struct stream *stream = agent_stream_find(framework, task->record->task_id->value);
+
+	if (stream && framework->terminating)
+		agent_stream_close(agent, stream);
+	agent_task_complete(agent, task);
+}
+
 void agent_executor_settle(struct agent *agent, struct executor *executor)
 {
 	struct framework *framework = executor->framework;
@@ -383,7 +395,7 @@ void agent_executor_settle(struct agent *agent, struct executor *executor)
 		if (!forced && !list_empty(&executor->tasks[place]))
 			return;
 		list_for_each (task, next, &executor->tasks[place], link)
-			agent_task_complete(agent, task);
+			give_up_task(agent, task);
 	}
 	if (executor->checkpoint)
 		agent_forget_executor(executor, agent);

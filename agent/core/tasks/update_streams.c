@@ -150,6 +150,18 @@ static void note_forwarded(struct task *task, const Mesos__Internal__StatusUpdat
 	record->status_update_uuid.data = xmemdup(update->uuid.data, UUID_BYTES);
 }
 
+/* The last that was said of it, if nothing else is known of the task here (any more): a master
+ * that still counts it must learn of its end although updates before that wait for a scheduler. */
+static Mesos__TaskState latest_state(const struct stream *stream, const struct task *task)
+{
+	const struct update *last;
+
+	if (task)
+		return task->record->state;
+	last = list_entry(stream->pending.prev, struct update, link);
+	return last->message->status->state;
+}
+
 void agent_stream_send(struct agent *agent, struct stream *stream)
 {
 	struct update *head = list_first(&stream->pending, struct update, link);
@@ -164,7 +176,7 @@ void agent_stream_send(struct agent *agent, struct stream *stream)
 	message->pid = arena_strdup(&agent->out->arena, agent->pid);
 	task = agent_task_find(stream->framework, stream->task_id);
 	message->update->has_latest_state = 1;
-	message->update->latest_state = task ? task->record->state : head->message->status->state;
+	message->update->latest_state = latest_state(stream, task);
 	if (task)
 		note_forwarded(task, head->message);
 	agent_send(agent, agent->master, message);
