@@ -44,11 +44,21 @@ const char *executor_state_name(enum executor_state state)
 	return executor_names[state];
 }
 
+bool agent_state_follows(enum agent_state from, enum agent_state to)
+{
+	return agent_moves[from][to];
+}
+
+bool executor_state_follows(enum executor_state from, enum executor_state to)
+{
+	return executor_moves[from][to];
+}
+
 void agent_set_state(struct agent *agent, enum agent_state to)
 {
 	if (agent->state == to)
 		return;
-	if (!agent_moves[agent->state][to]) {
+	if (!agent_state_follows(agent->state, to)) {
 		log_error("Agent may not go from %s to %s", agent_names[agent->state],
 			  agent_names[to]);
 		assert(!"forbidden move of the agent");
@@ -60,7 +70,7 @@ void agent_executor_set_state(struct executor *executor, enum executor_state to)
 {
 	if (executor->state == to)
 		return;
-	if (!executor_moves[executor->state][to]) {
+	if (!executor_state_follows(executor->state, to)) {
 		log_error("Executor '%s' may not go from %s to %s", executor->id,
 			  executor_names[executor->state], executor_names[to]);
 		assert(!"forbidden move of an executor");

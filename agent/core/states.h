@@ -6,6 +6,8 @@
 
 const char *agent_state_name(enum agent_state state);
 const char *executor_state_name(enum executor_state state);
+bool agent_state_follows(enum agent_state from, enum agent_state to);
+bool executor_state_follows(enum executor_state from, enum executor_state to);
 void agent_set_state(struct agent *agent, enum agent_state to);
 void agent_executor_set_state(struct executor *executor, enum executor_state to);
 

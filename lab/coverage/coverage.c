@@ -253,11 +253,16 @@ static uint64_t count_of(const struct coverage *c, enum life life, const char *f
 	return t ? t->count : 0;
 }
 
+static bool core_allows(enum life life, const char *from, const char *to)
+{
+	return coverage_master_allows(life, from, to) && coverage_agent_allows(life, from, to);
+}
+
 static bool is_known(const struct taken *t)
 {
 	const struct moves *m = moves_of(t->life, t->from);
 
-	return m && coverage_names(m->to, t->to);
+	return m && coverage_names(m->to, t->to) && core_allows(t->life, t->from, t->to);
 }
 
 uint64_t coverage_strange(const struct coverage *c)
@@ -320,6 +325,11 @@ uint64_t coverage_print_faults(const struct coverage *c, FILE *out)
 		struct move move;
 
 		while (next_move(c, m, &at, &move)) {
+			if (!core_allows(m->life, m->from, move.to)) {
+				fprintf(out, "%s: %s -> %s is not in the core's table\n",
+					life_names[m->life], m->from, move.to);
+				count++;
+			}
 			if (move.rare || move.count)
 				continue;
 			fprintf(out, "%s: %s -> %s was never taken\n", life_names[m->life], m->from,

@@ -2,8 +2,9 @@
  *
  * After each step of a core its objects are looked at, and what has another state than after
  * the step before has gone from the one to the other. Two moves within a step count as one.
- * What may follow what is in the table of coverage.c; a move that is not there is shown as
- * such. Counting costs time, so only --soak and --coverage do it.
+ * What may follow what is in the table of coverage.c, which may hold nothing that the cores' own
+ * tables of states do not; a move that is not there is shown as such. Counting costs time, so only
+ *--soak and --coverage do it.
  *
  *	coverage.c	  the table, counting, printing
  *	coverage_master.c looks into a master, coverage_agent.c into an agent; also for what
@@ -62,6 +63,11 @@ enum life {
 	LIFE_OWN_OPERATION,
 	LIVES,
 };
+
+/* Whether the core's own table of states has the move. Lives that it has no table of may do
+ * anything, and so may what is not there ("-"). */
+bool coverage_master_allows(enum life life, const char *from, const char *to);
+bool coverage_agent_allows(enum life life, const char *from, const char *to);
 
 /* One look of an owner: begin, see everything, end. */
 void coverage_look(struct coverage *c, const char *owner);

@@ -1,10 +1,28 @@
 #include "agent/core/objects.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/core/states.h"
 #include "lab/coverage/coverage.h"
 #include "proto/names.h"
+
+bool coverage_agent_allows(enum life life, const char *from, const char *to)
+{
+	for (int i = 0; life == LIFE_OWN_AGENT && i < AGENT_STATES; i++) {
+		for (int j = 0; j < AGENT_STATES && !strcmp(from, agent_state_name(i)); j++) {
+			if (!strcmp(to, agent_state_name(j)))
+				return agent_state_follows(i, j);
+		}
+	}
+	for (int i = 0; life == LIFE_EXECUTOR && i < EXECUTOR_STATES; i++) {
+		for (int j = 0; j < EXECUTOR_STATES && !strcmp(from, executor_state_name(i)); j++) {
+			if (!strcmp(to, executor_state_name(j)))
+				return executor_state_follows(i, j);
+		}
+	}
+	return true;
+}
 
 static const char *task_state(Mesos__TaskState state)
 {

@@ -1,22 +1,29 @@
 #include "master/core/objects.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "lab/coverage/coverage.h"
+#include "master/core/agents/agent_life.h"
+#include "master/core/frameworks/framework_life.h"
 #include "proto/names.h"
 
-static const char *framework_state(const struct framework *f)
+bool coverage_master_allows(enum life life, const char *from, const char *to)
 {
-	switch (f->state) {
-	case FRAMEWORK_RECOVERED:
-		return "RECOVERED";
-	case FRAMEWORK_CONNECTED:
-		return "CONNECTED";
-	case FRAMEWORK_DISCONNECTED:
-		return "DISCONNECTED";
-	default:
-		return "COMPLETED";
+	for (int i = 0; life == LIFE_AGENT && i < AGENT_STATES; i++) {
+		for (int j = 0; j < AGENT_STATES && !strcmp(from, agent_life_name(i)); j++) {
+			if (!strcmp(to, agent_life_name(j)))
+				return agent_may_become(i, j);
+		}
 	}
+	for (int i = 0; life == LIFE_FRAMEWORK && i < FRAMEWORK_STATES; i++) {
+		for (int j = 0; j < FRAMEWORK_STATES && !strcmp(from, framework_life_name(i));
+		     j++) {
+			if (!strcmp(to, framework_life_name(j)))
+				return framework_may_become(i, j);
+		}
+	}
+	return true;
 }
 
 static void see_task(struct coverage *c, const struct framework *f, const struct task *t)
@@ -55,7 +62,7 @@ static void see_framework(struct coverage *c, const struct framework *f)
 {
 	struct task *t, *next;
 
-	coverage_see(c, LIFE_FRAMEWORK, f->id, framework_state(f));
+	coverage_see(c, LIFE_FRAMEWORK, f->id, framework_life_name(f->state));
 	HASH_ITER (hh, f->tasks, t, next)
 		see_task(c, f, t);
 	HASH_ITER (hh, f->unreachable, t, next)
@@ -68,10 +75,7 @@ static void see_agent(struct coverage *c, const struct agent *a)
 	struct operation *o, *next;
 	char uuid[UUID_TEXT];
 
-	coverage_see(c, LIFE_AGENT, a->id,
-		     a->state == AGENT_RECOVERED ? "RECOVERED"
-		     : a->connected		 ? "CONNECTED"
-						 : "DISCONNECTED");
+	coverage_see(c, LIFE_AGENT, a->id, agent_life_name(a->state));
 	HASH_ITER (hh, a->operations, o, next) {
 		uuid_format(o->uuid, uuid);
 		coverage_see(c, LIFE_OPERATION, uuid,
@@ -90,19 +94,19 @@ void coverage_see_master(struct coverage *c, const struct master *m)
 	HASH_ITER (hh, m->frameworks, f, next_f)
 		see_framework(c, f);
 	HASH_ITER (hh, m->completed, f, next_f)
-		coverage_see(c, LIFE_FRAMEWORK, f->id, "COMPLETED");
+		coverage_see(c, LIFE_FRAMEWORK, f->id, framework_life_name(FRAMEWORK_COMPLETED));
 	HASH_ITER (hh, m->agents, a, next_a)
 		see_agent(c, a);
 	HASH_ITER (hh, m->unreachable, d, next_d)
-		coverage_see(c, LIFE_AGENT, d->id, "UNREACHABLE");
+		coverage_see(c, LIFE_AGENT, d->id, agent_life_name(AGENT_UNREACHABLE));
 	HASH_ITER (hh, m->gone, d, next_d)
-		coverage_see(c, LIFE_AGENT, d->id, "GONE");
+		coverage_see(c, LIFE_AGENT, d->id, agent_life_name(AGENT_GONE));
 	HASH_ITER (hh, m->removed, d, next_d) {
 		HASH_FIND_STR(m->unreachable, d->id, away);
 		HASH_FIND_STR(m->gone, d->id, gone);
 		HASH_FIND_STR(m->agents, d->id, a);
 		if (!away && !gone && !a)
-			coverage_see(c, LIFE_AGENT, d->id, "REMOVED");
+			coverage_see(c, LIFE_AGENT, d->id, agent_life_name(AGENT_REMOVED));
 	}
 	coverage_looked(c);
 }

@@ -80,7 +80,7 @@ static bool check_offers(const struct master *m, struct err *why)
 		if (!framework_connected(o->framework) || !o->framework->active)
 			return !err_set(why, ERR_STATE, "offer %s: its framework is not active",
 					o->id);
-		if (o->agent->state != AGENT_REGISTERED || !o->agent->active)
+		if (!agent_registered(o->agent) || !agent_active(o->agent))
 			return !err_set(why, ERR_STATE, "offer %s: its agent is not active", o->id);
 	}
 	return true;
@@ -94,7 +94,7 @@ static bool check_inverse_offers(const struct master *m, struct err *why)
 		if (!framework_connected(o->framework) || !o->framework->active)
 			return !err_set(why, ERR_STATE,
 					"inverse offer %s: its framework is not active", o->id);
-		if (o->agent->state != AGENT_REGISTERED || !o->agent->active)
+		if (!agent_registered(o->agent) || !agent_active(o->agent))
 			return !err_set(why, ERR_STATE, "inverse offer %s: its agent is not active",
 					o->id);
 		if (!master_agent_machine(m, o->agent))
@@ -204,8 +204,8 @@ static bool check_total(const struct master *m, const struct agent *a, struct er
 			resources_add_piece(&firm, &plain.pieces[i]);
 	}
 	known = allocator_agent_used(m->allocator, a->id);
-	same = a->state != AGENT_REGISTERED || !known || resources_equal(known, &plain);
-	ok = a->state != AGENT_REGISTERED || is_doubtful(a) || resources_contain(&a->total, &firm);
+	same = !agent_registered(a) || !known || resources_equal(known, &plain);
+	ok = !agent_registered(a) || is_doubtful(a) || resources_contain(&a->total, &firm);
 	resources_free(&taken);
 	resources_free(&plain);
 	resources_free(&firm);
@@ -252,18 +252,16 @@ static bool check_operations(const struct master *m, struct err *why)
 static bool check_counts(const struct master *m, struct err *why)
 {
 	struct agent *a, *next;
-	size_t recovered = 0;
+	size_t in[AGENT_STATES] = {0};
 
 	HASH_ITER (hh, m->agents, a, next) {
-		recovered += a->state == AGENT_RECOVERED;
+		in[a->state]++;
 		if (master_find_departed(m->unreachable, a->id) ||
 		    master_find_departed(m->gone, a->id))
 			return !err_set(why, ERR_STATE, "agent %s: is here and departed", a->id);
-		if (a->active && !a->connected)
-			return !err_set(why, ERR_STATE, "agent %s: active, not connected", a->id);
 	}
-	if (recovered != m->recovered_agents)
-		return !err_set(why, ERR_STATE, "recovered agents are miscounted");
+	if (memcmp(in, m->agents_in, sizeof(in)))
+		return !err_set(why, ERR_STATE, "agents are miscounted");
 	return true;
 }
 

@@ -92,7 +92,7 @@ void master_broadcast(struct master *m, void *message)
 	struct agent *a, *next;
 
 	HASH_ITER (hh, m->agents, a, next) {
-		if (a->state == AGENT_REGISTERED)
+		if (agent_registered(a))
 			master_send_agent(m, a, message);
 	}
 }

@@ -66,7 +66,7 @@ static struct agent *sender(struct master *m, const char *from, const Mesos__Age
 {
 	struct agent *a = id ? master_find_agent(m, id->value) : NULL;
 
-	if (a && a->state == AGENT_REGISTERED && !strcmp(a->pid, from))
+	if (a && agent_registered(a) && !strcmp(a->pid, from))
 		return a;
 	log_warning("ignored %s from %s: it is not agent '%s'", what, from, id ? id->value : "");
 	m->counters.dropped_messages++;

@@ -234,11 +234,13 @@ struct operation {
 	UT_hash_handle hh_id;	     /* framework.named_operations, by operation id */
 };
 
+/* frameworks/framework_life.c says what may follow what. */
 enum framework_state {
 	FRAMEWORK_RECOVERED, /* known from agents or the store only */
 	FRAMEWORK_CONNECTED,
 	FRAMEWORK_DISCONNECTED, /* failover timer runs */
 	FRAMEWORK_COMPLETED,	/* in master.completed */
+	FRAMEWORK_STATES,
 };
 
 struct framework {
@@ -293,19 +295,40 @@ struct framework {
 	UT_hash_handle hh_driver; /* master.drivers, by pid; connected drivers */
 };
 
+/* agents/agent_life.c says what may follow what. */
 enum agent_state {
-	AGENT_RECOVERED,  /* from the store; has not reregistered (REST: recovered_slaves) */
-	AGENT_REGISTERED, /* connected or not */
+	AGENT_RECOVERED,    /* from the store; has not reregistered (REST: recovered_slaves) */
+	AGENT_CONNECTED,    /* registered, with a link that works */
+	AGENT_DISCONNECTED, /* registered, without */
+	/* Those that departed. */
+	AGENT_UNREACHABLE,
+	AGENT_GONE,
+	AGENT_REMOVED,
+	AGENT_STATES,
+};
+
+/* What is written of an agent before it happens; agents/agent_life.c says what each does while
+ * another is being written. */
+enum agent_change {
+	CHANGE_NONE,
+	CHANGE_REREGISTER,
+	CHANGE_ORDER,	    /* an operator drains, deactivates or reactivates it */
+	CHANGE_DRAINED,	    /* it has nothing left */
+	CHANGE_UNREACHABLE, /* it does not answer, or did not come back */
+	CHANGE_UNREGISTER,
+	CHANGE_REPLACE, /* another agent is at its address */
+	CHANGE_EXPEL,	/* its machine is taken down */
+	CHANGE_GONE,
+	CHANGE_FORGET, /* it departed long ago */
+	AGENT_CHANGES,
 };
 
 struct agent {
 	char *id;
 	Mesos__AgentInfo *info; /* id set; resources in the new format */
 	enum agent_state state;
-	char *pid; /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
-	bool connected;
-	bool active;		      /* connected and not deactivated */
-	bool deactivated;	      /* by an operator */
+	char *pid;	  /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
+	bool deactivated; /* by an operator: it gets no offers */
 	Mesos__DrainInfo *drain_info; /* NULL = does not drain */
 	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
 	bool drain_blind;	      /* its operations are not known yet */
@@ -341,10 +364,9 @@ struct agent {
 	int missed_pings;
 	bool pinged;		 /* and not answered yet */
 	struct timer reregister; /* runs while disconnected */
+	unsigned waiting;	 /* 1 << enum agent_change: until what is written is durable */
 	struct list removal;	 /* master.removals: waits for the rate limiter */
-	char *removal_cause;	 /* why it waits there */
-	bool removal_waits;	 /* until an operator's order for it is stored */
-	bool unregister_waits;	 /* likewise, or until its reregistration is */
+	char *removal_cause;	 /* of CHANGE_UNREACHABLE, while it waits here or there */
 	struct list dirty;
 	UT_hash_handle hh;     /* master.agents, by id */
 	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */
@@ -406,14 +428,14 @@ struct master {
 	char **whitelist; /* --roles */
 	size_t whitelist_count;
 
-	struct framework *frameworks; /* all but completed ones, by id */
-	struct framework *completed;  /* by id, oldest first */
-	struct framework *streams;    /* connected by HTTP, by stream number */
-	struct framework *drivers;    /* connected drivers of v0, by pid */
-	struct agent *agents;	      /* RECOVERED and REGISTERED, by id */
-	struct agent *agents_by_pid;  /* REGISTERED, by pid */
-	size_t recovered_agents;      /* how many of agents are RECOVERED */
-	size_t loaded_agents;	      /* how many the store had at the start */
+	struct framework *frameworks;	/* all but completed ones, by id */
+	struct framework *completed;	/* by id, oldest first */
+	struct framework *streams;	/* connected by HTTP, by stream number */
+	struct framework *drivers;	/* connected drivers of v0, by pid */
+	struct agent *agents;		/* all but those that departed, by id */
+	struct agent *agents_by_pid;	/* registered ones, by pid */
+	size_t agents_in[AGENT_STATES]; /* how many of agents are in each state */
+	size_t loaded_agents;		/* how many the store had at the start */
 	size_t awaited_frameworks;
 	bool settling; /* no offers yet: see offer_memory.c */
 	struct timer settle;
@@ -479,7 +501,7 @@ struct master {
 
 struct framework *master_find_framework(const struct master *m, const char *id);
 struct framework *master_find_completed(const struct master *m, const char *id);
-/* RECOVERED or REGISTERED. */
+/* NULL: there is none, or it departed. */
 struct agent *master_find_agent(const struct master *m, const char *id);
 struct offer *master_find_offer(const struct master *m, const char *id);
 struct inverse_offer *master_find_inverse_offer(const struct master *m, const char *id);
@@ -501,6 +523,19 @@ struct executor *agent_find_executor(const struct agent *a, const char *framewor
 static inline bool framework_connected(const struct framework *f)
 {
 	return f->state == FRAMEWORK_CONNECTED;
+}
+static inline bool agent_registered(const struct agent *a)
+{
+	return a->state != AGENT_RECOVERED;
+}
+static inline bool agent_connected(const struct agent *a)
+{
+	return a->state == AGENT_CONNECTED;
+}
+/* Its resources are offered. */
+static inline bool agent_active(const struct agent *a)
+{
+	return a->state == AGENT_CONNECTED && !a->deactivated;
 }
 
 /* NULL = none. */

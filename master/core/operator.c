@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
@@ -180,16 +181,13 @@ static void retry(struct master *m, struct deferred *d)
 /* Something is being written that the line waits for. */
 static bool is_blocked(const struct master *m, const struct deferred_line *line)
 {
-	const struct pending *p;
-
 	switch (line->why) {
 	case DEFER_QUOTA:
 		return m->quota_writing;
 	case DEFER_MAINTENANCE:
 		return m->maintenance_writing;
 	default:
-		p = registry_pending(m, line->agent_id);
-		return p && p->kind != PENDING_GONE;
+		return agent_ask(m, line->agent_id, CHANGE_ORDER) == CHANGE_WAITS;
 	}
 }
 

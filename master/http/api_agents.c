@@ -28,7 +28,7 @@ static Mesos__Master__Response__GetAgents__Agent *agent_message(const struct age
 			  mesos__master__response__get_agents__agent__descriptor);
 
 	agent->agent_info = a->info;
-	agent->active = a->active;
+	agent->active = agent_active(a);
 	agent->has_deactivated = true;
 	agent->deactivated = a->deactivated;
 	agent->version = a->version;
@@ -57,7 +57,7 @@ Mesos__Master__Response__GetAgents *api_collect_agents(const struct master *m, s
 			  mesos__master__response__get_agents__descriptor);
 
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state == AGENT_REGISTERED)
+		if (agent_registered(a))
 			proto_push(arena, get->n_agents, get->agents, agent_message(a, arena));
 		else
 			proto_push(arena, get->n_recovered_agents, get->recovered_agents, a->info);

@@ -29,10 +29,10 @@ static void sum_agents(const struct master *m, struct agent_sums *sums)
 {
 	memset(sums, 0, sizeof(*sums));
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
-		*(a->connected ? &sums->connected : &sums->disconnected) += 1;
-		*(a->active ? &sums->active : &sums->inactive) += 1;
+		*(agent_connected(a) ? &sums->connected : &sums->disconnected) += 1;
+		*(agent_active(a) ? &sums->active : &sums->inactive) += 1;
 		add_split(sums->total, &a->total);
 		add_split(sums->used, &a->used);
 	}

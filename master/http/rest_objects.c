@@ -50,7 +50,7 @@ void rest_write_agent_members(struct json_writer *w, const struct agent *agent, 
 	endpoint_write_reserved(w, &agent->total);
 	jw_key(w, "unreserved_resources");
 	endpoint_write_unreserved(w, &agent->total);
-	jw_kv_bool(w, "active", agent->active);
+	jw_kv_bool(w, "active", agent_active(agent));
 	jw_kv_bool(w, "deactivated", agent->deactivated);
 	jw_kv_string(w, "version", agent->version);
 	write_capabilities(w, agent);

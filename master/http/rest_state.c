@@ -31,7 +31,7 @@ static void write_agents(struct json_writer *w, const struct master *m, const ch
 	jw_key(w, "slaves");
 	jw_begin_array(w);
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED || (only && strcmp(only, a->id)))
+		if (!agent_registered(a) || (only && strcmp(only, a->id)))
 			continue;
 		jw_begin_object(w);
 		rest_write_agent_members(w, a, full);
@@ -92,8 +92,8 @@ static void write_agent_counts(struct json_writer *w, const struct master *m)
 	size_t active = 0, inactive = 0;
 
 	for (struct agent *a = m->agents; a; a = a->hh.next)
-		if (a->state == AGENT_REGISTERED)
-			*(a->active ? &active : &inactive) += 1;
+		if (agent_registered(a))
+			*(agent_active(a) ? &active : &inactive) += 1;
 	jw_kv_double(w, "activated_slaves", (double)active);
 	jw_kv_double(w, "deactivated_slaves", (double)inactive);
 	jw_kv_double(w, "unreachable_slaves", HASH_COUNT(m->unreachable));

@@ -121,7 +121,7 @@ static void write_state_summary(const struct shell *shell, struct http_request *
 	jw_key(w, "slaves");
 	jw_begin_array(w);
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
 		jw_begin_object(w);
 		rest_write_agent_members(w, a, false);

@@ -149,7 +149,7 @@ Test(master_agents, a_broken_link_loses_tasks_without_checkpoint)
 	driver_exited(d, AGENT1);
 	expect(d, "UPDATE", "TASK_LOST", "REASON_AGENT_DISCONNECTED", "Agent host disconnected");
 	expect(d, "RESCIND");
-	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_not(agent_active(master_find_agent(d->m, "M-S0")));
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 1);
 }
 
@@ -164,7 +164,7 @@ Test(master_agents, a_broken_link_keeps_checkpointed_tasks)
 	expect(d, "SlaveReregisteredMessage", "M-S0");
 	expect(d, "UpdateFrameworkMessage", "M-0000");
 	refute(d, " UPDATE {");
-	cr_expect(master_find_agent(d->m, "M-S0")->active);
+	cr_expect(agent_active(master_find_agent(d->m, "M-S0")));
 	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
 }
 

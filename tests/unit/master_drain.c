@@ -283,7 +283,7 @@ Test(master_drain, is_told_again_at_each_reregistration)
 	driver_exited(d, AGENT1);
 	come("M-S0", TASKS("TASK_RUNNING"));
 	expect(d, "DrainSlaveMessage");
-	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_not(agent_active(master_find_agent(d->m, "M-S0")));
 	driver_pass(d, 3 * SECOND);
 	refute(d, "OFFERS");
 	/* Operations are known with its first UpdateSlaveMessage only. */
@@ -330,7 +330,7 @@ Test(master_drain, survives_being_unreachable)
 	come("M-S0", TASKS("TASK_RUNNING"));
 	expect(d, "DrainSlaveMessage");
 	cr_expect_eq(drain_state(), DRAINING);
-	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_not(agent_active(master_find_agent(d->m, "M-S0")));
 	driver_restart(d, "M3");
 	cr_expect_eq(drain_state(), DRAINING);
 }
@@ -356,13 +356,13 @@ Test(master_drain, orders_to_agents_that_are_not_here)
 	expect(d, "409 Agent removed while processing the call");
 	come("M-S0", NULL);
 	cr_expect_eq(drain_state(), -1);
-	cr_expect(master_find_agent(d->m, "M-S0")->active);
+	cr_expect(agent_active(master_find_agent(d->m, "M-S0")));
 	/* Recovered, but not back. */
 	driver_restart(d, "M3");
 	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
 	driver_restart(d, "M4");
 	come("M-S0", NULL);
-	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_not(agent_active(master_find_agent(d->m, "M-S0")));
 }
 
 Test(master_drain, an_order_in_progress_keeps_nobody_from_being_lost)
@@ -491,7 +491,7 @@ Test(master_drain, a_disconnected_agent_is_reactivated_when_it_is_back)
 	driver_exited(d, AGENT1);
 	cr_expect_eq(order("REACTIVATE_AGENT", "M-S0", ""), 0);
 	expect(d, "answer 2 200");
-	cr_expect_not(master_find_agent(d->m, "M-S0")->active);
+	cr_expect_not(agent_active(master_find_agent(d->m, "M-S0")));
 	driver_forget(d);
 	come("M-S0", TASKS("TASK_RUNNING"));
 	driver_pass(d, SECOND);

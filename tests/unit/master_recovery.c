@@ -125,7 +125,7 @@ Test(master_recovery, everything_is_known_at_once)
 	cr_expect_eq(f->completed_task_count, 1);
 	cr_expect_eq(f->state, FRAMEWORK_RECOVERED);
 	cr_expect_not(f->active);
-	cr_expect_eq(d->m->recovered_agents, 1);
+	cr_expect_eq(d->m->agents_in[AGENT_RECOVERED], 1);
 	cr_expect(master_find_completed(d->m, "M-0001"));
 	cr_expect(master_find_departed(d->m->unreachable, "M-S1"));
 	buf_free(&before);
@@ -163,10 +163,10 @@ Test(master_recovery, the_agent_corrects_what_is_remembered)
 	driver_reregister(d, AGENT1, "M-S0", REPORT);
 	f = master_find_framework(d->m, "M-0000");
 	a = master_find_agent(d->m, "M-S0");
-	cr_expect_eq(a->state, AGENT_REGISTERED);
+	cr_expect(agent_connected(a));
 	cr_expect_eq(framework_find_task(f, "run")->record.state, MESOS__TASK_STATE__TASK_KILLING);
 	cr_expect(framework_find_task(f, "new"));
-	cr_expect_eq(d->m->recovered_agents, 0);
+	cr_expect_eq(d->m->agents_in[AGENT_RECOVERED], 0);
 	expect(d, "SlaveReregisteredMessage", "reconciliations", "\"exec\"", "\"done\"");
 	refute(d, "SlaveReregisteredMessage", "\"run\"");
 	/* 1 each for run, new, exec and half of it for the executor. */
@@ -308,7 +308,7 @@ Test(master_recovery, agents_that_do_not_come_back_are_unreachable)
 	       "did not reregister within 10mins after master failover");
 	expect(d, "FAILURE", "M-S0");
 	cr_expect_eq(d->m->counters.recovery_slave_removals, 1);
-	cr_expect_eq(d->m->recovered_agents, 0);
+	cr_expect_eq(d->m->agents_in[AGENT_RECOVERED], 0);
 }
 
 Test(master_recovery, an_unreachable_agent_comes_back_to_the_new_master)

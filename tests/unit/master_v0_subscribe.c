@@ -309,9 +309,9 @@ Test(master_v0_subscribe, the_link_of_an_agent_stays_the_agents)
 	cr_expect_null(framework("M-0000"));
 	refute(d, "unlink");
 	v0_subscribe(d, AGENT1, NULL, false, NULL);
-	cr_assert(a->connected);
+	cr_assert(agent_connected(a));
 	driver_exited(d, AGENT1);
-	cr_expect_not(a->connected);
+	cr_expect_not(agent_connected(a));
 	cr_expect_null(framework("M-0001"));
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/duration.h"
 #include "base/log.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
@@ -24,7 +25,7 @@ static void ping(struct master *m, struct agent *a)
 			 mesos__internal__ping_slave_message__descriptor);
 
 	/* Who hears that it is not registers again. */
-	message->connected = a->connected && !a->outdated;
+	message->connected = agent_connected(a) && !a->outdated;
 	master_emit_message(m, a->observer_name, a->pid, message);
 	a->pinged = true;
 	timers_start(&m->timers, &a->ping, m->now + m->options.agent_ping_timeout);
@@ -73,7 +74,7 @@ void master_pong(struct master *m, const char *from)
 		return;
 	a->pinged = false;
 	a->missed_pings = 0;
-	if (a->connected)
+	if (agent_connected(a))
 		master_cancel_removal(m, a);
 }
 
@@ -111,26 +112,26 @@ static void queue_removal(struct master *m, struct agent *a)
 
 void master_schedule_removal(struct master *m, struct agent *a, const char *cause)
 {
-	const struct pending *p = registry_pending(m, a->id);
+	enum agent_verdict verdict = agent_ask(m, a->id, CHANGE_UNREACHABLE);
 
-	if (!list_empty(&a->removal) || a->removal_waits || (p && p->kind != PENDING_CHANGE))
+	if (a->removal_cause || verdict == CHANGE_DROPPED)
 		return;
 	m->counters.slave_unreachable_scheduled++;
 	m->counters.slave_shutdowns_scheduled++;
 	a->removal_cause = xstrdup(cause);
-	if (p)
-		a->removal_waits = true;
+	if (verdict == CHANGE_WAITS)
+		agent_await(a, CHANGE_UNREACHABLE);
 	else
 		queue_removal(m, a);
 }
 
 void master_cancel_removal(struct master *m, struct agent *a)
 {
-	if (list_empty(&a->removal) && !a->removal_waits)
+	if (!a->removal_cause)
 		return;
 	log_info("agent %s answers again: not marking it unreachable", a->id);
 	list_remove(&a->removal);
-	a->removal_waits = false;
+	agent_cancel(a, CHANGE_UNREACHABLE);
 	free(a->removal_cause);
 	a->removal_cause = NULL;
 	m->counters.slave_unreachable_canceled++;
@@ -147,17 +148,21 @@ static int64_t removal_interval(const struct master *m)
 void master_removal_due(struct master *m)
 {
 	struct agent *a = list_first(&m->removals, struct agent, removal);
-	const struct pending *p;
 
 	if (!a)
 		return;
 	list_remove(&a->removal);
-	p = registry_pending(m, a->id);
-	if (p && p->kind == PENDING_CHANGE) {
-		a->removal_waits = true;
-	} else {
+	switch (agent_ask(m, a->id, CHANGE_UNREACHABLE)) {
+	case CHANGE_GOES:
 		m->next_removal = master_later(m, removal_interval(m));
 		complete_removal(m, a);
+		break;
+	case CHANGE_WAITS:
+		agent_await(a, CHANGE_UNREACHABLE);
+		break;
+	default:
+		master_cancel_removal(m, a);
+		break;
 	}
 	arm_removals(m);
 }
@@ -166,13 +171,17 @@ void master_resume_leaving(struct master *m, const char *id)
 {
 	struct agent *a = master_find_agent(m, id);
 
-	if (!a || registry_pending(m, id))
+	if (!a)
 		return;
-	if (a->unregister_waits) {
-		master_begin_remove_agent(m, a, "the agent unregistered", true);
-	} else if (a->removal_waits) {
-		a->removal_waits = false;
+	switch (agent_take_waiting(m, a)) {
+	case CHANGE_UNREGISTER:
+		master_begin_remove_agent(m, a, "the agent unregistered", CHANGE_UNREGISTER);
+		break;
+	case CHANGE_UNREACHABLE:
 		queue_removal(m, a);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -192,7 +201,7 @@ void master_reregister_expired(struct master *m, struct agent *a)
 /* So many are missing that it is rather the master's network that is broken. */
 static bool too_many_missing(struct master *m, const char *timeout)
 {
-	size_t missing = m->recovered_agents;
+	size_t missing = m->agents_in[AGENT_RECOVERED];
 	double share = m->loaded_agents ? 100.0 * (double)missing / (double)m->loaded_agents : 0;
 
 	if (share <= m->options.recovery_removal_limit)
@@ -219,9 +228,8 @@ void master_recovery_expired(struct master *m)
 	cause = arena_printf(&m->out->arena, "did not reregister within %s after master failover",
 			     timeout);
 	HASH_ITER (hh, m->agents, a, next) {
-		const struct pending *p = registry_pending(m, a->id);
-
-		if (a->state != AGENT_RECOVERED || (p && p->kind != PENDING_CHANGE))
+		if (a->state != AGENT_RECOVERED ||
+		    agent_ask(m, a->id, CHANGE_UNREACHABLE) == CHANGE_DROPPED)
 			continue;
 		m->counters.recovery_slave_removals++;
 		master_schedule_removal(m, a, cause);

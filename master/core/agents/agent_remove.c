@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "master/core/agents/agent_health.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agents.h"
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
@@ -50,26 +51,16 @@ static void lose_fragile_tasks(struct master *m, struct agent *a)
 {
 	struct executor *e, *next_executor;
 	struct task *t, *next;
-	const char *message =
-		arena_printf(&m->out->arena, "Agent %s disconnected", a->info->hostname);
+	const struct task_end end = {
+		.state = STATE(LOST),
+		.reason = REASON(AGENT_DISCONNECTED),
+		.message = arena_printf(&m->out->arena, "Agent %s disconnected", a->info->hostname),
+		.give_back = true,
+	};
 
 	list_for_each (t, next, &a->tasks, by_agent) {
-		struct master_status say = {
-			.task_id = t->id,
-			.agent_id = a->id,
-			.executor_id = t->executor_id,
-			.state = STATE(LOST),
-			.reason = REASON(AGENT_DISCONNECTED),
-			.message = message,
-		};
-		Mesos__TaskStatus *status;
-
-		if (checkpoints(t->framework))
-			continue;
-		status = master_make_status(m, &say);
-		master_tell_update(m, t->framework, status);
-		master_apply_status(m, t, status, STATE(LOST), true);
-		master_complete_task(m, t, true);
+		if (!checkpoints(t->framework))
+			master_end_task(m, t, &end);
 	}
 	HASH_ITER (hh, a->executors, e, next_executor) {
 		if (!checkpoints(e->framework))
@@ -80,7 +71,7 @@ static void lose_fragile_tasks(struct master *m, struct agent *a)
 void master_disconnect_agent(struct master *m, struct agent *a)
 {
 	log_info("agent %s at %s (%s) disconnected", a->id, a->pid, a->info->hostname);
-	a->connected = a->active = false;
+	agent_life_move(m, a, AGENT_DISCONNECTED);
 	allocator_activate_agent(m->allocator, a->id, false);
 	master_rescind_of_agent(m, a);
 	lose_fragile_tasks(m, a);
@@ -93,7 +84,7 @@ void master_agent_exited(struct master *m, const char *pid)
 	struct agent *a;
 
 	HASH_FIND(hh_pid, m->agents_by_pid, pid, strlen(pid), a);
-	if (a && a->connected)
+	if (a && agent_connected(a))
 		master_disconnect_agent(m, a);
 }
 
@@ -102,20 +93,19 @@ void master_reconnect_agent(struct master *m, struct agent *a)
 	timers_stop(&m->timers, &a->reregister);
 	a->missed_pings = 0;
 	a->pinged = false;
-	if (a->connected)
+	if (agent_connected(a))
 		return;
-	a->connected = true;
+	agent_life_move(m, a, AGENT_CONNECTED);
 	master_cancel_removal(m, a);
-	if (a->deactivated)
-		return;
-	a->active = true;
-	allocator_activate_agent(m->allocator, a->id, true);
+	if (agent_active(a))
+		allocator_activate_agent(m->allocator, a->id, true);
 }
 
 /* ---- losing it for good ---------------------------------------------------------------- */
 
 /* How an agent leaves, and what its tasks are told. */
 struct leaving {
+	enum agent_state to;
 	const char *cause;	       /* message of the updates */
 	Mesos__TaskState aware, plain; /* of PARTITION_AWARE frameworks, and of others */
 	Mesos__TaskStatus__Reason aware_reason;
@@ -129,23 +119,15 @@ static void agent_remove_lose_task(struct master *m, struct task *t, const struc
 {
 	struct framework *f = t->framework;
 	bool park = f->partition_aware ? how->park_aware : how->park_plain;
-	struct master_status say = {
-		.task_id = t->id,
-		.agent_id = t->agent_id,
-		.executor_id = t->executor_id,
+	const struct task_end end = {
 		.state = f->partition_aware ? how->aware : how->plain,
 		.reason = f->partition_aware ? how->aware_reason : REASON(AGENT_REMOVED),
 		.message = how->cause,
 		.unreachable_time = how->unreachable_time,
+		.goes = park ? TASK_TO_UNREACHABLE : TASK_TO_COMPLETED,
 	};
-	Mesos__TaskStatus *status = master_make_status(m, &say);
 
-	master_tell_update(m, f, status);
-	master_apply_status(m, t, status, say.state, false);
-	if (park)
-		master_park_task(m, t);
-	else
-		master_complete_task(m, t, false);
+	master_end_task(m, t, &end);
 }
 
 static void agent_remove_lose_agent(struct master *m, struct agent *a, const struct leaving *how)
@@ -153,7 +135,7 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 	struct executor *e, *next_executor;
 	struct task *t, *next;
 	const char *id = master_text(m, a->id);
-	bool registered = a->state == AGENT_REGISTERED;
+	bool registered = agent_registered(a);
 
 	/* First of all, so that nothing below gives it anything back. Of a RECOVERED one it
 	 * may remember something. */
@@ -168,6 +150,7 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 		master_unlink_agent(m, a);
 	master_remember_removed(m, a->id);
 	warm_delete(m, "agent", a->id, NULL, NULL);
+	agent_life_move(m, a, how->to);
 	master_free_agent(m, a);
 	m->counters.slave_removals++;
 	master_tell_agent_failure(m, id);
@@ -178,6 +161,7 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 static void unreachable_stored(struct master *m, struct pending *p)
 {
 	struct leaving how = {
+		.to = AGENT_UNREACHABLE,
 		.cause = p->text,
 		.aware = STATE(UNREACHABLE),
 		.plain = STATE(LOST),
@@ -203,12 +187,10 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 	struct registry_batch batch = {0};
 	struct pending *p;
 
-	if (registry_pending(m, a->id))
-		return;
 	log_warning("marking agent %s (%s) unreachable: %s", a->id, a->info->hostname, cause);
 	registry_delete(m, &batch, registry_key(m, "agent", a->id));
 	registry_put_unreachable(m, &batch, a->id, m->now, a->deactivated, a->drain_info);
-	p = registry_write(m, &batch, a->id, unreachable_stored);
+	p = registry_write_change(m, &batch, CHANGE_UNREACHABLE, a->id, unreachable_stored);
 	p->text = xstrdup(cause);
 }
 
@@ -217,6 +199,7 @@ void master_mark_unreachable(struct master *m, struct agent *a, const char *caus
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause)
 {
 	struct leaving how = {
+		.to = AGENT_REMOVED,
 		.cause = arena_printf(&m->out->arena, "Agent %s removed: %s", a->info->hostname,
 				      cause),
 		.aware = STATE(LOST),
@@ -235,41 +218,44 @@ static void removal_stored(struct master *m, struct pending *p)
 
 	if (!a || !p->latest)
 		return;
-	if (p->flag)
+	if (p->change == CHANGE_UNREGISTER)
 		m->counters.slave_removals_unregistered++;
 	master_remove_agent_now(m, a, p->text);
 }
 
 void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,
-			       bool unregistered)
+			       enum agent_change change)
 {
 	struct registry_batch batch = {0};
 	struct pending *p;
 
 	registry_delete(m, &batch, registry_key(m, "agent", a->id));
-	p = registry_write(m, &batch, a->id, removal_stored);
+	p = registry_write_change(m, &batch, change, a->id, removal_stored);
 	p->text = xstrdup(cause);
-	p->flag = unregistered;
 }
 
 void master_unregister_agent(struct master *m, const char *from,
 			     const Mesos__Internal__UnregisterSlaveMessage *message)
 {
 	struct agent *a = master_find_agent(m, message->agent_id->value);
-	const struct pending *p;
 
 	m->counters.messages_unregister_slave++;
-	if (!a || a->state != AGENT_REGISTERED || strcmp(a->pid, from)) {
+	if (!a || !agent_registered(a) || strcmp(a->pid, from)) {
 		log_warning("ignored the unregistration of agent %s from %s: it is not that agent",
 			    message->agent_id->value, from);
 		m->counters.dropped_messages++;
 		return;
 	}
-	p = registry_pending(m, a->id);
-	if (!p)
-		master_begin_remove_agent(m, a, "the agent unregistered", true);
-	else if (p->kind == PENDING_CHANGE || p->kind == PENDING_REREGISTER)
-		a->unregister_waits = true;
+	switch (agent_ask(m, a->id, CHANGE_UNREGISTER)) {
+	case CHANGE_GOES:
+		master_begin_remove_agent(m, a, "the agent unregistered", CHANGE_UNREGISTER);
+		break;
+	case CHANGE_WAITS:
+		agent_await(a, CHANGE_UNREGISTER);
+		break;
+	default:
+		break;
+	}
 }
 
 /* ---- gone -------------------------------------------------------------------------- */
@@ -288,30 +274,22 @@ static void lose_parked_tasks(struct master *m, struct departed *away)
 {
 	while (!list_empty(&away->tasks)) {
 		struct task *t = list_first(&away->tasks, struct task, by_agent);
-		struct framework *f = t->framework;
-		struct master_status say = {
-			.task_id = t->id,
-			.agent_id = t->agent_id,
-			.executor_id = t->executor_id,
-			.state = f->partition_aware ? STATE(GONE_BY_OPERATOR) : STATE(LOST),
-			.reason = f->partition_aware ? REASON(AGENT_REMOVED_BY_OPERATOR)
-						     : REASON(AGENT_REMOVED),
+		bool aware = t->framework->partition_aware;
+		const struct task_end end = {
+			.state = aware ? STATE(GONE_BY_OPERATOR) : STATE(LOST),
+			.reason = aware ? REASON(AGENT_REMOVED_BY_OPERATOR) : REASON(AGENT_REMOVED),
 			.message = "Agent has been marked gone",
+			.goes = aware ? TASK_TO_COMPLETED : TASK_STAYS,
 		};
-		Mesos__TaskStatus *status = master_make_status(m, &say);
 
-		master_tell_update(m, f, status);
-		master_apply_status(m, t, status, say.state, false);
-		if (f->partition_aware)
-			master_complete_task(m, t, false);
-		else
-			list_remove(&t->by_agent);
+		master_end_task(m, t, &end);
 	}
 }
 
 static void gone_stored(struct master *m, struct pending *p)
 {
 	struct leaving how = {
+		.to = AGENT_GONE,
 		.cause = "Agent has been marked gone",
 		.aware = STATE(GONE_BY_OPERATOR),
 		.plain = STATE(LOST),
@@ -330,7 +308,7 @@ static void gone_stored(struct master *m, struct pending *p)
 	master_add_departed(&m->gone, p->key, p->time);
 	if (a) {
 		/* At the address of one that did not come back may be another. */
-		if (a->state == AGENT_REGISTERED)
+		if (agent_registered(a))
 			send_gone(m, a);
 		agent_remove_lose_agent(m, a, &how);
 	}
@@ -341,15 +319,12 @@ static void gone_stored(struct master *m, struct pending *p)
 static struct pending *write_gone(struct master *m, const char *id)
 {
 	struct registry_batch batch = {0};
-	struct pending *p;
 
 	log_info("marking agent %s gone", id);
 	registry_delete(m, &batch, registry_key(m, "agent", id));
 	registry_delete(m, &batch, registry_key(m, "unreachable", id));
 	registry_put_departed(m, &batch, "gone", id, m->now);
-	p = registry_write(m, &batch, id, gone_stored);
-	p->kind = PENDING_GONE;
-	return p;
+	return registry_write_change(m, &batch, CHANGE_GONE, id, gone_stored);
 }
 
 void master_begin_gone(struct master *m, const char *id)
@@ -364,19 +339,18 @@ static bool agent_exists(struct master *m, const char *id)
 
 void master_mark_gone(struct master *m, const char *id, uint64_t request)
 {
-	struct pending *p = registry_pending(m, id);
+	enum agent_change changing = agent_changing(m, id);
 
 	if (master_find_departed(m->gone, id)) {
 		master_reply(m, 200, "%s", "");
 		return;
 	}
-	/* A reregistration and orders in progress give way, other changes are waited for. */
-	if (p && p->kind != PENDING_REREGISTER && p->kind != PENDING_CHANGE) {
+	if (!agent_may_change(m, id, CHANGE_GONE)) {
 		master_reply(m, 503, "Agent '%s' is already being transitioned to %s", id,
-			     p->kind == PENDING_GONE ? "gone" : "unreachable or removed");
+			     changing == CHANGE_GONE ? "gone" : "unreachable or removed");
 		return;
 	}
-	if (!p && !agent_exists(m, id)) {
+	if (changing == CHANGE_NONE && !agent_exists(m, id)) {
 		master_reply(m, 404, "Agent '%s' not found", id);
 		return;
 	}

@@ -7,13 +7,14 @@
 void master_agent_exited(struct master *m, const char *pid);
 void master_disconnect_agent(struct master *m, struct agent *a);
 void master_reconnect_agent(struct master *m, struct agent *a);
+/* CHANGE_UNREACHABLE goes now. */
 void master_mark_unreachable(struct master *m, struct agent *a, const char *cause);
 void master_unregister_agent(struct master *m, const char *from,
 			     const Mesos__Internal__UnregisterSlaveMessage *message);
 /* Removes the agent from the registry and, once that is durable, from memory; its tasks are lost
- * then. An agent that unregistered is counted as such. */
+ * then. `change` says why, and goes now. */
 void master_begin_remove_agent(struct master *m, struct agent *a, const char *cause,
-			       bool unregistered);
+			       enum agent_change change);
 /* Removes the agent from memory alone: a batch of the caller removed it from the registry. */
 void master_remove_agent_now(struct master *m, struct agent *a, const char *cause);
 void master_mark_gone(struct master *m, const char *agent_id, uint64_t request);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "master/core/agents/agent_health.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/pid.h"
 #include "master/core/emit.h"
@@ -90,7 +91,7 @@ struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info)
 	list_init(&a->drain_check);
 	list_init(&a->removal);
 	list_init(&a->dirty);
-	m->recovered_agents++;
+	m->agents_in[AGENT_RECOVERED]++;
 	HASH_ADD_KEYPTR(hh, m->agents, a->id, strlen(a->id), a);
 	return a;
 }
@@ -117,9 +118,8 @@ static void free_checkpointed(struct agent *a)
 void master_free_agent(struct master *m, struct agent *a)
 {
 	master_remove_operations(m, a);
-	if (a->state == AGENT_RECOVERED)
-		m->recovered_agents--;
-	else
+	m->agents_in[a->state]--;
+	if (a->hh_pid.tbl)
 		HASH_DELETE(hh_pid, m->agents_by_pid, a);
 	HASH_DEL(m->agents, a);
 	master_unobserve_agent(m, a);
@@ -280,16 +280,13 @@ void master_tell_allocator_agent(struct master *m, struct agent *a)
 
 void master_admit_agent(struct master *m, struct agent *a)
 {
-	a->state = AGENT_REGISTERED;
-	m->recovered_agents--;
-	a->connected = true;
-	a->active = !a->deactivated;
+	agent_life_move(m, a, AGENT_CONNECTED);
 	if (!a->registered_time)
 		a->registered_time = m->now;
 	HASH_ADD_KEYPTR(hh_pid, m->agents_by_pid, a->pid, strlen(a->pid), a);
 	master_emit(m, MASTER_LINK)->link.pid = master_text(m, a->pid);
 	master_tell_allocator_agent(m, a);
-	if (!a->active)
+	if (!agent_active(a))
 		allocator_activate_agent(m->allocator, a->id, false);
 	master_restore_allocations(m, a);
 	master_observe_agent(m, a);
@@ -416,10 +413,8 @@ static void agents_registered(struct master *m, struct pending *p)
 		.checkpointed = message->checkpointed_resources,
 		.checkpointed_count = message->n_checkpointed_resources,
 	};
-	struct agent *a, *old = NULL;
+	struct agent *a, *old = p->key ? master_find_agent(m, p->key) : NULL;
 
-	if (p->text)
-		old = master_find_agent(m, p->text);
 	if (old) {
 		m->counters.slave_removals_registered++;
 		master_remove_agent_now(m, old, "a new agent registered at the same address");
@@ -451,10 +446,10 @@ static void admit(struct master *m, const char *from, struct agent *old,
 	if (old)
 		registry_delete(m, &batch, registry_key(m, "agent", old->id));
 	registry_put_agent(m, &batch, copy->agent, NULL);
-	p = registry_write(m, &batch, NULL, agents_registered);
+	p = old ? registry_write_change(m, &batch, CHANGE_REPLACE, old->id, agents_registered)
+		: registry_write(m, &batch, agents_registered);
 	p->message = proto_copy(copy);
 	registry_reserve_pid(m, p, from);
-	p->text = old ? xstrdup(old->id) : NULL;
 }
 
 void master_register_agent(struct master *m, const char *from,
@@ -475,12 +470,12 @@ void master_register_agent(struct master *m, const char *from,
 		return;
 	}
 	HASH_FIND(hh_pid, m->agents_by_pid, from, strlen(from), old);
-	if (old && old->connected) {
+	if (old && agent_connected(old)) {
 		log_info("agent %s at %s is registered already", old->id, from);
 		send_registered(m, old);
 		return;
 	}
-	if (old && registry_pending(m, old->id)) {
+	if (old && !agent_may_change(m, old->id, CHANGE_REPLACE)) {
 		log_info("ignored the registration of an agent at %s: agent %s is being removed",
 			 from, old->id);
 		return;

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
@@ -99,14 +100,14 @@ static void finish_drain(struct master *m, struct agent *a)
 	info = *a->drain_info;
 	info.state = STATE(DRAINED);
 	put_agent(m, &batch, a, true, &info);
-	registry_write(m, &batch, a->id, drained_stored)->kind = PENDING_CHANGE;
+	registry_write_change(m, &batch, CHANGE_DRAINED, a->id, drained_stored);
 }
 
 static void check_drained(struct master *m, struct agent *a)
 {
 	/* What is being written ends in another check, or in the end of the agent. */
-	if (!draining(a) || a->state != AGENT_REGISTERED || a->drain_blind ||
-	    registry_pending(m, a->id))
+	if (!draining(a) || !agent_registered(a) || a->drain_blind ||
+	    !agent_may_change(m, a->id, CHANGE_DRAINED))
 		return;
 	if (list_empty(&a->tasks) && !a->operations)
 		finish_drain(m, a);
@@ -126,11 +127,12 @@ void master_check_drains(struct master *m)
 
 static void drain_deactivate(struct master *m, struct agent *a)
 {
+	bool was_active = agent_active(a);
+
 	a->deactivated = true;
 	warm_agent(m, a);
-	if (!a->active)
+	if (!was_active)
 		return;
-	a->active = false;
 	allocator_activate_agent(m->allocator, a->id, false);
 	master_rescind_of_agent(m, a);
 }
@@ -138,16 +140,14 @@ static void drain_deactivate(struct master *m, struct agent *a)
 /* Whether the order can be carried out now; false: it was answered, or waits. */
 static bool may_change(struct master *m, const struct operator_request *request, const char *id)
 {
-	const struct pending *p = registry_pending(m, id);
+	enum agent_verdict verdict = agent_ask(m, id, CHANGE_ORDER);
 
-	if (p && p->kind == PENDING_GONE) {
+	if (verdict == CHANGE_REFUSED)
 		master_reply(m, 409, "Agent is currently being marked gone");
-		return false;
-	}
-	if (p) {
+	else if (verdict == CHANGE_WAITS)
 		master_defer(m, request, DEFER_AGENT, id);
+	if (verdict != CHANGE_GOES)
 		return false;
-	}
 	if (!master_find_agent(m, id) && !master_find_departed(m->unreachable, id)) {
 		master_reply(m, 400, "Unknown agent");
 		return false;
@@ -170,8 +170,7 @@ static struct pending *write_orders(struct master *m, const struct operator_requ
 		put_agent(m, &batch, a, deactivated, drain_info);
 	else
 		registry_put_unreachable(m, &batch, id, away->time, deactivated, drain_info);
-	p = registry_write(m, &batch, id, follow);
-	p->kind = PENDING_CHANGE;
+	p = registry_write_change(m, &batch, CHANGE_ORDER, id, follow);
 	p->message = proto_copy(drain_info);
 	p->request = request->number;
 	master_reply(m, 0, "%s", "");
@@ -196,7 +195,7 @@ static void drain_stored(struct master *m, struct pending *p)
 		log_info("agent %s (%s) drains", a->id, a->info->hostname);
 		set_drain_info(&a->drain_info, p);
 		drain_deactivate(m, a);
-		if (a->state == AGENT_REGISTERED) {
+		if (agent_registered(a)) {
 			master_repeat_drain(m, a);
 			a->drain_start = m->now;
 			master_touch_drain(m, a);
@@ -262,7 +261,7 @@ void master_drain(struct master *m, const struct operator_request *request)
 
 	if (!may_change(m, request, id))
 		return;
-	if (a && a->state == AGENT_REGISTERED && !can_drain(m, a))
+	if (a && agent_registered(a) && !can_drain(m, a))
 		return;
 	write_orders(m, request, id, true, make_drain_info(m, call), drain_stored);
 }
@@ -303,10 +302,8 @@ static void reactivate(struct master *m, struct agent *a)
 	a->drain_start = 0;
 	a->deactivated = false;
 	warm_agent(m, a);
-	if (a->state != AGENT_REGISTERED || !a->connected)
-		return;
-	a->active = true;
-	allocator_activate_agent(m->allocator, a->id, true);
+	if (agent_active(a))
+		allocator_activate_agent(m->allocator, a->id, true);
 }
 
 static void reactivate_stored(struct master *m, struct pending *p)
@@ -321,7 +318,7 @@ static void reactivate_stored(struct master *m, struct pending *p)
 		proto_free(away->drain_info);
 		away->drain_info = NULL;
 	}
-	if (a && p->latest && a->state == AGENT_REGISTERED)
+	if (a && p->latest && agent_registered(a))
 		master_answer(m, p->request, 200, "%s", "");
 	else
 		master_answer(m, p->request, 409, "Agent removed while processing the call");
@@ -333,9 +330,8 @@ void master_reactivate(struct master *m, const struct operator_request *request)
 	const struct departed *away = master_find_departed(m->unreachable, id);
 	const struct agent *a = master_find_agent(m, id);
 	const Mesos__DrainInfo *info = a ? a->drain_info : away ? away->drain_info : NULL;
-	const struct pending *p = registry_pending(m, id);
 
-	if (p && p->kind != PENDING_GONE)
+	if (agent_ask(m, id, CHANGE_ORDER) == CHANGE_WAITS)
 		master_defer(m, request, DEFER_AGENT, id);
 	else if (!(a && a->deactivated) && !(away && away->deactivated))
 		master_reply(m, 400, "Agent is not deactivated");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/agents.h"
 #include "master/core/agents/drain.h"
@@ -560,9 +561,9 @@ static bool pid_taken(struct master *m, const char *pid, const char *id)
 	HASH_FIND(hh_pid, m->agents_by_pid, pid, strlen(pid), other);
 	if (!other || !strcmp(other->id, id))
 		return false;
-	if (!other->connected && !registry_pending(m, other->id))
+	if (!agent_connected(other) && agent_may_change(m, other->id, CHANGE_REPLACE))
 		master_begin_remove_agent(m, other, "a new agent registered at the same address",
-					  false);
+					  CHANGE_REPLACE);
 	return true;
 }
 
@@ -574,7 +575,7 @@ static void reregister_reregistered(struct master *m, const char *pid,
 		.m = m, .a = master_find_agent(m, id), .message = message, .mark = ++m->mark};
 
 	m->counters.slave_reregistrations++;
-	r.registered = r.a && r.a->state == AGENT_REGISTERED;
+	r.registered = r.a && agent_registered(r.a);
 	r.is_new = !r.a;
 	r.cause = master_find_departed(m->unreachable, id) ? "Unreachable agent re-reregistered"
 							   : "Unknown agent reregistered";
@@ -628,8 +629,7 @@ static void store_first(struct master *m, const char *from, struct agent *a,
 	registry_put_agent(m, &batch, message->agent, a);
 	if (!a)
 		registry_delete(m, &batch, registry_key(m, "unreachable", id));
-	p = registry_write(m, &batch, id, reregistration_stored);
-	p->kind = PENDING_REREGISTER;
+	p = registry_write_change(m, &batch, CHANGE_REREGISTER, id, reregistration_stored);
 	p->message = proto_copy(message);
 	registry_reserve_pid(m, p, from);
 }
@@ -643,7 +643,7 @@ void master_reregister_agent(struct master *m, const char *from,
 	struct err err = {{0}};
 
 	m->counters.messages_reregister_slave++;
-	if (registry_pending(m, id)) {
+	if (!agent_may_change(m, id, CHANGE_REREGISTER)) {
 		log_info("ignored the reregistration of agent %s at %s: a change of it is in "
 			 "progress",
 			 id, from);
@@ -658,7 +658,7 @@ void master_reregister_agent(struct master *m, const char *from,
 			    err.text);
 		return;
 	}
-	if (a && a->state == AGENT_REGISTERED && moved_host(a, from, raw->agent)) {
+	if (a && agent_registered(a) && moved_host(a, from, raw->agent)) {
 		reregister_shut_down(m, from,
 				     "Agent attempted to reregister with different IP / hostname");
 		return;

@@ -43,7 +43,7 @@ void master_kill(struct master *m, struct framework *f, const char *task_id, con
 	}
 	t->kill_wanted = true;
 	warm_task_now(m, t);
-	if (!t->agent->connected)
+	if (!agent_connected(t->agent))
 		return;
 	message = STEP_NEW(m, Mesos__Internal__KillTaskMessage,
 			   mesos__internal__kill_task_message__descriptor);
@@ -64,7 +64,7 @@ static struct agent *registered_agent(struct master *m, const char *id)
 {
 	struct agent *a = master_find_agent(m, id);
 
-	return a && a->state == AGENT_REGISTERED ? a : NULL;
+	return a && agent_registered(a) ? a : NULL;
 }
 
 static void call_shutdown(struct master *m, struct framework *f,
@@ -92,7 +92,7 @@ static void call_message(struct master *m, struct framework *f,
 	Mesos__Internal__FrameworkToExecutorMessage *message;
 
 	m->counters.messages_framework_to_executor++;
-	if (!a || !a->connected) {
+	if (!a || !agent_connected(a)) {
 		log_warning("dropped a MESSAGE of framework %s: agent %s is not connected", f->id,
 			    call->agent_id->value);
 		m->counters.invalid_framework_to_executor_messages++;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "master/core/emit.h"
+#include "master/core/frameworks/framework_life.h"
 #include "master/core/frameworks/subscribe.h"
 #include "master/core/objects.h"
 #include "master/core/offers/inverse_offers.h"
@@ -388,7 +389,7 @@ void master_disconnect_framework(struct master *m, struct framework *f)
 	master_discard_offers(m, f);
 	master_activate_framework(m, f, false);
 	master_detach_framework(m, f);
-	f->state = FRAMEWORK_DISCONNECTED;
+	framework_life_move(f, FRAMEWORK_DISCONNECTED);
 	warm_framework(m, f);
 	if (!timeout) {
 		master_remove_framework(m, f);
@@ -409,18 +410,18 @@ void master_framework_failover_expired(struct master *m, struct framework *f)
 /* Recorded, not sent: nobody is there to hear it. */
 static void end_task(struct master *m, struct task *t)
 {
-	struct master_status say = {
-		.task_id = t->id,
-		.agent_id = t->agent_id,
-		.executor_id = t->executor_id,
+	const struct task_end end = {
 		.state = MESOS__TASK_STATE__TASK_KILLED,
 		.reason = MESOS__TASK_STATUS__REASON__REASON_FRAMEWORK_REMOVED,
 		.message = arena_printf(&m->out->arena, "Framework %s removed", t->framework->id),
+		.silent = true,
+		.give_back = true,
 	};
 
 	if (!task_state_terminal(t->record.state) || t->unreachable)
-		master_apply_status(m, t, master_make_status(m, &say), say.state, true);
-	master_complete_task(m, t, true);
+		master_end_task(m, t, &end);
+	else
+		master_complete_task(m, t, true);
 }
 
 static void end_tasks_and_executors(struct master *m, struct framework *f)
@@ -449,7 +450,7 @@ static void drop_completed_framework(struct master *m, struct framework *f)
 
 void master_keep_completed(struct master *m, struct framework *f)
 {
-	f->state = FRAMEWORK_COMPLETED;
+	framework_life_move(f, FRAMEWORK_COMPLETED);
 	warm_framework(m, f);
 	HASH_ADD_KEYPTR(hh, m->completed, f->id, strlen(f->id), f);
 	while (HASH_COUNT(m->completed) > (unsigned)m->options.max_completed_frameworks)

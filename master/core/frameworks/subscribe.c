@@ -15,6 +15,7 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/frameworks/framework_life.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/roles/amounts.h"
@@ -361,7 +362,7 @@ void master_supplant(struct master *m, struct framework *f)
 void master_connect_framework(struct master *m, struct framework *f)
 {
 	master_await_framework(m, f, false);
-	f->state = FRAMEWORK_CONNECTED;
+	framework_life_move(f, FRAMEWORK_CONNECTED);
 	f->counters.calls[MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE]++;
 	timers_stop(&m->timers, &f->failover);
 	warm_framework(m, f);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/pid.h"
 #include "master/core/emit.h"
@@ -123,21 +124,13 @@ bool master_refuse_down(struct master *m, const char *pid, const Mesos__AgentInf
 	return true;
 }
 
-/* It is leaving anyway by what is being written. */
-static bool leaves(const struct master *m, const struct agent *a)
-{
-	const struct pending *p = registry_pending(m, a->id);
-
-	return p && (p->kind == PENDING_OTHER || p->kind == PENDING_GONE);
-}
-
 void master_expel_agent(struct master *m, struct agent *a)
 {
 	static const char why[] = "Operator initiated 'Machine DOWN'";
 
 	machines_shut_down(m, a->pid, why);
-	if (!leaves(m, a))
-		master_begin_remove_agent(m, a, why, false);
+	if (agent_may_change(m, a->id, CHANGE_EXPEL))
+		master_begin_remove_agent(m, a, why, CHANGE_EXPEL);
 }
 
 void master_place_agent(struct master *m, struct agent *a)

@@ -148,7 +148,7 @@ static bool has_agent(const struct master *m, const Mesos__MachineID *id)
 	for (struct agent *a = m->agents; a && !found; a = a->hh.next) {
 		char ip[64], *own;
 
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
 		pid_ip(a->pid, ip, sizeof(ip));
 		own = machine_key(a->info->hostname, ip);
@@ -226,7 +226,7 @@ static void maintenance_stored(struct master *m, struct pending *p)
 		struct machine *was = NULL;
 		char ip[64], *key;
 
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
 		pid_ip(a->pid, ip, sizeof(ip));
 		key = machine_key(a->info->hostname, ip);
@@ -247,7 +247,7 @@ static void write_maintenance(struct master *m, const Mesita__StoredMaintenance 
 	struct pending *p;
 
 	registry_put(m, &batch, "maintenance/schedule", next);
-	p = registry_write(m, &batch, NULL, maintenance_stored);
+	p = registry_write(m, &batch, maintenance_stored);
 	p->message = proto_copy(next);
 	p->request = request->number;
 	p->flag = posted;

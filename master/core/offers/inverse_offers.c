@@ -65,8 +65,7 @@ static struct framework *take_inverse(struct master *m, const struct allocator_i
 	struct machine *machine = NULL;
 	bool begins;
 
-	if (f && framework_connected(f) && f->active && a && a->state == AGENT_REGISTERED &&
-	    a->active)
+	if (f && framework_connected(f) && f->active && a && agent_registered(a) && agent_active(a))
 		machine = master_agent_machine(m, a);
 	if (!machine) {
 		allocator_end_inverse(m->allocator, m->now, inverse->framework, inverse->agent,

@@ -114,8 +114,8 @@ static struct framework *take_grant(struct master *m, struct allocator_grant *gr
 	struct agent *a = master_find_agent(m, grant->agent);
 	bool begins;
 
-	if (!f || !framework_connected(f) || !f->active || !a || a->state != AGENT_REGISTERED ||
-	    !a->active) {
+	if (!f || !framework_connected(f) || !f->active || !a || !agent_registered(a) ||
+	    !agent_active(a)) {
 		allocator_recover(m->allocator, m->now, grant->framework, grant->agent,
 				  &grant->resources, NULL);
 		return NULL;

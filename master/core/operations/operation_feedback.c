@@ -60,9 +60,9 @@ static const char *
 operation_feedback_refuse(const struct agent *a, const struct operation *o,
 			  const Mesos__Scheduler__Call__AcknowledgeOperationStatus *call)
 {
-	if (!a || a->state != AGENT_REGISTERED)
+	if (!a || !agent_registered(a))
 		return "the agent is not registered";
-	if (!a->connected)
+	if (!agent_connected(a))
 		return "the agent is disconnected";
 	if (call->resource_provider_id && !a->resource_provider)
 		return "the agent has no RESOURCE_PROVIDER capability";
@@ -154,7 +154,7 @@ static struct agent *speaking_agent(struct master *m, const char *from,
 	const char *id = message->agent_id ? message->agent_id->value : "";
 	struct agent *a = master_find_agent(m, id);
 
-	if (a && a->state == AGENT_REGISTERED && a->pid && !strcmp(a->pid, from))
+	if (a && agent_registered(a) && a->pid && !strcmp(a->pid, from))
 		return a;
 	log_warning("ignored the status of an operation from %s: it is not agent '%s'", from, id);
 	return NULL;

@@ -99,7 +99,7 @@ static void operate(struct master *m, const struct operator_request *request,
 	struct resources consumed = RESOURCES_INIT, converted = RESOURCES_INIT;
 	struct err err = {{0}};
 
-	if (!a || a->state != AGENT_REGISTERED) {
+	if (!a || !agent_registered(a)) {
 		master_reply(m, 400, "No agent found with specified ID");
 		return;
 	}

@@ -245,7 +245,7 @@ static struct amount *cluster_capacity(struct master *m)
 	struct amount *capacity = NULL;
 
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
 		for (uint32_t i = 0; i < a->total.count; i++) {
 			const struct resource_piece *piece = &a->total.pieces[i];
@@ -362,7 +362,7 @@ static void write_update(struct master *m, const struct operator_request *reques
 	}
 	for (size_t i = 0; i < update->n_quota_configs; i++)
 		quota_put(m, &batch, update->quota_configs[i]);
-	p = registry_write(m, &batch, NULL, quota_adopt);
+	p = registry_write(m, &batch, quota_adopt);
 	p->message = proto_copy(update);
 	p->request = request->number;
 	p->flag = old;

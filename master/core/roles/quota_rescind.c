@@ -103,7 +103,7 @@ void quota_rescind_agents(struct master *m, const Mesos__Quota__QuotaConfig *con
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		if (visited >= frameworks && resources_contain(&rescinded, &wanted))
 			break;
-		if (a->state != AGENT_REGISTERED || !a->active || list_empty(&a->offers))
+		if (!agent_registered(a) || !agent_active(a) || list_empty(&a->offers))
 			continue;
 		rescind_of_agent(m, a, &rescinded);
 		visited++;

@@ -185,7 +185,7 @@ static void count_all(struct roles_view *view, const struct master *m)
 		resources_free(&offered);
 	}
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (a->state != AGENT_REGISTERED)
+		if (!agent_registered(a))
 			continue;
 		count_reservations(view, &a->total, reserved_of, 1);
 		count_charges(view, &a->total, NULL);

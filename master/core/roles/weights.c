@@ -202,7 +202,7 @@ void master_update_weights(struct master *m, const struct operator_request *requ
 	}
 	for (size_t i = 0; i < update->n_weight_infos; i++)
 		put_weight(m, &batch, update->weight_infos[i]);
-	p = registry_write(m, &batch, NULL, weights_adopt);
+	p = registry_write(m, &batch, weights_adopt);
 	p->message = proto_copy(update);
 	p->request = request->number;
 	master_reply(m, 0, "%s", "");

@@ -162,7 +162,7 @@ void master_await_framework(struct master *m, struct framework *f, bool awaited)
 
 void master_settle_start(struct master *m)
 {
-	m->settling = m->recovered_agents > 0 && m->awaited_frameworks > 0;
+	m->settling = m->agents_in[AGENT_RECOVERED] > 0 && m->awaited_frameworks > 0;
 	if (m->settling)
 		timers_start(&m->timers, &m->settle, master_later(m, MASTER_SETTLE));
 }

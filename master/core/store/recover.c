@@ -568,16 +568,16 @@ void master_start(struct master *m, int64_t now, struct master_actions *out)
 		}
 		recover_free(m);
 	}
-	m->loaded_agents = m->recovered_agents;
+	m->loaded_agents = m->agents_in[AGENT_RECOVERED];
 	if (m->quotas)
 		master_hold_offers(m);
 	master_settle_start(m);
 	master_start_weights(m, &batch);
 	registry_put(m, &batch, "master", m->info);
-	registry_write(m, &batch, NULL, elected);
+	registry_write(m, &batch, elected);
 	registry_prune(m);
 	timers_start(&m->timers, &m->allocation, master_later(m, m->options.allocation_interval));
-	if (m->recovered_agents)
+	if (m->agents_in[AGENT_RECOVERED])
 		timers_start(&m->timers, &m->recovery,
 			     master_later(m, m->options.agent_reregister_timeout));
 	warm_flush(m, true);

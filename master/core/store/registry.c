@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "master/core/agents/agent_health.h"
+#include "master/core/agents/agent_life.h"
 #include "master/core/agents/agents.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
@@ -122,10 +123,10 @@ void registry_put_unreachable(struct master *m, struct registry_batch *batch, co
 	registry_put(m, batch, registry_key(m, "unreachable", id), stored);
 }
 
-struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+struct pending *registry_write(struct master *m, struct registry_batch *batch,
 			       void (*follow)(struct master *m, struct pending *p))
 {
-	struct pending *p = xcalloc(1, sizeof(*p)), *older = NULL;
+	struct pending *p = xcalloc(1, sizeof(*p));
 
 	/* What changed before this is stored before it, and what changes with it at once. */
 	if (timer_running(&m->warm))
@@ -135,11 +136,19 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 	p->time = m->now;
 	p->ticket = master_emit_store(m, STORE_REGISTRY, batch->ops, batch->count);
 	list_append(&m->pending, &p->link);
-	if (!key)
-		return p;
-	p->key = xstrdup(key);
+	return p;
+}
+
+struct pending *registry_write_change(struct master *m, struct registry_batch *batch,
+				      enum agent_change change, const char *agent_id,
+				      void (*follow)(struct master *m, struct pending *p))
+{
+	struct pending *older = registry_pending(m, agent_id);
+	struct pending *p = registry_write(m, batch, follow);
+
+	p->change = change;
+	p->key = xstrdup(agent_id);
 	p->latest = true;
-	older = registry_pending(m, key);
 	if (older) {
 		HASH_DEL(m->pending_keys, older);
 		older->latest = false;
@@ -148,11 +157,11 @@ struct pending *registry_write(struct master *m, struct registry_batch *batch, c
 	return p;
 }
 
-struct pending *registry_pending(const struct master *m, const char *key)
+struct pending *registry_pending(const struct master *m, const char *agent_id)
 {
 	struct pending *p;
 
-	HASH_FIND(hh, m->pending_keys, key, strlen(key), p);
+	HASH_FIND(hh, m->pending_keys, agent_id, strlen(agent_id), p);
 	return p;
 }
 
@@ -229,7 +238,7 @@ static void prune_table(struct master *m, struct departed **table, const char *k
 
 		if (!old && HASH_COUNT(*table) <= most)
 			continue;
-		if (registry_pending(m, d->id))
+		if (!agent_may_change(m, d->id, CHANGE_FORGET))
 			continue;
 		registry_delete(m, batch, registry_key(m, kind, d->id));
 		while (!list_empty(&d->tasks))
@@ -252,6 +261,6 @@ void registry_prune(struct master *m)
 	prune_table(m, &m->unreachable, "unreachable", &batch);
 	prune_table(m, &m->gone, "gone", &batch);
 	if (batch.count)
-		registry_write(m, &batch, NULL, pruned);
+		registry_write(m, &batch, pruned);
 	timers_start(&m->timers, &m->prune, master_later(m, interval ? interval : PRUNE_INTERVAL));
 }

@@ -4,16 +4,9 @@
 
 #include "master/core/objects.h"
 
-enum pending_kind {
-	PENDING_OTHER, /* the agent leaves, or registers */
-	PENDING_REREGISTER,
-	PENDING_GONE,
-	PENDING_CHANGE, /* an operator's order; the agent stays */
-};
-
 struct pending {
 	uint64_t ticket;
-	enum pending_kind kind;
+	enum agent_change change;			     /* of the agent under the key */
 	void (*follow)(struct master *m, struct pending *p); /* once durable */
 	char *key;					     /* agent id; NULL = none */
 	bool latest;   /* is what master.pending_keys holds under the key */
@@ -48,9 +41,14 @@ void registry_put_departed(struct master *m, struct registry_batch *batch, const
 void registry_put_unreachable(struct master *m, struct registry_batch *batch, const char *id,
 			      int64_t time, bool deactivated, const Mesos__DrainInfo *drain_info);
 /* Writes the batch; `follow` runs once it is durable. An empty batch is written too. */
-struct pending *registry_write(struct master *m, struct registry_batch *batch, const char *key,
+struct pending *registry_write(struct master *m, struct registry_batch *batch,
 			       void (*follow)(struct master *m, struct pending *p));
-struct pending *registry_pending(const struct master *m, const char *key);
+/* The same for a change of an agent, which agent_ask() lets go. */
+struct pending *registry_write_change(struct master *m, struct registry_batch *batch,
+				      enum agent_change change, const char *agent_id,
+				      void (*follow)(struct master *m, struct pending *p));
+/* The newest change of the agent that is being written. NULL: there is none. */
+struct pending *registry_pending(const struct master *m, const char *agent_id);
 /* Keeps the pid for the agent that will have it once `p` is durable. */
 void registry_reserve_pid(struct master *m, struct pending *p, const char *pid);
 bool registry_pid_reserved(const struct master *m, const char *pid);

@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "master/core/agents/agent_life.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
 #include "master/core/store/offer_memory.h"
@@ -221,7 +222,7 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 	list_for_each (a, next_agent, &m->dirty_agents, dirty) {
 		list_remove(&a->dirty);
 		/* Never behind a durable change that takes the record away. */
-		if (!registry_pending(m, a->id))
+		if (agent_changing(m, a->id) == CHANGE_NONE)
 			registry_put(m, batch, arena_join(arena, "agent/", a->id, NULL),
 				     warm_stored_agent(arena, a));
 	}

@@ -53,7 +53,7 @@ static bool judge_unknown(struct master *m, const char *agent_id, struct master_
 	struct departed *gone = agent_id ? master_find_departed(m->gone, agent_id) : NULL;
 	struct departed *away = agent_id ? master_find_departed(m->unreachable, agent_id) : NULL;
 
-	if ((a && a->state == AGENT_RECOVERED) || (!agent_id && m->recovered_agents))
+	if ((a && a->state == AGENT_RECOVERED) || (!agent_id && m->agents_in[AGENT_RECOVERED]))
 		return false;
 	if (a) {
 		say->state = STATE(GONE);
@@ -178,8 +178,7 @@ answering_agent(struct master *m,
 {
 	struct agent *a = asked->agent_id ? master_find_agent(m, asked->agent_id->value) : NULL;
 
-	return a && a->state == AGENT_REGISTERED && asked->resource_provider_id &&
-			       a->operation_feedback
+	return a && agent_registered(a) && asked->resource_provider_id && a->operation_feedback
 		       ? a
 		       : NULL;
 }

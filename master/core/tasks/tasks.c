@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
+#include "master/core/frameworks/events.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/store/warm.h"
@@ -458,4 +459,33 @@ Mesos__TaskStatus *master_make_status(struct master *m, const struct master_stat
 		s->unreachable_time->nanoseconds = say->unreachable_time;
 	}
 	return s;
+}
+
+void master_end_task(struct master *m, struct task *t, const struct task_end *end)
+{
+	struct master_status say = {
+		.task_id = t->id,
+		.agent_id = t->agent_id,
+		.executor_id = t->executor_id,
+		.state = end->state,
+		.reason = end->reason,
+		.message = end->message,
+		.unreachable_time = end->unreachable_time,
+	};
+	Mesos__TaskStatus *status = master_make_status(m, &say);
+
+	if (!end->silent)
+		master_tell_update(m, t->framework, status);
+	master_apply_status(m, t, status, end->state, end->give_back);
+	switch (end->goes) {
+	case TASK_TO_COMPLETED:
+		master_complete_task(m, t, end->give_back);
+		break;
+	case TASK_TO_UNREACHABLE:
+		master_park_task(m, t);
+		break;
+	case TASK_STAYS:
+		list_remove(&t->by_agent);
+		break;
+	}
 }

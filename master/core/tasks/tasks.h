@@ -52,6 +52,24 @@ struct master_status {
 	int64_t unreachable_time; /* ns; 0 = none */
 };
 Mesos__TaskStatus *master_make_status(struct master *m, const struct master_status *status);
+/* Where a task goes that the master ends. */
+enum task_goes {
+	TASK_TO_COMPLETED,
+	TASK_TO_UNREACHABLE,
+	TASK_STAYS, /* where it is; no agent owns it any more */
+};
+
+/* How and why the master itself ends a task, or takes it for unreachable. */
+struct task_end {
+	Mesos__TaskState state;
+	Mesos__TaskStatus__Reason reason;
+	const char *message;
+	int64_t unreachable_time; /* ns; 0 = none */
+	bool silent;		  /* its framework does not hear of it */
+	bool give_back;		  /* the allocator gets its resources back */
+	enum task_goes goes;
+};
+void master_end_task(struct master *m, struct task *t, const struct task_end *end);
 /* Counts a terminal state in the metrics. */
 void master_count_terminal(struct master *m, struct framework *f, const Mesos__TaskStatus *status);
 

@@ -60,7 +60,7 @@ static struct agent *speaking_agent(struct master *m, const char *from,
 	const char *id = update->agent_id ? update->agent_id->value : "";
 	struct agent *a = master_find_agent(m, id);
 
-	if (a && a->state == AGENT_REGISTERED && a->pid && !strcmp(a->pid, from))
+	if (a && agent_registered(a) && a->pid && !strcmp(a->pid, from))
 		return a;
 	log_warning("ignored a status update for task %s of framework %s from %s: it is not agent "
 		    "'%s'",
@@ -125,7 +125,7 @@ static void forward_acknowledgement(struct master *m, const char *agent_id,
 	Mesos__Internal__StatusUpdateAcknowledgementMessage *message;
 
 	/* Not there any more: the update comes again, and with it another one of these. */
-	if (!a || a->state != AGENT_REGISTERED || !a->connected)
+	if (!a || !agent_registered(a) || !agent_connected(a))
 		return;
 	message = STEP_NEW(m, Mesos__Internal__StatusUpdateAcknowledgementMessage,
 			   mesos__internal__status_update_acknowledgement_message__descriptor);
@@ -255,7 +255,7 @@ void master_acknowledge(struct master *m, struct framework *f,
 	struct task_sent sent = {0};
 
 	m->counters.messages_status_update_acknowledgement++;
-	if (!a || a->state != AGENT_REGISTERED || !a->connected) {
+	if (!a || !agent_registered(a) || !agent_connected(a)) {
 		log_warning(
 			"dropped an acknowledgement for task %s of framework %s: agent %s is not "
 			"connected",
