@@ -156,6 +156,9 @@ void allocator_set_weight(struct allocator *a, const char *role, double weight);
  * reservations to them, used or not, and what is allocated to them unreserved and not
  * revocable (to frameworks that are known). */
 int64_t allocator_quota_consumed(const struct allocator *a, const char *role, const char *name);
+/* What of the name is offered or allocated to known frameworks in the role and those below it, in
+ * thousandths. */
+int64_t allocator_role_held(const struct allocator *a, const char *role, const char *name);
 
 /* -- which agents take part -- */
 
@@ -241,6 +244,7 @@ enum allocator_figure_kind {
 	ALLOCATOR_FIGURE_HELD,	  /* and what is offered or allocated to known frameworks */
 	ALLOCATOR_FIGURE_SHARE,	  /* of a role that frameworks are in, by its weight */
 	ALLOCATOR_FIGURE_FILTERS, /* likewise: how many are in force */
+	ALLOCATOR_FIGURE_CHARGED, /* of a role and a resource: allocator_quota_consumed(), not 0 */
 };
 struct allocator_figure {
 	enum allocator_figure_kind kind;

@@ -70,6 +70,39 @@ static void tell_roles(struct telling *t)
 	}
 }
 
+static void tell_charges(struct telling *t, const struct account *account)
+{
+	for (uint32_t name = 0; name < account->consumed.count; name++) {
+		if (account->consumed.milli[name])
+			figures_tell(t, ALLOCATOR_FIGURE_CHARGED, t->path.data,
+				     t->a->pool.by_number[name]->text,
+				     (double)account->consumed.milli[name] / 1000);
+	}
+}
+
+/* Accounts outlive roles, and need none. */
+static void tell_accounts(struct telling *t)
+{
+	const struct account *account = &t->a->accounts;
+
+	for (;;) {
+		if (account->children) {
+			account = account->children;
+		} else {
+			while (account->parent && !account->hh.next) {
+				pop(&t->path, account->component);
+				account = account->parent;
+			}
+			if (!account->parent)
+				return;
+			pop(&t->path, account->component);
+			account = account->hh.next;
+		}
+		figures_push(&t->path, account->component);
+		tell_charges(t, account);
+	}
+}
+
 /* What is not charged to a role is of a framework that is not known yet. */
 static void tell_pool(struct telling *t)
 {
@@ -85,11 +118,21 @@ static void tell_pool(struct telling *t)
 	}
 }
 
+int64_t allocator_role_held(const struct allocator *a, const char *name, const char *resource)
+{
+	const struct role *role = alloc_role_find((struct allocator *)a, name);
+	struct pool_name *number;
+
+	HASH_FIND_STR(a->pool.names, resource, number);
+	return role && number ? alloc_quantity(&role->node.sum, number->number) : 0;
+}
+
 void allocator_figures(const struct allocator *a, each_fn *each, void *context)
 {
 	struct telling t = {.a = a, .each = each, .context = context, .path = BUF_INIT};
 
 	tell_pool(&t);
 	tell_roles(&t);
+	tell_accounts(&t);
 	buf_free(&t.path);
 }

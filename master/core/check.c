@@ -5,6 +5,7 @@
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/operations/operation_records.h"
+#include "master/core/sums.h"
 
 /* Adds what a task or executor holds to the sums of its agent (or framework). */
 static void sum_agent(const struct agent *a, struct resources *used, struct resources *offered)
@@ -156,7 +157,7 @@ static bool check_check_tasks(const struct master *m, struct err *why)
 			return !err_set(why, ERR_STATE,
 					"framework %s: unreachable tasks are miscounted", f->id);
 	}
-	if (memcmp(states, m->task_states, sizeof(states)))
+	if (memcmp(states, m->sums.task_states, sizeof(states)))
 		return !err_set(why, ERR_STATE, "task states are miscounted");
 	return true;
 }
@@ -230,7 +231,7 @@ static bool check_operation(const struct master *m, const struct operation *o, s
 
 static bool check_operations(const struct master *m, struct err *why)
 {
-	size_t pending = 0, counted = 0;
+	size_t pending = 0, counted = 0, count = 0;
 	struct agent *a, *next;
 	struct operation *o, *next_operation;
 
@@ -238,6 +239,7 @@ static bool check_operations(const struct master *m, struct err *why)
 		if (!check_checkpointed(a, why) || !check_total(m, a, why))
 			return false;
 		HASH_ITER (hh, a->operations, o, next_operation) {
+			count++;
 			pending += o->info->latest_status->state ==
 				   MESOS__OPERATION_STATE__OPERATION_PENDING;
 			if (o->agent != a || !check_operation(m, o, why))
@@ -246,6 +248,8 @@ static bool check_operations(const struct master *m, struct err *why)
 	}
 	for (size_t i = 0; i < MASTER_OPERATION_TYPES; i++)
 		counted += m->operation_states[i][MESOS__OPERATION_STATE__OPERATION_PENDING];
+	if (count != m->operation_count)
+		return !err_set(why, ERR_STATE, "operations are miscounted");
 	return pending == counted || !err_set(why, ERR_STATE, "operations are miscounted");
 }
 
@@ -269,5 +273,5 @@ bool master_check(const struct master *m, struct err *why)
 {
 	return check_sums(m, why) && check_offers(m, why) && check_inverse_offers(m, why) &&
 	       check_connections(m, why) && check_check_tasks(m, why) && check_operations(m, why) &&
-	       check_counts(m, why) && allocator_audit(m->allocator, why);
+	       check_counts(m, why) && sums_check(m, why) && allocator_audit(m->allocator, why);
 }

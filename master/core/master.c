@@ -27,6 +27,7 @@
 #include "master/core/store/recover.h"
 #include "master/core/store/registry.h"
 #include "master/core/store/warm.h"
+#include "master/core/sums.h"
 #include "master/core/tasks/updates.h"
 
 /* ---- making --------------------------------------------------------------------------- */
@@ -120,6 +121,7 @@ static Mesos__MasterInfo *make_info(struct master *m, const Mesos__DomainInfo *d
 static void init_lists(struct master *m)
 {
 	list_init(&m->pending);
+	sums_init(m);
 	list_init(&m->removals);
 	list_init(&m->dirty_tasks);
 	list_init(&m->dirty_frameworks);

@@ -127,6 +127,28 @@ struct framework_counters {
 	uint64_t terminal[MASTER_TASK_STATES]; /* by Mesos.TaskState */
 };
 
+/* ---- sums, for metrics (sums.c) ---------------------------------------------- */
+
+#define SUMS_NAMES 4 /* sums_names */
+
+/* What agents have and use, in thousandths; [1] is revocable. */
+struct agent_sums {
+	int64_t total[2][SUMS_NAMES], used[2][SUMS_NAMES];
+	int64_t active; /* how many of them get offers */
+};
+
+struct framework_sums {
+	size_t task_states[MASTER_TASK_STATES]; /* of framework.tasks */
+	bool connected, active;
+};
+
+struct master_sums {
+	size_t task_states[MASTER_TASK_STATES]; /* of framework.tasks and .unreachable */
+	size_t frameworks_connected, frameworks_active;
+	struct agent_sums agents;
+	struct list unsummed; /* struct agent.unsummed: what changed since */
+};
+
 /* ---- objects -------------------------------------------------------------- */
 
 struct framework;
@@ -156,12 +178,16 @@ struct task {
 	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
 	bool unreachable;	    /* in framework.unreachable, not in framework.tasks */
 	bool fresh;		    /* no record of it was stored yet */
-	int64_t dirty_since;	    /* while it waits to be stored */
-	struct list by_agent;	    /* agent.tasks, or departed.tasks when unreachable */
-	struct list order;	    /* framework.unreachable_order when unreachable */
-	struct list dirty;	    /* master.dirty_tasks: to be written behind */
-	uint64_t seen;	   /* mark of a reregistration that reported it; or older, of now */
-	UT_hash_handle hh; /* framework.tasks or framework.unreachable, by id */
+	struct {
+		bool counted, present; /* ..in its framework's sums, too */
+		uint8_t state;
+	} summed;	      /* as what it is in the sums */
+	int64_t dirty_since;  /* while it waits to be stored */
+	struct list by_agent; /* agent.tasks, or departed.tasks when unreachable */
+	struct list order;    /* framework.unreachable_order when unreachable */
+	struct list dirty;    /* master.dirty_tasks: to be written behind */
+	uint64_t seen;	      /* mark of a reregistration that reported it; or older, of now */
+	UT_hash_handle hh;    /* framework.tasks or framework.unreachable, by id */
 	char texts[];
 };
 
@@ -287,6 +313,7 @@ struct framework {
 	struct resources used;
 	struct resources offered;
 	struct framework_counters counters;
+	struct framework_sums sums;
 	Mesos__Scheduler__Event *offers_event; /* being built during an allocation, else NULL */
 	Mesos__Scheduler__Event *inverse_event;
 	struct list dirty;
@@ -368,8 +395,10 @@ struct agent {
 	struct list removal;	 /* master.removals: waits for the rate limiter */
 	char *removal_cause;	 /* of CHANGE_UNREACHABLE, while it waits here or there */
 	struct list dirty;
-	UT_hash_handle hh;     /* master.agents, by id */
-	UT_hash_handle hh_pid; /* master.agents_by_pid; registered ones only */
+	struct agent_sums sums; /* what of it is in master.sums */
+	struct list unsummed;	/* master.sums.unsummed */
+	UT_hash_handle hh;	/* master.agents, by id */
+	UT_hash_handle hh_pid;	/* master.agents_by_pid; registered ones only */
 };
 
 /* An agent that is not here any more: unreachable, gone or removed. */
@@ -483,13 +512,14 @@ struct master {
 
 	/* operations on resources */
 	struct list stray_operations; /* of frameworks that are not here */
+	size_t operation_count;	      /* of all agents */
 	/* By Offer.Operation.Type and OperationState: the present number of those that are
 	 * not over, and how many ever got into the others. */
 	uint64_t operation_states[MASTER_OPERATION_TYPES][MASTER_OPERATION_STATES];
 
 	struct master_counters counters;
 	struct reason_counter *reasons;
-	size_t task_states[MASTER_TASK_STATES]; /* of tasks in framework.tasks and .unreachable */
+	struct master_sums sums;
 
 	/* The step under way; not for the shell. */
 	int64_t now;

@@ -4,12 +4,9 @@
 
 #define TYPE(name) MESOS__MASTER__CALL__TYPE__##name
 
-void api_get_operations(const struct operator_call *c)
+static void collect_operations(const struct master *m, struct arena *arena,
+			       Mesos__Master__Response *response)
 {
-	const struct master *m = c->shell->core;
-	struct arena *arena = &c->request->arena;
-	Mesos__Master__Response *response =
-		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_OPERATIONS);
 	Mesos__Master__Response__GetOperations *get =
 		PROTO_NEW(arena, Mesos__Master__Response__GetOperations,
 			  mesos__master__response__get_operations__descriptor);
@@ -19,7 +16,15 @@ void api_get_operations(const struct operator_call *c)
 			proto_push(arena, get->n_operations, get->operations, o->info);
 	}
 	response->get_operations = get;
-	api_respond(c, response);
+}
+
+void api_get_operations(const struct operator_call *c)
+{
+	static const struct api_read operations = {MESOS__MASTER__RESPONSE__TYPE__GET_OPERATIONS,
+						   collect_operations};
+	const struct master *m = c->shell->core;
+
+	api_respond_read(c, &operations, m->operation_count + HASH_COUNT(m->agents));
 }
 
 static int need_agent(const Mesos__AgentID *id, struct err *err)

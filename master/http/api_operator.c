@@ -29,6 +29,48 @@ Mesos__Master__Response *api_response(const struct operator_call *c,
 	return response;
 }
 
+static Mesos__Master__Response *collected(const struct offload_read *read)
+{
+	const struct api_read *what = read->what;
+	const struct shell *shell = read->context;
+	struct arena *arena = &read->request->arena;
+	Mesos__Master__Response *response =
+		PROTO_NEW(arena, Mesos__Master__Response, mesos__master__response__descriptor);
+
+	response->has_type = 1;
+	response->type = what->type;
+	what->collect(shell->core, arena, response);
+	return response;
+}
+
+static void api_operator_render_json(const struct offload_read *read, struct buf *body,
+				     const char **content_type)
+{
+	(void)content_type;
+	proto_to_json(collected(read), SPELL_V1, body);
+}
+
+static void api_operator_render_protobuf(const struct offload_read *read, struct buf *body,
+					 const char **content_type)
+{
+	(void)content_type;
+	proto_pack(collected(read), body);
+}
+
+void api_respond_read(const struct operator_call *c, const struct api_read *what, size_t objects)
+{
+	struct offload_read read = {
+		.request = c->request,
+		.render = c->media == HTTP_MEDIA_JSON ? api_operator_render_json
+						      : api_operator_render_protobuf,
+		.context = c->shell,
+		.what = what,
+		.content_type = http_media_name(c->media),
+	};
+
+	read_any(c->shell, &read, objects);
+}
+
 /* The core judges it and answers. */
 static void change(const struct operator_call *c)
 {

@@ -17,6 +17,16 @@ Mesos__Master__Response *api_response(const struct operator_call *c,
 				      Mesos__Master__Response__Type type);
 /* 200 with the response. */
 void api_respond(const struct operator_call *c, const Mesos__Master__Response *response);
+/* A response that looks at many objects. */
+struct api_read {
+	Mesos__Master__Response__Type type;
+	/* Fills the response; what it allocates is in the arena. */
+	void (*collect)(const struct master *m, struct arena *arena,
+			Mesos__Master__Response *response);
+};
+/* 200 with the response, which looks at about so many objects: made in a child process if they
+ * are many. `what` stays. */
+void api_respond_read(const struct operator_call *c, const struct api_read *what, size_t objects);
 
 /* -- api_read.c -- */
 void api_get_health(const struct operator_call *c);

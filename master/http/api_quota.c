@@ -69,19 +69,25 @@ static Mesos__Role *role_message(const struct master *m, const struct role_view 
 	return role;
 }
 
-void api_get_roles(const struct operator_call *c)
+static void collect_roles(const struct master *m, struct arena *arena,
+			  Mesos__Master__Response *response)
 {
-	struct arena *arena = &c->request->arena;
-	Mesos__Master__Response *response =
-		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_ROLES);
 	struct roles_view view;
 
 	response->get_roles = PROTO_NEW(arena, Mesos__Master__Response__GetRoles,
 					mesos__master__response__get_roles__descriptor);
-	roles_view_make(&view, c->shell->core, arena);
+	roles_view_make(&view, m, arena);
 	for (struct role_view *role = view.roles; role; role = role->hh.next)
 		proto_push(arena, response->get_roles->n_roles, response->get_roles->roles,
-			   role_message(c->shell->core, role, arena));
+			   role_message(m, role, arena));
 	roles_view_free(&view);
-	api_respond(c, response);
+}
+
+void api_get_roles(const struct operator_call *c)
+{
+	static const struct api_read roles = {MESOS__MASTER__RESPONSE__TYPE__GET_ROLES,
+					      collect_roles};
+	const struct master *m = c->shell->core;
+
+	api_respond_read(c, &roles, HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks));
 }

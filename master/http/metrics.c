@@ -7,88 +7,57 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "master/core/sums.h"
 #include "master/http/rest.h"
 
 typedef void metric_fn(void *context, const char *name, double value);
 
 /* ---- gauges -------------------------------------------------------------- */
 
-struct agent_sums {
-	size_t connected, disconnected, active, inactive;
-	struct resources total[2], used[2]; /* [1] = revocable */
-};
-
-static void add_split(struct resources sums[2], const struct resources *r)
-{
-	for (uint32_t i = 0; i < r->count; i++)
-		resources_add_piece(&sums[resource_shape_revocable(r->pieces[i].shape)],
-				    &r->pieces[i]);
-}
-
-static void sum_agents(const struct master *m, struct agent_sums *sums)
-{
-	memset(sums, 0, sizeof(*sums));
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		if (!agent_registered(a))
-			continue;
-		*(agent_connected(a) ? &sums->connected : &sums->disconnected) += 1;
-		*(agent_active(a) ? &sums->active : &sums->inactive) += 1;
-		add_split(sums->total, &a->total);
-		add_split(sums->used, &a->used);
-	}
-}
-
 static void resource_metrics(const struct agent_sums *sums, metric_fn *each, void *context)
 {
-	static const char *const names[] = {"cpus", "gpus", "mem", "disk"};
 	char name[64];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (int i = 0; i < SUMS_NAMES; i++) {
 		for (int revocable = 0; revocable < 2; revocable++) {
 			const char *infix = revocable ? "_revocable" : "";
-			double total =
-				resources_quantity(&sums->total[revocable], names[i]) / 1000.0;
-			double used = resources_quantity(&sums->used[revocable], names[i]) / 1000.0;
+			double total = (double)sums->total[revocable][i] / 1000;
+			double used = (double)sums->used[revocable][i] / 1000;
 
-			snprintf(name, sizeof(name), "master/%s%s_total", names[i], infix);
+			snprintf(name, sizeof(name), "master/%s%s_total", sums_names[i], infix);
 			each(context, name, total);
-			snprintf(name, sizeof(name), "master/%s%s_used", names[i], infix);
+			snprintf(name, sizeof(name), "master/%s%s_used", sums_names[i], infix);
 			each(context, name, used);
-			snprintf(name, sizeof(name), "master/%s%s_percent", names[i], infix);
+			snprintf(name, sizeof(name), "master/%s%s_percent", sums_names[i], infix);
 			each(context, name, total > 0 ? used / total : 0);
 		}
 	}
 }
 
-static void agent_metrics(const struct master *m, metric_fn *each, void *context)
+static void agent_metrics(const struct master *m, const struct master_sums *sums, metric_fn *each,
+			  void *context)
 {
-	struct agent_sums sums;
+	size_t connected = m->agents_in[AGENT_CONNECTED];
+	size_t disconnected = m->agents_in[AGENT_DISCONNECTED];
+	size_t active = (size_t)sums->agents.active;
 
-	sum_agents(m, &sums);
-	each(context, "master/slaves_connected", (double)sums.connected);
-	each(context, "master/slaves_disconnected", (double)sums.disconnected);
-	each(context, "master/slaves_active", (double)sums.active);
-	each(context, "master/slaves_inactive", (double)sums.inactive);
+	each(context, "master/slaves_connected", (double)connected);
+	each(context, "master/slaves_disconnected", (double)disconnected);
+	each(context, "master/slaves_active", (double)active);
+	each(context, "master/slaves_inactive", (double)(connected + disconnected - active));
 	each(context, "master/slaves_unreachable", HASH_COUNT(m->unreachable));
-	resource_metrics(&sums, each, context);
-	for (int i = 0; i < 2; i++) {
-		resources_free(&sums.total[i]);
-		resources_free(&sums.used[i]);
-	}
+	resource_metrics(&sums->agents, each, context);
 }
 
-static void framework_metrics(const struct master *m, metric_fn *each, void *context)
+static void framework_metrics(const struct master *m, const struct master_sums *sums,
+			      metric_fn *each, void *context)
 {
-	size_t connected = 0, disconnected = 0, active = 0, inactive = 0;
+	size_t all = HASH_COUNT(m->frameworks);
 
-	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
-		*(framework_connected(f) ? &connected : &disconnected) += 1;
-		*(f->active ? &active : &inactive) += 1;
-	}
-	each(context, "master/frameworks_connected", (double)connected);
-	each(context, "master/frameworks_disconnected", (double)disconnected);
-	each(context, "master/frameworks_active", (double)active);
-	each(context, "master/frameworks_inactive", (double)inactive);
+	each(context, "master/frameworks_connected", (double)sums->frameworks_connected);
+	each(context, "master/frameworks_disconnected", (double)(all - sums->frameworks_connected));
+	each(context, "master/frameworks_active", (double)sums->frameworks_active);
+	each(context, "master/frameworks_inactive", (double)(all - sums->frameworks_active));
 }
 
 static void task_metrics(const struct master *m, metric_fn *each, void *context)
@@ -105,7 +74,7 @@ static void task_metrics(const struct master *m, metric_fn *each, void *context)
 	};
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
-		each(context, states[i].name, (double)m->task_states[states[i].state]);
+		each(context, states[i].name, (double)m->sums.task_states[states[i].state]);
 	for (struct reason_counter *r = m->reasons; r; r = r->hh.next)
 		each(context, r->name, (double)r->value);
 }
@@ -181,10 +150,6 @@ static void put_enum(struct prefixed *p, const char *group, const ProtobufCEnumD
 static void put_framework_tasks(struct prefixed *p, const struct framework *f)
 {
 	const ProtobufCEnumDescriptor *type = &mesos__task_state__descriptor;
-	size_t active[MASTER_TASK_STATES] = {0};
-
-	for (struct task *t = f->tasks; t; t = t->hh.next)
-		active[t->record.state]++;
 	for (unsigned i = 0; i < type->n_values; i++) {
 		Mesos__TaskState state = (Mesos__TaskState)type->values[i].value;
 
@@ -192,7 +157,8 @@ static void put_framework_tasks(struct prefixed *p, const struct framework *f)
 			put_metric(p, "tasks/terminal", type->values[i].name,
 				   (double)f->counters.terminal[state]);
 		else
-			put_metric(p, "tasks/active", type->values[i].name, (double)active[state]);
+			put_metric(p, "tasks/active", type->values[i].name,
+				   (double)f->sums.task_states[state]);
 	}
 }
 
@@ -303,17 +269,26 @@ static void take_figure(void *context, const struct allocator_figure *figure)
 	struct figures *f = context;
 	double *of_all = figure->kind == ALLOCATOR_FIGURE_TOTAL ? f->total : f->held;
 
-	for (int i = 0; figure->resource && i < 3; i++) {
-		if (!strcmp(figure->resource, allocated[i]))
-			of_all[i] = figure->value;
-	}
-	if (!figure->role)
-		return;
 	buf_clear(&f->name);
-	if (figure->kind == ALLOCATOR_FIGURE_SHARE)
+	switch (figure->kind) {
+	case ALLOCATOR_FIGURE_TOTAL:
+	case ALLOCATOR_FIGURE_HELD:
+		for (int i = 0; i < 3; i++) {
+			if (!strcmp(figure->resource, allocated[i]))
+				of_all[i] = figure->value;
+		}
+		return;
+	case ALLOCATOR_FIGURE_SHARE:
 		buf_printf(&f->name, "allocator/mesos/roles/%s/shares/dominant", figure->role);
-	else
+		break;
+	case ALLOCATOR_FIGURE_FILTERS:
 		buf_printf(&f->name, "allocator/mesos/offer_filters/roles/%s/active", figure->role);
+		break;
+	case ALLOCATOR_FIGURE_CHARGED:
+		buf_printf(&f->name, "allocator/mesos/quota/roles/%s/resources/%s/consumed",
+			   figure->role, figure->resource);
+		break;
+	}
 	f->each(f->context, f->name.data, figure->value);
 }
 
@@ -387,7 +362,8 @@ static void system_metrics(metric_fn *each, void *context)
 
 void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 {
-	const struct master *m = shell->core;
+	struct master *m = shell->core;
+	const struct master_sums *sums = sums_now(m);
 
 	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	each(context, "master/elected", m->elected_time != 0);
@@ -401,8 +377,8 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	registrar_metrics(shell, each, context);
 	operation_metrics(m, each, context);
 	allocator_metrics(shell, each, context);
-	agent_metrics(m, each, context);
-	framework_metrics(m, each, context);
+	agent_metrics(m, sums, each, context);
+	framework_metrics(m, sums, each, context);
 	task_metrics(m, each, context);
 	counter_metrics(m, each, context);
 	if (shell->flags->publish_per_framework_metrics)

@@ -1,4 +1,5 @@
-/* Metrics of quota: what roles are guaranteed, limited to, have, and are charged for. */
+/* Metrics of quota: what roles are guaranteed, limited to and have. What they are charged for is
+ * shown of roles without quota, too: metrics.c. */
 #include "master/core/roles/quota.h"
 
 #include "master/http/rest.h"
@@ -21,7 +22,7 @@ static void metrics_quota_put(struct sink *sink, const char *role, const struct 
 }
 
 /* Of scalars: quota knows nothing else. */
-static void put_quota(struct sink *sink, const struct quota *quota, const struct role_view *role,
+static void put_quota(struct sink *sink, const struct master *m, const struct quota *quota,
 		      struct arena *arena)
 {
 	const Mesos__Quota__QuotaConfig *config = quota->config;
@@ -33,9 +34,7 @@ static void put_quota(struct sink *sink, const struct quota *quota, const struct
 		amounts_add(arena, &named, g->name, 0);
 	for (; named; named = named->next)
 		amounts_add(arena, &had, named->name,
-			    role ? amounts_get(role->allocated, named->name) +
-					    amounts_get(role->offered, named->name)
-				 : 0);
+			    (double)allocator_role_held(m->allocator, config->role, named->name));
 	metrics_quota_put(sink, config->role, had, "offered_or_allocated");
 }
 
@@ -43,16 +42,11 @@ void metrics_quota(const struct master *m,
 		   void (*each)(void *context, const char *name, double value), void *context)
 {
 	struct sink sink = {each, context, BUF_INIT};
-	struct roles_view view;
 	struct arena arena;
 
 	arena_init(&arena);
-	roles_view_make(&view, m, &arena);
 	for (const struct quota *quota = m->quotas; quota; quota = quota->hh.next)
-		put_quota(&sink, quota, roles_view_find(&view, quota->config->role), &arena);
-	for (const struct role_view *role = view.roles; role; role = role->hh.next)
-		metrics_quota_put(&sink, role->name, role->charged, "consumed");
-	roles_view_free(&view);
+		put_quota(&sink, m, quota, &arena);
 	arena_free(&arena);
 	buf_free(&sink.name);
 }

@@ -336,9 +336,10 @@ Test(allocator_periphery, events_ask_only_on_their_own_agents)
 
 static void put_figure(void *context, const struct allocator_figure *figure)
 {
-	static const char *const kinds[] = {"total", "held", "share", "filters"};
+	static const char *const kinds[] = {"total", "held", "share", "filters", "charged"};
 
-	buf_printf(context, "%s %s%s %g; ", kinds[figure->kind], figure->role ? figure->role : "",
+	buf_printf(context, "%s %s%s%s %g; ", kinds[figure->kind], figure->role ? figure->role : "",
+		   figure->role && figure->resource ? " " : "",
 		   figure->resource ? figure->resource : "", figure->value);
 }
 
@@ -359,7 +360,13 @@ Test(allocator_periphery, figures_of_roles_and_resources)
 	allocator_figures(lab.a, put_figure, &text);
 	cr_expect_str_eq(text.data, "total cpus 4; held cpus 2; total mem 200; held mem 20; "
 				    "share a 0; filters a 1; share a/b 0.25; filters a/b 0; "
-				    "share c/d/e 0; filters c/d/e 0; share z 0.25; filters z 0; ");
+				    "share c/d/e 0; filters c/d/e 0; share z 0.25; filters z 0; "
+				    "charged a cpus 1; charged a mem 10; charged a/b cpus 1; "
+				    "charged a/b mem 10; charged z cpus 1; charged z mem 10; ");
+	cr_expect_eq(allocator_role_held(lab.a, "a", "cpus"), 1000);
+	cr_expect_eq(allocator_role_held(lab.a, "a/b", "mem"), 10000);
+	cr_expect_eq(allocator_role_held(lab.a, "a/b/c", "mem"), 0);
+	cr_expect_eq(allocator_role_held(lab.a, "a", "gpus"), 0);
 	allocator_remove_framework(lab.a, "f1");
 	allocator_remove_framework(lab.a, "f2");
 	buf_clear(&text);

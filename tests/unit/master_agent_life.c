@@ -24,16 +24,16 @@ TestSuite(master_agent_life, .init = set_up, .fini = tear_down);
 /* A row for each change that is asked for, a column for each that is being written, from
  * CHANGE_NONE on: goes, waits, is dropped (-) or refused. */
 static const char verdicts[AGENT_CHANGES][AGENT_CHANGES + 1] = {
-	[CHANGE_REREGISTER] = "g---------",  [CHANGE_ORDER] = "gwwwwwwwr-",
-	[CHANGE_DRAINED] = "g---------",     [CHANGE_UNREACHABLE] = "g-ww------",
-	[CHANGE_UNREGISTER] = "gwww------",  [CHANGE_REPLACE] = "g---------",
-	[CHANGE_EXPEL] = "gggg------",	     [CHANGE_GONE] = "ggggrrrrr-",
+	[CHANGE_REREGISTER] = "g---------", [CHANGE_ORDER] = "gwwwwwwwr-",
+	[CHANGE_DRAINED] = "g---------",    [CHANGE_UNREACHABLE] = "g-ww------",
+	[CHANGE_UNREGISTER] = "gwww------", [CHANGE_REPLACE] = "g---------",
+	[CHANGE_EXPEL] = "gggg------",	    [CHANGE_GONE] = "ggggrrrrr-",
 	[CHANGE_FORGET] = "g---------",
 };
 
 static enum agent_verdict meant(char c)
 {
-	return c == 'g' ? CHANGE_GOES
+	return c == 'g'	  ? CHANGE_GOES
 	       : c == 'w' ? CHANGE_WAITS
 	       : c == 'r' ? CHANGE_REFUSED
 			  : CHANGE_DROPPED;
@@ -47,8 +47,9 @@ Test(master_agent_life, verdicts)
 		if (writing != CHANGE_NONE)
 			HASH_ADD_KEYPTR(hh, d->m->pending_keys, p.key, strlen(p.key), &p);
 		for (int asked = CHANGE_REREGISTER; asked < AGENT_CHANGES; asked++)
-			cr_expect_eq(agent_ask(d->m, "M-S0", asked), meant(verdicts[asked][writing]),
-				     "%d while %d is written", asked, writing);
+			cr_expect_eq(agent_ask(d->m, "M-S0", asked),
+				     meant(verdicts[asked][writing]), "%d while %d is written",
+				     asked, writing);
 		cr_expect(agent_may_change(d->m, "M-S1", CHANGE_ORDER), "another agent");
 		HASH_CLEAR(hh, d->m->pending_keys);
 	}

@@ -282,7 +282,7 @@ Test(master_agents, silence_of_five_pings_is_unreachable)
 	expect(d, "unlink " AGENT1);
 	cr_expect_not(master_find_agent(d->m, "M-S0"));
 	cr_expect(framework_find_unreachable(master_find_framework(d->m, "M-0000"), "t"));
-	cr_expect_eq(d->m->task_states[MESOS__TASK_STATE__TASK_UNREACHABLE], 1);
+	cr_expect_eq(d->m->sums.task_states[MESOS__TASK_STATE__TASK_UNREACHABLE], 1);
 }
 
 Test(master_agents, a_pong_resets_the_count)

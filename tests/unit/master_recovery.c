@@ -111,7 +111,7 @@ Test(master_recovery, everything_is_known_at_once)
 	size_t states[MASTER_TASK_STATES];
 
 	HASH_SRT(hh, f->tasks, by_id);
-	memcpy(states, d->m->task_states, sizeof(states));
+	memcpy(states, d->m->sums.task_states, sizeof(states));
 	describe(&before);
 	driver_restart(d, "M2");
 	f = master_find_framework(d->m, "M-0000");
@@ -119,7 +119,7 @@ Test(master_recovery, everything_is_known_at_once)
 	HASH_SRT(hh, f->tasks, by_id);
 	describe(&after);
 	cr_expect_str_eq(before.data, after.data);
-	cr_expect(!memcmp(states, d->m->task_states, sizeof(states)));
+	cr_expect(!memcmp(states, d->m->sums.task_states, sizeof(states)));
 	cr_expect_eq(HASH_COUNT(f->tasks), 3);
 	cr_expect_eq(f->unreachable_count, 1);
 	cr_expect_eq(f->completed_task_count, 1);

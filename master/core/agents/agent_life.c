@@ -5,14 +5,18 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "master/core/journal.h"
 #include "master/core/store/registry.h"
 
 /* ---- states -------------------------------------------------------------------- */
 
 static const char *const state_names[AGENT_STATES] = {
-	[AGENT_RECOVERED] = "RECOVERED",       [AGENT_CONNECTED] = "CONNECTED",
-	[AGENT_DISCONNECTED] = "DISCONNECTED", [AGENT_UNREACHABLE] = "UNREACHABLE",
-	[AGENT_GONE] = "GONE",		       [AGENT_REMOVED] = "REMOVED",
+	[AGENT_RECOVERED] = "RECOVERED",
+	[AGENT_CONNECTED] = "CONNECTED",
+	[AGENT_DISCONNECTED] = "DISCONNECTED",
+	[AGENT_UNREACHABLE] = "UNREACHABLE",
+	[AGENT_GONE] = "GONE",
+	[AGENT_REMOVED] = "REMOVED",
 };
 
 /* An agent begins as RECOVERED, if only for a moment. One that departed and comes back begins
@@ -30,9 +34,8 @@ static const bool moves[AGENT_STATES][AGENT_STATES] = {
 				[AGENT_UNREACHABLE] = true,
 				[AGENT_GONE] = true,
 				[AGENT_REMOVED] = true},
-	[AGENT_UNREACHABLE] = {[AGENT_CONNECTED] = true,
-			       [AGENT_GONE] = true,
-			       [AGENT_REMOVED] = true},
+	[AGENT_UNREACHABLE] =
+		{[AGENT_CONNECTED] = true, [AGENT_GONE] = true, [AGENT_REMOVED] = true},
 	[AGENT_GONE] = {[AGENT_REMOVED] = true},
 	[AGENT_REMOVED] = {[AGENT_CONNECTED] = true},
 };
@@ -57,6 +60,7 @@ void agent_life_move(struct master *m, struct agent *a, enum agent_state to)
 	m->agents_in[a->state]--;
 	a->state = to;
 	m->agents_in[to]++;
+	journal_agent(m, JOURNAL_AGENT_MOVED, a);
 }
 
 /* ---- changes --------------------------------------------------------------------- */

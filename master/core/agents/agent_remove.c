@@ -17,12 +17,12 @@
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/journal.h"
 #include "master/core/objects.h"
 #include "master/core/offers/inverse_offers.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operation_feedback.h"
 #include "master/core/store/registry.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
 
 #define STATE(name) MESOS__TASK_STATE__TASK_##name
@@ -149,8 +149,8 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 	if (registered)
 		master_unlink_agent(m, a);
 	master_remember_removed(m, a->id);
-	warm_delete(m, "agent", a->id, NULL, NULL);
 	agent_life_move(m, a, how->to);
+	journal_agent(m, JOURNAL_AGENT_REMOVED, a);
 	master_free_agent(m, a);
 	m->counters.slave_removals++;
 	master_tell_agent_failure(m, id);

@@ -10,9 +10,9 @@
 #include "master/core/agents/agent_health.h"
 #include "master/core/agents/agents.h"
 #include "master/core/agents/drain.h"
+#include "master/core/journal.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operation_feedback.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
 
 static bool oversubscribed_valid(const Mesos__Internal__UpdateSlaveMessage *message,
@@ -53,6 +53,7 @@ static void update_oversubscribed(struct master *m, struct agent *a,
 		if (resources_have_revocable(&o->resources))
 			master_rescind_offer(m, o);
 	}
+	journal_agent(m, JOURNAL_AGENT_HELD, a);
 	allocator_update_agent(m->allocator, a->id, &a->total);
 }
 
@@ -69,7 +70,7 @@ static void hear_version(struct master *m, struct agent *a, const ProtobufCBinar
 	free(a->resource_version);
 	a->resource_version = xmemdup(uuid->data, uuid->len);
 	a->resource_version_len = uuid->len;
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (!known)
 		return;
 	log_warning("agent %s has changed since it registered: asking it to register again", a->id);

@@ -14,12 +14,12 @@
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/pid.h"
 #include "master/core/emit.h"
+#include "master/core/journal.h"
 #include "master/core/maintenance/maintenance.h"
 #include "master/core/objects.h"
 #include "master/core/offers/inverse_offers.h"
 #include "master/core/operations/operation_records.h"
 #include "master/core/store/registry.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
 
 struct agent *master_find_agent(const struct master *m, const char *id)
@@ -91,6 +91,7 @@ struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info)
 	list_init(&a->drain_check);
 	list_init(&a->removal);
 	list_init(&a->dirty);
+	list_init(&a->unsummed);
 	m->agents_in[AGENT_RECOVERED]++;
 	HASH_ADD_KEYPTR(hh, m->agents, a->id, strlen(a->id), a);
 	return a;
@@ -124,6 +125,7 @@ void master_free_agent(struct master *m, struct agent *a)
 	HASH_DEL(m->agents, a);
 	master_unobserve_agent(m, a);
 	list_remove(&a->dirty);
+	list_remove(&a->unsummed);
 	list_remove(&a->drain_check);
 	master_drop_answers_of_agent(a);
 	proto_free(a->drain_info);
@@ -258,7 +260,7 @@ void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInf
 	learn_capabilities(a, facts);
 	learn_checkpointed(a, facts);
 	compute_total(m, a);
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 }
 
 static const char *agent_region(const struct agent *a)
@@ -292,7 +294,7 @@ void master_admit_agent(struct master *m, struct agent *a)
 	master_observe_agent(m, a);
 	master_remove_departed(&m->removed, a->id);
 	master_place_agent(m, a);
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 }
 
 /* Tasks of a framework come one after the other most of the time: the allocator is told of

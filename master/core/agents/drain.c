@@ -16,6 +16,7 @@
 #include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/emit.h"
+#include "master/core/journal.h"
 #include "master/core/objects.h"
 #include "master/core/operator.h"
 #include "master/core/store/registry.h"
@@ -84,7 +85,7 @@ static void drained_stored(struct master *m, struct pending *p)
 	if (!a || !p->latest || !a->drain_info)
 		return;
 	a->drain_info->state = STATE(DRAINED);
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	log_info("agent %s (%s) is drained", a->id, a->info->hostname);
 }
 
@@ -130,7 +131,7 @@ static void drain_deactivate(struct master *m, struct agent *a)
 	bool was_active = agent_active(a);
 
 	a->deactivated = true;
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (!was_active)
 		return;
 	allocator_activate_agent(m->allocator, a->id, false);
@@ -301,7 +302,7 @@ static void reactivate(struct master *m, struct agent *a)
 	a->drain_info = NULL;
 	a->drain_start = 0;
 	a->deactivated = false;
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (agent_active(a))
 		allocator_activate_agent(m->allocator, a->id, true);
 }

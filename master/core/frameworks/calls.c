@@ -13,11 +13,11 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
+#include "master/core/journal.h"
 #include "master/core/offers/inverse_offers.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operation_feedback.h"
 #include "master/core/operator.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/updates.h"
 
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
@@ -42,7 +42,7 @@ void master_kill(struct master *m, struct framework *f, const char *task_id, con
 		return;
 	}
 	t->kill_wanted = true;
-	warm_task_now(m, t);
+	journal_task(m, JOURNAL_TASK_KILL_WANTED, t);
 	if (!agent_connected(t->agent))
 		return;
 	message = STEP_NEW(m, Mesos__Internal__KillTaskMessage,
@@ -147,7 +147,7 @@ static void call_revive(struct master *m, struct framework *f,
 	}
 	texts_free(&revived);
 	f->suppressed_count = kept;
-	warm_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }
 
 /* Adds roles to the framework's suppressed ones. */
@@ -181,7 +181,7 @@ static void call_suppress(struct master *m, struct framework *f,
 		return;
 	allocator_suppress(m->allocator, f->id, (const char *const *)roles, count);
 	remember_suppressed(f, count ? roles : f->roles, count ? count : f->role_count);
-	warm_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }
 
 /* ---- UPDATE_FRAMEWORK ------------------------------------------------------------ */

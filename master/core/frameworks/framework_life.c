@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "master/core/journal.h"
 
 static const char *const state_names[FRAMEWORK_STATES] = {
 	[FRAMEWORK_RECOVERED] = "RECOVERED",
@@ -33,7 +34,7 @@ bool framework_may_become(enum framework_state from, enum framework_state to)
 	return moves[from][to];
 }
 
-void framework_life_move(struct framework *f, enum framework_state to)
+void framework_life_move(struct master *m, struct framework *f, enum framework_state to)
 {
 	if (!framework_may_become(f->state, to)) {
 		log_error("framework %s may not go from %s to %s", f->id, state_names[f->state],
@@ -41,4 +42,5 @@ void framework_life_move(struct framework *f, enum framework_state to)
 		assert(!"forbidden move of a framework");
 	}
 	f->state = to;
+	journal_framework(m, JOURNAL_FRAMEWORK_MOVED, f);
 }

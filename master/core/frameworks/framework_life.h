@@ -6,6 +6,6 @@
 
 const char *framework_life_name(enum framework_state state);
 bool framework_may_become(enum framework_state from, enum framework_state to);
-void framework_life_move(struct framework *f, enum framework_state to);
+void framework_life_move(struct master *m, struct framework *f, enum framework_state to);
 
 #endif

@@ -11,12 +11,12 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/framework_life.h"
 #include "master/core/frameworks/subscribe.h"
+#include "master/core/journal.h"
 #include "master/core/objects.h"
 #include "master/core/offers/inverse_offers.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operation_records.h"
 #include "master/core/store/offer_memory.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
 
 struct framework *master_find_framework(const struct master *m, const char *id)
@@ -230,7 +230,7 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	HASH_ADD_KEYPTR(hh, m->frameworks, f->id, strlen(f->id), f);
 	master_adopt_operations(m, f);
 	master_tell_allocator(m, f, true);
-	warm_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 	/* It may be known from the store or an agent alone. Mesos keeps such a one for ever. */
 	timers_start(&m->timers, &f->failover, master_later(m, recovered_timeout(m, f)));
 	return f;
@@ -335,7 +335,7 @@ void master_update_framework(struct master *m, struct framework *f,
 	framework_set_constraints(f, constraints);
 	rescind_foreign_roles(m, f);
 	master_tell_allocator(m, f, false);
-	warm_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }
 
 void master_discard_offers(struct master *m, struct framework *f)
@@ -352,6 +352,7 @@ void master_activate_framework(struct master *m, struct framework *f, bool activ
 	if (f->active == active)
 		return;
 	f->active = active;
+	journal_framework(m, JOURNAL_FRAMEWORK_MOVED, f);
 	allocator_activate_framework(m->allocator, f->id, active);
 }
 
@@ -389,8 +390,8 @@ void master_disconnect_framework(struct master *m, struct framework *f)
 	master_discard_offers(m, f);
 	master_activate_framework(m, f, false);
 	master_detach_framework(m, f);
-	framework_life_move(f, FRAMEWORK_DISCONNECTED);
-	warm_framework(m, f);
+	framework_life_move(m, f, FRAMEWORK_DISCONNECTED);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 	if (!timeout) {
 		master_remove_framework(m, f);
 		return;
@@ -443,15 +444,15 @@ static void drop_completed_framework(struct master *m, struct framework *f)
 
 	list_for_each (c, next, &f->completed_tasks, link)
 		master_drop_completed_task(m, f, c);
-	warm_drop_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_REMOVED, f);
 	HASH_DEL(m->completed, f);
 	master_free_framework(f);
 }
 
 void master_keep_completed(struct master *m, struct framework *f)
 {
-	framework_life_move(f, FRAMEWORK_COMPLETED);
-	warm_framework(m, f);
+	framework_life_move(m, f, FRAMEWORK_COMPLETED);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 	HASH_ADD_KEYPTR(hh, m->completed, f->id, strlen(f->id), f);
 	while (HASH_COUNT(m->completed) > (unsigned)m->options.max_completed_frameworks)
 		drop_completed_framework(m, m->completed);

@@ -17,10 +17,10 @@
 #include "master/core/frameworks/events.h"
 #include "master/core/frameworks/framework_life.h"
 #include "master/core/frameworks/frameworks.h"
+#include "master/core/journal.h"
 #include "master/core/objects.h"
 #include "master/core/roles/amounts.h"
 #include "master/core/store/offer_memory.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
 
 /* Durations are int64 nanoseconds. */
@@ -362,10 +362,10 @@ void master_supplant(struct master *m, struct framework *f)
 void master_connect_framework(struct master *m, struct framework *f)
 {
 	master_await_framework(m, f, false);
-	framework_life_move(f, FRAMEWORK_CONNECTED);
+	framework_life_move(m, f, FRAMEWORK_CONNECTED);
 	f->counters.calls[MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE]++;
 	timers_stop(&m->timers, &f->failover);
-	warm_framework(m, f);
+	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }
 
 static void adopt_stream(struct master *m, struct framework *f, uint64_t stream,

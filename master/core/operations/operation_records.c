@@ -120,6 +120,7 @@ struct operation *master_add_operation(struct master *m, struct agent *a,
 	memcpy(o->uuid, record->uuid->value.data, UUID_BYTES);
 	list_init(&o->by_framework);
 	HASH_ADD(hh, a->operations, uuid, UUID_BYTES, o);
+	m->operation_count++;
 	count(m, o, o->info->latest_status->state, 1);
 	if (!o->info->framework_id)
 		return o;
@@ -172,6 +173,7 @@ void master_remove_operation(struct master *m, struct operation *o)
 	unname(o);
 	list_remove(&o->by_framework);
 	HASH_DEL(o->agent->operations, o);
+	m->operation_count--;
 	proto_free(o->info);
 	free(o);
 }

@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "master/core/agents/agent_health.h"
 #include "master/core/emit.h"
+#include "master/core/journal.h"
 #include "master/core/offers/accept.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operation_records.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
 #include "proto/operation.h"
 
@@ -182,7 +182,7 @@ int master_change_agent(struct master *m, struct agent *a, struct framework *f,
 		return rv;
 	log_operation(a, f, operation);
 	a->checkpointed_changed = true;
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (f)
 		f->counters.operations[operation->type]++;
 	if (a->resource_provider)
@@ -249,7 +249,7 @@ static bool undo(struct master *m, struct agent *a, const struct resources *cons
 	if (!done)
 		return false;
 	list_checkpointed(a);
-	warm_agent(m, a);
+	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	allocator_update_agent(m->allocator, a->id, &a->total);
 	return true;
 }

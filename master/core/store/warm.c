@@ -40,41 +40,20 @@ static void warm_mark(struct master *m, struct list *dirty, struct list *node)
 	m->warm_marks++;
 }
 
-void warm_task(struct master *m, struct task *t)
+static void mark_task(struct master *m, struct task *t)
 {
 	if (list_empty(&t->dirty))
 		t->dirty_since = m->now;
 	warm_mark(m, &m->dirty_tasks, &t->dirty);
 }
 
-void warm_task_now(struct master *m, struct task *t)
+/* However many others wait. */
+static void mark_task_first(struct master *m, struct task *t)
 {
 	list_remove(&t->dirty);
 	list_prepend(&m->dirty_tasks, &t->dirty);
 	t->dirty_since = 0;
 	m->warm_marks++;
-}
-
-void warm_framework(struct master *m, struct framework *f)
-{
-	warm_mark(m, &m->dirty_frameworks, &f->dirty);
-	m->warm_urgent = true;
-}
-
-void warm_agent(struct master *m, struct agent *a)
-{
-	warm_mark(m, &m->dirty_agents, &a->dirty);
-	m->warm_urgent = true;
-}
-
-void warm_executor(struct master *m, struct executor *e)
-{
-	warm_mark(m, &m->dirty_executors, &e->dirty);
-}
-
-void warm_completed(struct master *m, struct completed_task *c)
-{
-	warm_mark(m, &m->dirty_completed, &c->dirty);
 }
 
 /* ---- deletions ------------------------------------------------------------------- */
@@ -100,26 +79,14 @@ void warm_delete(struct master *m, const char *kind, const char *a, const char *
 	m->warm_urgent = true;
 }
 
-void warm_drop_task(struct master *m, struct task *t)
+static void drop_task(struct master *m, struct task *t)
 {
 	list_remove(&t->dirty);
 	if (!t->fresh)
 		warm_forget(m, "task", t->framework->id, t->id, NULL);
 }
 
-void warm_drop_framework(struct master *m, struct framework *f)
-{
-	list_remove(&f->dirty);
-	warm_delete(m, "framework", f->id, NULL, NULL);
-}
-
-void warm_drop_executor(struct master *m, struct executor *e)
-{
-	list_remove(&e->dirty);
-	warm_forget(m, "executor", e->agent->id, e->key, NULL);
-}
-
-void warm_drop_completed(struct master *m, struct completed_task *c)
+static void drop_completed(struct master *m, struct completed_task *c)
 {
 	char name[HEX16_TEXT];
 
@@ -128,6 +95,57 @@ void warm_drop_completed(struct master *m, struct completed_task *c)
 		return;
 	str_hex16(name, c->number);
 	warm_forget(m, "completed", c->framework->id, name, NULL);
+}
+
+/* ---- the journal ------------------------------------------------------------------ */
+
+void warm_note(struct master *m, const struct change *change)
+{
+	switch (change->kind) {
+	case JOURNAL_TASK_ADDED:
+	case JOURNAL_TASK_CHANGED:
+		mark_task(m, change->task);
+		break;
+	case JOURNAL_TASK_KILL_WANTED:
+		mark_task_first(m, change->task);
+		break;
+	case JOURNAL_TASK_REMOVED:
+		drop_task(m, change->task);
+		break;
+	case JOURNAL_COMPLETED_ADDED:
+		warm_mark(m, &m->dirty_completed, &change->completed->dirty);
+		break;
+	case JOURNAL_COMPLETED_REMOVED:
+		drop_completed(m, change->completed);
+		break;
+	case JOURNAL_EXECUTOR_ADDED:
+		warm_mark(m, &m->dirty_executors, &change->executor->dirty);
+		break;
+	case JOURNAL_EXECUTOR_REMOVED:
+		list_remove(&change->executor->dirty);
+		warm_forget(m, "executor", change->executor->agent->id, change->executor->key,
+			    NULL);
+		break;
+	case JOURNAL_FRAMEWORK_CHANGED:
+		warm_mark(m, &m->dirty_frameworks, &change->framework->dirty);
+		m->warm_urgent = true;
+		break;
+	case JOURNAL_FRAMEWORK_REMOVED:
+		list_remove(&change->framework->dirty);
+		warm_delete(m, "framework", change->framework->id, NULL, NULL);
+		break;
+	case JOURNAL_AGENT_CHANGED:
+		warm_mark(m, &m->dirty_agents, &change->agent->dirty);
+		m->warm_urgent = true;
+		break;
+	case JOURNAL_AGENT_REMOVED:
+		warm_delete(m, "agent", change->agent->id, NULL, NULL);
+		break;
+	case JOURNAL_FRAMEWORK_MOVED:
+	case JOURNAL_AGENT_MOVED:
+	case JOURNAL_AGENT_HELD:
+		break;
+	}
 }
 
 /* ---- records --------------------------------------------------------------------------- */

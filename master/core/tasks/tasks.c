@@ -15,8 +15,8 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
 #include "master/core/frameworks/frameworks.h"
+#include "master/core/journal.h"
 #include "master/core/objects.h"
-#include "master/core/store/warm.h"
 #include "master/core/tasks/task_validate.h"
 
 struct task *framework_find_task(const struct framework *f, const char *id)
@@ -136,13 +136,13 @@ struct executor *master_add_executor(struct master *m, struct framework *f, stru
 	framework_add_held(f, &f->used, &e->resources);
 	list_append(&f->executors, &e->by_framework);
 	HASH_ADD_KEYPTR(hh, a->executors, e->key, strlen(e->key), e);
-	warm_executor(m, e);
+	journal_executor(m, JOURNAL_EXECUTOR_ADDED, e);
 	return e;
 }
 
 void master_remove_executor(struct master *m, struct executor *e, bool give_back)
 {
-	warm_drop_executor(m, e);
+	journal_executor(m, JOURNAL_EXECUTOR_REMOVED, e);
 	resources_subtract(&e->agent->used, &e->resources);
 	resources_subtract(&e->framework->used, &e->resources);
 	if (give_back)
@@ -194,11 +194,12 @@ Mesos__Task *master_task_record(struct master *m, const struct framework *f,
 	return t;
 }
 
-static void hold_resources(struct task *t)
+static void hold_resources(struct master *m, struct task *t)
 {
 	t->holds = true;
 	resources_add(&t->agent->used, &t->resources);
 	framework_add_held(t->framework, &t->framework->used, &t->resources);
+	journal_agent(m, JOURNAL_AGENT_HELD, t->agent);
 }
 
 /* False: there is no room, and the task is gone. */
@@ -207,7 +208,6 @@ static bool park_in_ring(struct master *m, struct task *t)
 	struct framework *f = t->framework;
 	struct departed *away = master_find_departed(m->unreachable, t->agent_id);
 
-	t->unreachable = true;
 	if (!away)
 		away = master_find_departed(m->gone, t->agent_id);
 	if (away)
@@ -260,14 +260,14 @@ static struct task *add_task(struct master *m, struct framework *f, struct agent
 	t->framework = f;
 	t->agent = a;
 	master_resources(m, list, count, &t->resources);
-	m->task_states[t->record.state]++;
-	warm_task(m, t);
+	t->unreachable = !a;
+	journal_task(m, JOURNAL_TASK_ADDED, t);
 	if (!a)
 		return park_in_ring(m, t) ? t : NULL;
 	list_append(&a->tasks, &t->by_agent);
 	HASH_ADD_KEYPTR(hh, f->tasks, t->id, strlen(t->id), t);
 	if (!task_state_terminal(t->record.state))
-		hold_resources(t);
+		hold_resources(m, t);
 	return t;
 }
 
@@ -297,6 +297,7 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 	t->holds = false;
 	resources_subtract(&t->agent->used, &t->resources);
 	resources_subtract(&t->framework->used, &t->resources);
+	journal_agent(m, JOURNAL_AGENT_HELD, t->agent);
 	if (give_back)
 		allocator_recover(m->allocator, m->now, t->framework->id, t->agent_id,
 				  &t->resources, NULL);
@@ -304,10 +305,8 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 
 void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state)
 {
-	m->task_states[t->record.state]--;
 	task_record_set_state(&t->record, state);
-	m->task_states[state]++;
-	warm_task(m, t);
+	journal_task(m, JOURNAL_TASK_CHANGED, t);
 }
 
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
@@ -320,7 +319,7 @@ void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStat
 	if (!task_state_terminal(t->record.state))
 		master_set_task_state(m, t, state);
 	task_record_add_status(&t->record, &m->out->arena, status);
-	warm_task(m, t);
+	journal_task(m, JOURNAL_TASK_CHANGED, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,
 		 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
 	if (!ends)
@@ -337,7 +336,6 @@ static void unlink_task(struct master *m, struct task *t, bool give_back)
 	struct framework *f = t->framework;
 
 	master_release_task(m, t, give_back);
-	m->task_states[t->record.state]--;
 	list_remove(&t->by_agent);
 	if (t->agent)
 		master_touch_drain(m, t->agent);
@@ -362,7 +360,7 @@ void master_complete_task(struct master *m, struct task *t, bool give_back)
 	struct framework *f = t->framework;
 	struct task_record record;
 
-	warm_drop_task(m, t);
+	journal_task(m, JOURNAL_TASK_REMOVED, t);
 	unlink_task(m, t, give_back);
 	record = t->record;
 	t->record = (struct task_record){0};
@@ -378,13 +376,14 @@ void master_park_task(struct master *m, struct task *t)
 	list_remove(&t->by_agent);
 	HASH_DEL(t->framework->tasks, t);
 	t->agent = NULL;
-	warm_task(m, t);
+	t->unreachable = true;
+	journal_task(m, JOURNAL_TASK_CHANGED, t);
 	park_in_ring(m, t);
 }
 
 void master_forget_task(struct master *m, struct task *t)
 {
-	warm_drop_task(m, t);
+	journal_task(m, JOURNAL_TASK_REMOVED, t);
 	unlink_task(m, t, false);
 	free_task(t);
 }
@@ -399,7 +398,7 @@ struct completed_task *framework_find_completed_task(const struct framework *f, 
 
 void master_drop_completed_task(struct master *m, struct framework *f, struct completed_task *c)
 {
-	warm_drop_completed(m, c);
+	journal_completed(m, JOURNAL_COMPLETED_REMOVED, c);
 	list_remove(&c->link);
 	HASH_DEL(f->completed_by_id, c);
 	f->completed_task_count--;
@@ -421,7 +420,7 @@ void master_add_completed_task(struct master *m, struct framework *f,
 	id = task_record_id(&c->record);
 	HASH_ADD_KEYPTR(hh, f->completed_by_id, id.data, id.len, c);
 	f->completed_task_count++;
-	warm_completed(m, c);
+	journal_completed(m, JOURNAL_COMPLETED_ADDED, c);
 	while (f->completed_task_count > (size_t)m->options.max_completed_tasks_per_framework)
 		master_drop_completed_task(
 			m, f, list_first(&f->completed_tasks, struct completed_task, link));
