@@ -303,9 +303,8 @@ static void master_part_on_start(struct happening *h)
 		.max_completed_tasks_per_framework = 1000,
 		.max_unreachable_tasks_per_framework = 1000,
 		.warm_delay = (part->rushing ? 100 : 5) * MILLISECOND,
-		.warm_burst = part->rushing ? 0 : 20,
-		.warm_rush = part->rushing ? 1 : 50,
-		.warm_rush_delay = 250 * MILLISECOND,
+		.warm_task_delay = 250 * MILLISECOND,
+		.warm_cost = part->rushing ? 50 * MILLISECOND : 5 * MICROSECOND,
 	};
 	struct err err;
 

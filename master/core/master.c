@@ -335,7 +335,6 @@ static void timer_due(struct master *m, struct timer *timer)
 		break;
 	case TIMER_WARM:
 		m->warm_urgent = true;
-		warm_look_for_rush(m);
 		break;
 	case TIMER_SETTLE:
 		master_settle_end(m);

@@ -48,11 +48,10 @@ struct master_options {
 	int max_completed_frameworks;		 /* 50 */
 	int max_completed_tasks_per_framework;	 /* 1000 */
 	int max_unreachable_tasks_per_framework; /* 1000 */
-	int64_t warm_delay;			 /* ns; most time until changes of tasks are
-						    stored; 0 = each step stores its own */
-	size_t warm_burst;	 /* so many changes in this time are stored at once all the same */
-	size_t warm_rush;	 /* when more than that change in this time, records of tasks */
-	int64_t warm_rush_delay; /* may wait so long */
+	/* What is written behind waits by how much changes: warm.c. In ns. */
+	int64_t warm_delay;		  /* at most; 0 = each step stores its own */
+	int64_t warm_task_delay;	  /* at most, for records of tasks */
+	int64_t warm_cost;		  /* so long for each change of late */
 	int64_t registry_gc_interval;	  /* ns; 0 = Mesos' default, 15 min */
 	int64_t registry_max_agent_age;	  /* ns; 0 = 2 weeks; of unreachable and gone agents */
 	int registry_max_agent_count;	  /* 0 = 102400; of each of both */

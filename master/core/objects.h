@@ -493,14 +493,13 @@ struct master {
 	struct list deferred_ready;		/* struct deferred_line.ready */
 
 	struct list dirty_tasks, dirty_frameworks, dirty_agents, dirty_executors;
-	struct buf warm_deletes;       /* NUL-ended keys, one after the other */
-	struct timer warm;	       /* runs while something waits to be stored (warm.c) */
-	size_t warm_marks;	       /* how many records were marked since the last batch */
-	bool warm_urgent;	       /* the step ends with a batch */
-	bool warm_rushing;	       /* there was more than options.warm_rush.. */
-	int64_t warm_rushed;	       /* ..last at this time */
-	int64_t warm_since;	       /* options.warm_burst counts from here */
-	size_t warm_spent;	       /* of it */
+	struct buf warm_deletes; /* NUL-ended keys, one after the other */
+	struct timer warm;	 /* runs while something waits to be stored (warm.c) */
+	size_t warm_marks;	 /* how many records were marked since the last batch */
+	bool warm_urgent;	 /* the step ends with a batch */
+	double warm_changes;	 /* of late, as of warm_counted: what warm_patience() is made of */
+	int64_t warm_counted;
+	size_t warm_fresh;	       /* marks since then */
 	struct list dirty_completed;   /* struct completed_task.dirty */
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */

@@ -1,4 +1,5 @@
-/*  */
+/* What comes into the core: calls of schedulers, libprocess messages and requests of operators; and
+ * requests that wait while something else is being written. */
 #ifndef MASTER_CORE_OPERATOR_H
 #define MASTER_CORE_OPERATOR_H
 

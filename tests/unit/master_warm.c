@@ -13,8 +13,8 @@ static void set_up(void)
 {
 	d = driver_prepare();
 	d->options.warm_delay = DELAY;
-	d->options.warm_rush = 100;
-	d->options.warm_rush_delay = RUSH_DELAY;
+	d->options.warm_task_delay = DELAY;
+	d->options.warm_cost = DELAY;
 	driver_start(d);
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL,
@@ -58,7 +58,7 @@ static void finish(const char *task)
 
 Test(master_warm, few_changes_do_not_wait)
 {
-	d->m->options.warm_burst = 20;
+	d->m->options.warm_cost = DELAY / 10;
 	launch("a");
 	cr_expect_eq(stored("task/"), 1);
 	for (int i = 0; i < 10; i++)
@@ -178,7 +178,7 @@ Test(master_warm, what_is_not_kept_holds_no_acknowledgement)
 {
 	driver_destroy(d);
 	d = driver_prepare();
-	d->options.warm_delay = DELAY;
+	d->options.warm_delay = d->options.warm_task_delay = d->options.warm_cost = DELAY;
 	d->options.max_completed_tasks_per_framework = 0;
 	driver_start(d);
 	driver_agent(d, AGENT1);
@@ -191,9 +191,29 @@ Test(master_warm, what_is_not_kept_holds_no_acknowledgement)
 	cr_expect_eq(stored("completed/"), 0);
 }
 
+static void rush(void)
+{
+	d->m->options.warm_task_delay = d->m->options.warm_cost = RUSH_DELAY;
+}
+
+/* 100 changes cost a tenth of a delay each: as they fade, so does the waiting. */
+Test(master_warm, how_long_a_task_waits_is_by_what_changed_of_late)
+{
+	int64_t begin = d->now;
+
+	d->m->options.warm_task_delay = RUSH_DELAY;
+	d->m->options.warm_cost = MILLISECOND;
+	d->m->warm_fresh = 100;
+	launch("a");
+	while (!stored("task/") && d->now < begin + SECOND)
+		driver_pass(d, MILLISECOND);
+	cr_expect_geq(d->now - begin, 65 * MILLISECOND);
+	cr_expect_leq(d->now - begin, 85 * MILLISECOND);
+}
+
 Test(master_warm, in_a_rush_tasks_wait_longer)
 {
-	d->m->options.warm_rush = 0;
+	rush();
 	launch("a");
 	driver_pass(d, DELAY);
 	cr_expect_eq(stored("task/"), 0);
@@ -206,11 +226,11 @@ Test(master_warm, in_a_rush_tasks_wait_longer)
 
 Test(master_warm, a_rush_is_over_when_nothing_happens_for_long)
 {
-	d->m->options.warm_rush = 0;
+	rush();
 	launch("a");
 	driver_pass(d, SECOND);
 	cr_expect_eq(stored("task/"), 1);
-	d->m->options.warm_rush = 100;
+	d->m->options.warm_cost = 1;
 	launch("b");
 	driver_pass(d, DELAY);
 	cr_expect_eq(stored("task/"), 2);
@@ -220,11 +240,11 @@ Test(master_warm, no_rush_keeps_a_task_waiting_for_ever)
 {
 	int64_t begin;
 
-	d->m->options.warm_rush = 0;
+	rush();
 	launch("a");
 	begin = d->now;
 	while (!stored("task/") && d->now < begin + 2 * RUSH_DELAY) {
-		d->m->warm_marks++; /* as if there were others */
+		d->m->warm_fresh++; /* as if there were others */
 		driver_pass(d, DELAY);
 	}
 	cr_expect_eq(stored("task/"), 1);
@@ -234,7 +254,7 @@ Test(master_warm, no_rush_keeps_a_task_waiting_for_ever)
 
 Test(master_warm, a_kill_waits_for_no_rush)
 {
-	d->m->options.warm_rush = 0;
+	rush();
 	launch("a");
 	driver_call(d, 1,
 		    "{\"type\":\"KILL\",\"framework_id\":{\"value\":\"M-0000\"},"

@@ -6,16 +6,16 @@
  * write, and one that comes and goes meanwhile none. Deletions go first: a key deleted
  * and made again ends up made. Keys are in registry.c.
  *
- * What changes with every task and offer waits for options.warm_delay at most; what is rare
- * ends the waiting with the step. A registry write does so before it, and for all: the
- * store never has what follows from something without that.
+ * One rule says how long a record waits: for options.warm_cost times the changes of about the last
+ * quarter of a second. When that is less than options.warm_delay, nothing waits and each step
+ * stores its own. Else records of tasks wait so long, up to options.warm_task_delay, since those
+ * of short tasks then need never be written; everything else waits for warm_delay at most. What
+ * is rare, and what nobody would tell again, as that a task is to be killed, ends the waiting
+ * with the step. A registry write does so before it, and for all: the store never has what
+ * follows from something without that.
  *
- * While there is little to do (options.warm_burst) nothing waits, not even for that.
- * When there is a rush, records of tasks wait longer, since those of short ones then need
- * never be written, and until none was seen for that long. A killed master so forgets what it was
- * told of them in the last moments, and hears it from the agents, who forget no task before the
- * record of its end is stored (updates.c). What nobody would tell again, as that a task is to be
- * killed, does not wait.
+ * A killed master so forgets what it was told of tasks in the last moments, and hears it from the
+ * agents, who forget no task before the record of its end is stored (updates.c).
  */
 #include "master/core/store/warm.h"
 
@@ -31,6 +31,8 @@
 /* Bounds what waits, and the work of a step. */
 #define WAITING_MAX 4096
 #define TASKS_AT_ONCE 256
+/* A change counts for nothing after that time, and less before. */
+#define OF_LATE (250 * MILLISECOND)
 
 static void warm_mark(struct master *m, struct list *dirty, struct list *node)
 {
@@ -38,6 +40,7 @@ static void warm_mark(struct master *m, struct list *dirty, struct list *node)
 		return;
 	list_append(dirty, node);
 	m->warm_marks++;
+	m->warm_fresh++;
 }
 
 static void mark_task(struct master *m, struct task *t)
@@ -54,6 +57,7 @@ static void mark_task_first(struct master *m, struct task *t)
 	list_prepend(&m->dirty_tasks, &t->dirty);
 	t->dirty_since = 0;
 	m->warm_marks++;
+	m->warm_fresh++;
 }
 
 /* ---- deletions ------------------------------------------------------------------- */
@@ -71,6 +75,7 @@ static void warm_forget(struct master *m, const char *kind, const char *a, const
 	}
 	buf_putc(keys, '\0');
 	m->warm_marks++;
+	m->warm_fresh++;
 }
 
 void warm_delete(struct master *m, const char *kind, const char *a, const char *b, const char *c)
@@ -219,6 +224,29 @@ static struct slice stored_completed(struct arena *arena, const struct completed
 	return (struct slice){arena_memdup(arena, task.data, task.len), task.len};
 }
 
+/* ---- how long ----------------------------------------------------------------- */
+
+/* Adds what was marked since the last time; what is older fades. */
+static void count_changes(struct master *m)
+{
+	double age = (double)(m->now - m->warm_counted) / OF_LATE;
+
+	m->warm_changes = (age < 1 ? m->warm_changes * (1 - age) : 0) + (double)m->warm_fresh;
+	m->warm_fresh = 0;
+	m->warm_counted = m->now;
+}
+
+/* How long a record of a task waits now; 0: nothing waits. */
+static int64_t warm_patience(const struct master *m)
+{
+	double wait = m->warm_changes * (double)m->options.warm_cost;
+
+	if (wait < (double)m->options.warm_delay)
+		return 0;
+	return wait < (double)m->options.warm_task_delay ? (int64_t)wait
+							 : m->options.warm_task_delay;
+}
+
 /* ---- batches ------------------------------------------------------------------ */
 
 static void flush_deletes(struct master *m, struct registry_batch *batch)
@@ -259,7 +287,7 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 
 static void flush_tasks(struct master *m, struct registry_batch *batch, bool all)
 {
-	int64_t since = m->warm_rushing ? m->now - m->options.warm_rush_delay : m->now;
+	int64_t since = m->now - warm_patience(m);
 	struct arena *arena = &m->out->arena;
 	struct task *t, *next;
 	size_t count = 0;
@@ -317,36 +345,14 @@ static bool something_waits(const struct master *m)
 	       master_untimed_acknowledgements(m);
 }
 
-/* Offers come in bursts: a pause between two of them, shorter than what records may wait
- * anyway, is no end of the rush. */
-void warm_look_for_rush(struct master *m)
-{
-	if (m->warm_marks > m->options.warm_rush) {
-		m->warm_rushing = true;
-		m->warm_rushed = m->now;
-	} else if (m->now - m->warm_rushed >= m->options.warm_rush_delay) {
-		m->warm_rushing = false;
-	}
-}
-
-/* As long as there is little to do it is done at once. */
-static bool may_store_now(struct master *m)
-{
-	if (m->warm_rushing || !something_waits(m))
-		return false;
-	if (m->now - m->warm_since >= m->options.warm_delay) {
-		m->warm_since = m->now;
-		m->warm_spent = 0;
-	}
-	m->warm_spent += m->warm_marks + 1;
-	return m->warm_spent <= m->options.warm_burst;
-}
-
 void warm_end_step(struct master *m)
 {
-	if (!m->options.warm_delay || m->warm_urgent || m->warm_marks > WAITING_MAX ||
-	    may_store_now(m))
-		warm_flush(m, !m->options.warm_delay);
+	bool waits = m->options.warm_delay;
+
+	count_changes(m);
+	if (!waits || m->warm_urgent || m->warm_marks > WAITING_MAX ||
+	    (something_waits(m) && !warm_patience(m)))
+		warm_flush(m, !waits);
 	if (!timer_running(&m->warm) && something_waits(m))
 		timers_start(&m->timers, &m->warm, master_later(m, m->options.warm_delay));
 }

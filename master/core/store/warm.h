@@ -11,7 +11,6 @@ void warm_delete(struct master *m, const char *kind, const char *a, const char *
 void warm_flush(struct master *m, bool all);
 /* Writes now if something cannot wait, or starts the timer. */
 void warm_end_step(struct master *m);
-void warm_look_for_rush(struct master *m); /* with its timer */
 void *warm_stored_agent(struct arena *arena, const struct agent *a);
 
 #endif
