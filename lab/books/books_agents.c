@@ -356,7 +356,9 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		t->named_in = b->steps;
 		t->mentioned = b->world->now;
 		t->said |= 1u << task->state;
-		books_note_sent_last(b, t, task);
+		/* A master that has the task goes by what it sent itself. */
+		if (!known || !c)
+			books_note_sent_last(b, t, task);
 		if (task->has_status_update_state)
 			t->said |= 1u << task->status_update_state;
 		/* What is over is not taken in by a master that had the agent. */
