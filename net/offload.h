@@ -17,9 +17,10 @@
  *
  * Failures: without a process or pipe to be had, answers are rendered on the loop. A child that
  * dies, or a client that takes nothing for OFFLOAD_STALL_MS, ends the connections
- * concerned. Slow clients hold a child, of which there are at most OFFLOAD_CHILDREN; when others
- * wait for one, the child that has been writing longest is ended after OFFLOAD_PATIENCE_MS.
- * Children die with the process that made them, however it ends.
+ * concerned. Slow clients hold a child, of which there are at most OFFLOAD_CHILDREN, with at most
+ * OFFLOAD_BYTES_MAX and what the last one made; when others wait for one, the child that has been
+ * writing longest is ended after OFFLOAD_PATIENCE_MS. Children die with the process that made them,
+ * however it ends.
  *
  * What `render` may do in the child: read memory, allocate, write to its buffer. No logs, no
  * locks that another thread may hold, no loop, no files. */
@@ -29,6 +30,8 @@
 #include "net/http.h"
 
 #define OFFLOAD_CHILDREN 4
+/* While children hold that many bytes for clients, no other is made. */
+#define OFFLOAD_BYTES_MAX ((uint64_t)1 << 30)
 #define OFFLOAD_READS 256 /* answered by one child */
 #define OFFLOAD_PAUSE 250
 #define OFFLOAD_PAUSE_MAX_MS 800
@@ -65,6 +68,8 @@ struct offload_counts {
 	uint64_t reads;	   /* handed to them */
 	uint64_t failed;   /* of these, not written whole */
 	uint64_t inlined;  /* rendered on the loop, since no child could be had */
+	uint64_t now;	   /* children that there are */
+	uint64_t bytes;	   /* of bodies that they hold, until they end */
 };
 
 struct offload *offload_create(uv_loop_t *loop);
@@ -79,5 +84,7 @@ void offload_submit(struct offload *offload, const struct offload_read *read);
 void offload_inline(const struct offload_read *read);
 
 struct offload_counts offload_counts(const struct offload *offload);
+/* Another bound than OFFLOAD_BYTES_MAX, for tests. */
+void offload_bound(struct offload *offload, uint64_t bytes);
 
 #endif

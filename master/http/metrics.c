@@ -343,6 +343,17 @@ static void registrar_metrics(const struct shell *shell, metric_fn *each, void *
 
 /* ---- the host ------------------------------------------------------------ */
 
+/* Of the processes that answer big reads: they are not in the master's own memory. */
+static void read_metrics(const struct shell *shell, metric_fn *each, void *context)
+{
+	struct offload_counts counts = offload_counts(shell->offload);
+
+	each(context, "master/reads/processes", (double)counts.now);
+	each(context, "master/reads/processes_bytes", (double)counts.bytes);
+	each(context, "master/reads/processes_made", (double)counts.children);
+	each(context, "master/reads/failed", (double)counts.failed);
+}
+
 static void system_metrics(metric_fn *each, void *context)
 {
 	struct sysinfo info;
@@ -384,6 +395,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	if (shell->flags->publish_per_framework_metrics)
 		for (struct framework *f = m->frameworks; f; f = f->hh.next)
 			one_framework(f, each, context);
+	read_metrics(shell, each, context);
 	system_metrics(each, context);
 }
 

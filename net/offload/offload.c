@@ -22,8 +22,9 @@ struct child {
 	uv_poll_t poll;
 	int report;
 	bool rendering;
-	bool killed;   /* by us */
-	int64_t since; /* of its writing */
+	bool killed;	/* by us */
+	int64_t since;	/* of its writing */
+	uint64_t bytes; /* that it holds then */
 	size_t count;
 	struct offload_job *jobs[OFFLOAD_READS]; /* NULL: over */
 };
@@ -36,6 +37,7 @@ struct offload {
 	size_t child_count;
 	bool rendering; /* one of them */
 	int64_t next;	/* uv_hrtime before which no child is made */
+	uint64_t bytes_max;
 	struct offload_counts counts;
 };
 
@@ -115,6 +117,7 @@ static void end_child(struct child *child)
 		offload->rendering = false;
 	list_remove(&child->link);
 	offload->child_count--;
+	offload->counts.bytes -= child->bytes;
 	uv_close((uv_handle_t *)&child->poll, on_poll_closed);
 }
 
@@ -123,6 +126,8 @@ static void offload_hear(struct child *child, const struct offload_report *repor
 	if (report->news == OFFLOAD_RENDERED) {
 		child->rendering = child->offload->rendering = false;
 		child->since = now();
+		child->bytes = report->bytes;
+		child->offload->counts.bytes += child->bytes;
 		offload_arm(child->offload, 0);
 	} else if (report->job < child->count) {
 		end_job(child, report->job, report->news == OFFLOAD_WRITTEN);
@@ -246,6 +251,13 @@ static void start_child(struct offload *offload)
 
 /* ---- when --------------------------------------------------------------------------- */
 
+/* There are as many, or they hold as much, as there may be. */
+static bool is_full(const struct offload *offload)
+{
+	return offload->child_count == OFFLOAD_CHILDREN ||
+	       offload->counts.bytes >= offload->bytes_max;
+}
+
 /* Of a full house that is being waited for. The oldest writes, or it would be rendering. */
 static void end_oldest(struct offload *offload)
 {
@@ -265,7 +277,7 @@ static void on_timer(uv_timer_t *timer)
 
 	if (offload->rendering)
 		return;
-	if (offload->child_count == OFFLOAD_CHILDREN)
+	if (is_full(offload))
 		end_oldest(offload);
 	else
 		start_child(offload);
@@ -283,7 +295,7 @@ static void offload_arm(struct offload *offload, int64_t least_ms)
 		uv_timer_stop(&offload->timer);
 		return;
 	}
-	if (offload->child_count == OFFLOAD_CHILDREN)
+	if (is_full(offload))
 		when = oldest->since + OFFLOAD_PATIENCE_MS * MILLISECOND;
 	wait = (when - now() + MILLISECOND - 1) / MILLISECOND;
 	uv_timer_start(&offload->timer, on_timer, (uint64_t)(wait > least_ms ? wait : least_ms), 0);
@@ -296,6 +308,7 @@ struct offload *offload_create(uv_loop_t *loop)
 	struct offload *offload = xcalloc(1, sizeof(*offload));
 
 	offload->loop = loop;
+	offload->bytes_max = OFFLOAD_BYTES_MAX;
 	list_init(&offload->waiting);
 	list_init(&offload->children);
 	uv_timer_init(loop, &offload->timer);
@@ -339,5 +352,13 @@ void offload_submit(struct offload *offload, const struct offload_read *read)
 
 struct offload_counts offload_counts(const struct offload *offload)
 {
-	return offload->counts;
+	struct offload_counts counts = offload->counts;
+
+	counts.now = offload->child_count;
+	return counts;
+}
+
+void offload_bound(struct offload *offload, uint64_t bytes)
+{
+	offload->bytes_max = bytes;
 }

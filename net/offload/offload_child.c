@@ -148,9 +148,11 @@ static void render(struct body *body, const struct offload_job *job)
 	read->render(read, &body->plain, &body->content_type);
 }
 
-static void render_all(struct outgoing *out, struct offload_job **jobs, size_t count)
+/* Returns the bytes of all bodies. */
+static uint64_t render_all(struct outgoing *out, struct offload_job **jobs, size_t count)
 {
 	struct body *bodies = xcalloc(count, sizeof(*bodies));
+	uint64_t bytes = 0;
 	size_t made = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -166,13 +168,16 @@ static void render_all(struct outgoing *out, struct offload_job **jobs, size_t c
 		http_compose(jobs[i]->read.request, 200, body->content_type, NULL, &out[i].body,
 			     &body->packed, &out[i].head);
 	}
+	for (size_t i = 0; i < made; i++)
+		bytes += bodies[i].plain.len + bodies[i].packed.len;
+	return bytes;
 }
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-static void offload_child_tell(int report, enum offload_news news, uint16_t job)
+static void offload_child_tell(int report, enum offload_news news, uint16_t job, uint64_t bytes)
 {
-	struct offload_report message = {.job = job, .news = (uint8_t)news};
+	struct offload_report message = {.bytes = bytes, .job = job, .news = (uint8_t)news};
 
 	/* A parent that is gone takes us with it; the pipe has room for all that we tell. */
 	if (write(report, &message, sizeof(message)) < 0)
@@ -184,7 +189,7 @@ static void offload_child_finish(struct outgoing *out, int report, enum offload_
 	/* Before it is told, so that the parent alone has it. */
 	close(out->fd);
 	out->fd = -1;
-	offload_child_tell(report, news, out->job);
+	offload_child_tell(report, news, out->job, 0);
 }
 
 static size_t at_most(size_t len, size_t max)
@@ -265,12 +270,13 @@ static void write_all(struct outgoing *out, size_t count, int report)
 _Noreturn void offload_child(struct offload_job **jobs, size_t count, int report, int parent)
 {
 	struct outgoing *out;
+	uint64_t bytes;
 
 	become_child(jobs, count, report, parent);
 	http_keep_date(jobs[0]->read.request);
 	out = xcalloc(count, sizeof(*out));
-	render_all(out, jobs, count);
-	offload_child_tell(report, OFFLOAD_RENDERED, 0);
+	bytes = render_all(out, jobs, count);
+	offload_child_tell(report, OFFLOAD_RENDERED, 0, bytes);
 	write_all(out, count, report);
 	_exit(0);
 }

@@ -15,7 +15,8 @@ struct offload_job {
 /* What a child writes to its pipe; less than PIPE_BUF, so whole. */
 enum offload_news { OFFLOAD_RENDERED, OFFLOAD_WRITTEN, OFFLOAD_FAILED };
 struct offload_report {
-	uint16_t job; /* WRITTEN, FAILED */
+	uint64_t bytes; /* RENDERED: of all bodies, as they are until they are written */
+	uint16_t job;	/* WRITTEN, FAILED */
 	uint8_t news;
 };
 

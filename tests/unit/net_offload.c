@@ -218,10 +218,34 @@ Test(offload, a_client_that_does_not_read_holds_up_nobody)
 	raw_expect(&other, GET("/hello"), "hello");
 	raw_expect(&other, GET("/text?mine"), "<mine by");
 	cr_assert_eq(offload_counts(offload).children, 2);
+	until(&fixture, offload_counts(offload).now == 1);
+	cr_assert_eq(offload_counts(offload).bytes, BIG, "what the deaf one is to get");
 	/* When it reads at last, it gets all. */
 	raw_hear(&raw);
 	until(&fixture, raw.in.len > BIG);
+	until(&fixture, offload_counts(offload).now == 0);
+	cr_assert_eq(offload_counts(offload).bytes, 0);
 	raw_expect(&raw, GET("/hello"), "hello");
+	raw_close(&other);
+}
+
+/* It waits until a client has taken what there is, or went away. */
+Test(offload, no_child_is_made_while_others_hold_too_much)
+{
+	struct raw other;
+
+	offload_bound(offload, BIG);
+	raw_open(&other, &fixture);
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).bytes == BIG);
+	raw_send(&other, GET("/text?mine"));
+	for (int i = 0; i < 100; i++)
+		uv_run(&fixture.loop, UV_RUN_NOWAIT);
+	cr_assert_eq(offload_counts(offload).children, 1);
+	raw_hear(&raw);
+	until(&fixture, raw_has(&other, "<mine by"));
+	cr_assert_eq(offload_counts(offload).children, 2);
 	raw_close(&other);
 }
 
