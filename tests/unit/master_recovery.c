@@ -433,6 +433,28 @@ Test(master_recovery, tasks_of_an_agent_lost_in_the_crash_are_unreachable)
 
 /* What is wrong with a record is found when it is read, though tasks stay packed; what is not
  * wrong enough is a task as good as another. */
+/* A crash takes what was written behind after the agent was durably back. */
+Test(master_recovery, tasks_of_an_agent_that_came_back_before_a_crash_are_not_unreachable)
+{
+	struct stored_pair *pair;
+	char *value;
+	size_t len;
+
+	HASH_FIND_STR(d->store, "task/M-0000/far", pair);
+	len = pair->len;
+	value = xmemdup(pair->value, len);
+	driver_reregister(d, AGENT2, "M-S1", NULL);
+	HASH_FIND_STR(d->store, "task/M-0000/far", pair);
+	cr_assert_null(pair);
+	pair = xcalloc(1, sizeof(*pair));
+	*pair = (struct stored_pair){.key = xstrdup("task/M-0000/far"), .value = value, .len = len};
+	HASH_ADD_KEYPTR(hh, d->store, pair->key, strlen(pair->key), pair);
+	driver_restart(d, "M2");
+	cr_expect_null(framework_find_unreachable(master_find_framework(d->m, "M-0000"), "far"));
+	HASH_FIND_STR(d->store, "task/M-0000/far", pair);
+	cr_expect_null(pair);
+}
+
 Test(master_recovery, broken_records_of_tasks_are_refused_or_restored)
 {
 	size_t read = 0, refused = 0;

@@ -418,7 +418,13 @@ static void restore_task(struct master *m, struct record *r)
 	}
 	agent_id = task_record_agent_id(&s->record);
 	id = arena_strndup(&m->out->arena, agent_id.data, agent_id.len);
-	a = s->unreachable ? NULL : master_find_agent(m, id);
+	a = master_find_agent(m, id);
+	if (a && s->unreachable) {
+		/* The agent is back, as is durable; that its tasks are not unreachable any more was
+		 * lost in a crash. It tells which of them it has. */
+		warm_delete(m, "task", f->id, r->parts[1], NULL);
+		return;
+	}
 	away = master_find_departed(m->unreachable, id);
 	if (!a && !s->unreachable && !away) {
 		recover_lose_task(m, f, r, id);
