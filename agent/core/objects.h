@@ -102,6 +102,8 @@ struct task {
 	uint64_t ticket;       /* of its checkpoint, or of what it runs on; 0 = none needed */
 	Mesos__Task *record;   /* heap; what the master and /state are told */
 	Mesos__TaskInfo *info; /* heap; dropped on delivery */
+	bool kill_waits;       /* until its executor is connected */
+	Mesos__KillPolicy *kill_policy; /* heap: of that kill; or NULL */
 };
 
 struct executor {

@@ -161,6 +161,28 @@ Test(agent_tasks, tasks_wait_while_the_executor_is_away)
 			 "event 3 SUBSCRIBED\nreply 200\n");
 }
 
+/* Whoever kills may do so once and wait; so does the agent itself while it drains. */
+Test(agent_tasks, kills_wait_while_the_executor_is_away)
+{
+	struct agent_event closed = {.type = AGENT_STREAM_CLOSED, .stream_closed = {1}};
+	Mesos__Executor__Call *call;
+
+	rig_running(&rig, "a", "e", 1);
+	rig_update(&rig, "e", "a", STATE(RUNNING), 1);
+	rig_step(&rig, &closed);
+	rig_take(&rig);
+	rig_kill(&rig, "a");
+	rig_kill(&rig, "a");
+	rig_expect(&rig, "");
+	rig_subscribe(&rig, "e", 2);
+	rig_expect(&rig, "event 2 SUBSCRIBED\nevent 2 KILL a\nreply 200\n");
+	call = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+	call->subscribe = rig_new(&rig, Mesos__Executor__Call__Subscribe,
+				  mesos__executor__call__subscribe__descriptor);
+	rig_executor_call(&rig, call, 3);
+	rig_expect(&rig, "end 2\nevent 3 SUBSCRIBED\nreply 200\n");
+}
+
 /* ---- the pipeline (6.2) -------------------------------------------------- */
 
 #define LOST "send master StatusUpdateMessage x LOST "

@@ -9,6 +9,7 @@
 #include "agent/core/executors/executors.h"
 #include "agent/core/store/checkpoint.h"
 #include "agent/core/tasks/frameworks.h"
+#include "agent/core/tasks/tasks.h"
 #include "agent/core/tasks/updates.h"
 
 #define INVALID "Failed to validate Executor::Call: "
@@ -208,6 +209,7 @@ static void executor_calls_subscribe(struct agent *agent, struct executor *execu
 	}
 	send_subscribed(agent, executor);
 	agent_executor_deliver(agent, executor);
+	agent_repeat_kills(agent, executor);
 }
 
 static void executor_calls_dispatch(struct agent *agent, struct executor *executor,

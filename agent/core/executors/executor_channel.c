@@ -60,7 +60,7 @@ void agent_tell_kill(struct agent *agent, struct executor *executor, const char 
 		event->kill->task_id = agent_task_id(agent, task_id);
 		event->kill->kill_policy = copy;
 		agent_send_event(agent, executor->stream, event);
-	} else if (executor->pid) {
+	} else {
 		Mesos__Internal__KillTaskMessage *message =
 			agent_new(agent, Mesos__Internal__KillTaskMessage,
 				  mesos__internal__kill_task_message__descriptor);
@@ -69,9 +69,6 @@ void agent_tell_kill(struct agent *agent, struct executor *executor, const char 
 		message->task_id = agent_task_id(agent, task_id);
 		message->kill_policy = copy;
 		agent_send(agent, executor->pid, message);
-	} else {
-		log_warning("Executor '%s' is not connected: the kill of task '%s' is lost",
-			    executor->id, task_id);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "agent/core/objects.h"
 
 void agent_tell_task(struct agent *agent, struct executor *executor, struct task *task);
+/* The executor is connected. */
 void agent_tell_kill(struct agent *agent, struct executor *executor, const char *task_id,
 		     Mesos__KillPolicy *policy);
 void agent_tell_acknowledged(struct agent *agent, struct executor *executor, const char *task_id,

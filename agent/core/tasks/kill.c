@@ -24,6 +24,29 @@ static void kill_queued(struct agent *agent, struct task *task)
 		agent_executor_shutdown(agent, executor);
 }
 
+/* The connection of its executor broke. A scheduler may kill once and wait, and a drain does.
+ * After a restart of ours the master repeats kills. */
+static void keep_kill(struct task *task, const Mesos__KillPolicy *policy)
+{
+	log_info("The kill of task '%s' waits for executor '%s'", task->record->task_id->value,
+		 task->executor->id);
+	task->kill_waits = true;
+	proto_free(task->kill_policy);
+	task->kill_policy = policy ? proto_copy(policy) : NULL;
+}
+
+void agent_repeat_kills(struct agent *agent, struct executor *executor)
+{
+	struct task *task, *next;
+
+	list_for_each (task, next, &executor->tasks[TASK_LAUNCHED], link) {
+		if (!task->kill_waits)
+			continue;
+		task->kill_waits = false;
+		agent_tell_kill(agent, executor, task->record->task_id->value, task->kill_policy);
+	}
+}
+
 void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *policy)
 {
 	const char *task_id = task->record->task_id->value;
@@ -34,10 +57,10 @@ void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *polic
 			    executor_state_name(executor->state));
 	else if (task->place == TASK_QUEUED)
 		kill_queued(agent, task);
-	else if (executor->state == EXECUTOR_RUNNING)
+	else if (executor->state == EXECUTOR_RUNNING && (executor->stream || executor->pid))
 		agent_tell_kill(agent, executor, task_id, policy);
 	else
-		log_warning("Dropped the kill of task '%s': its executor is not back yet", task_id);
+		keep_kill(task, policy);
 }
 
 void agent_handle_kill_task(struct agent *agent, const char *from,

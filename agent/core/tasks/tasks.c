@@ -131,5 +131,6 @@ void agent_task_free(struct task *task)
 		HASH_DELETE(hh, task->executor->framework->tasks, task);
 	proto_free(task->record);
 	proto_free(task->info);
+	proto_free(task->kill_policy);
 	free(task);
 }

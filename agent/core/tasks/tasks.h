@@ -22,7 +22,10 @@ int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskSt
 void agent_task_complete(struct agent *agent, struct task *task);
 void agent_task_free(struct task *task);
 
+/* Ends the task if nobody has it yet, else tells its executor, now or when that is connected. */
 void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *policy);
+/* The executor is connected: it hears of the kills that came while it was not. */
+void agent_repeat_kills(struct agent *agent, struct executor *executor);
 void agent_handle_kill_task(struct agent *agent, const char *from,
 			    Mesos__Internal__KillTaskMessage *message);
 
