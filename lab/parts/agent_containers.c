@@ -234,3 +234,13 @@ bool agent_part_idle(const struct agent_part *part)
 	}
 	return true;
 }
+
+void agent_part_end_deaf(struct agent_part *part)
+{
+	struct container *c, *next;
+
+	list_for_each (c, next, &part->containers, link) {
+		if (c->executor)
+			executor_part_end_deaf(c->executor);
+	}
+}

@@ -136,6 +136,8 @@ static void on_undo(struct happening *h)
 	}
 	for (int i = 0; i < o->cluster->agent_count; i++) {
 		operators_reactivate(o, i);
+		if (o->agents[i].closed)
+			agent_part_end_deaf(o->cluster->agents[i]);
 		if (o->agents[i].down)
 			operators_end_maintenance(o, i);
 		down = down || o->agents[i].down;

@@ -74,6 +74,7 @@ void agent_part_set_clock(struct agent_part *part, int64_t skew);
 void agent_part_describe(const struct agent_part *part, struct buf *out);
 /* Whether nothing runs there. */
 bool agent_part_idle(const struct agent_part *part);
+void agent_part_end_deaf(struct agent_part *part); /* executor_part_end_deaf() of all */
 
 /* -- for executors -- */
 
@@ -90,6 +91,9 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 /* Gone without a trace: the machine crashed, or the container was destroyed. */
 void executor_part_destroy(struct executor_part *part);
 const char *executor_part_container(const struct executor_part *part);
+/* Somebody ends its process by hand if it has a deaf task: nothing else would, if no scheduler
+ * knows of it. */
+void executor_part_end_deaf(struct executor_part *part);
 
 /* What a task does is in its name, "<seconds> <end> [<manner>]". Ends:
  *	finish, fail, killed, lost, gone, dropped, error	it says so

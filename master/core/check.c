@@ -2,6 +2,7 @@
  * of, nothing points at what is not there, and the allocator says the same. */
 #include <string.h>
 
+#include "master/core/agents/agents.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/operations/operation_records.h"
@@ -188,28 +189,22 @@ static bool is_doubtful(const struct agent *a)
 	return false;
 }
 
-/* What is used and offered is there; all but copies of shared volumes, and what is
- * oversubscribed and may be gone any time. */
+/* What is used and offered is there. */
 static bool check_total(const struct master *m, const struct agent *a, struct err *why)
 {
-	struct resources taken, plain, firm = RESOURCES_INIT;
+	struct resources taken, plain;
 	const struct resources *known;
 	bool ok, same;
 
 	resources_copy(&taken, &a->used);
 	resources_add(&taken, &a->offered);
 	resources_allocate(m->shapes, &taken, NULL, &plain);
-	for (uint32_t i = 0; i < plain.count; i++) {
-		if (!resource_shape_shared(plain.pieces[i].shape) &&
-		    !resource_shape_revocable(plain.pieces[i].shape))
-			resources_add_piece(&firm, &plain.pieces[i]);
-	}
 	known = allocator_agent_used(m->allocator, a->id);
 	same = !agent_registered(a) || !known || resources_equal(known, &plain);
-	ok = !agent_registered(a) || is_doubtful(a) || resources_contain(&a->total, &firm);
+	ok = !agent_registered(a) || a->overbooked || is_doubtful(a) ||
+	     master_agent_holds(a, &plain);
 	resources_free(&taken);
 	resources_free(&plain);
-	resources_free(&firm);
 	if (!same)
 		return !err_set(why, ERR_STATE, "agent %s: the allocator knows of other uses",
 				a->id);

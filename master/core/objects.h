@@ -360,6 +360,7 @@ struct agent {
 	int64_t drain_start;	      /* ns: when this master told it to; 0 = unset */
 	bool drain_blind;	      /* its operations are not known yet */
 	bool outdated;		      /* its total is not what we know: it is to register again */
+	bool overbooked;	      /* as it registered again it ran more than it has */
 	uint64_t reported;	      /* mark of its last reregistration; 0 = none */
 	struct list drain_check;      /* master.drain_checks */
 	char *version;

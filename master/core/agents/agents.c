@@ -297,6 +297,21 @@ void master_admit_agent(struct master *m, struct agent *a)
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 }
 
+bool master_agent_holds(const struct agent *a, const struct resources *plain)
+{
+	struct resources firm = RESOURCES_INIT;
+	bool holds;
+
+	for (uint32_t i = 0; i < plain->count; i++) {
+		if (!resource_shape_shared(plain->pieces[i].shape) &&
+		    !resource_shape_revocable(plain->pieces[i].shape))
+			resources_add_piece(&firm, &plain->pieces[i]);
+	}
+	holds = resources_contain(&a->total, &firm);
+	resources_free(&firm);
+	return holds;
+}
+
 /* Tasks of a framework come one after the other most of the time: the allocator is told of
  * them together. */
 static void restore_tasks(struct master *m, struct agent *a)

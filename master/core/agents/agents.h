@@ -38,6 +38,9 @@ void master_tell_allocator_agent(struct master *m, struct agent *a);
 /* Makes a RECOVERED or new agent REGISTERED: adds it to the index by pid and to the allocator,
  * links to it, and begins to ping. */
 void master_admit_agent(struct master *m, struct agent *a);
+/* Whether the agent's total has all of this, which is without allocation roles; but for copies of
+ * shared volumes, and what is oversubscribed and may be gone any time. */
+bool master_agent_holds(const struct agent *a, const struct resources *plain);
 /* Tells the allocator what tasks and executors hold on the agent. */
 void master_restore_allocations(struct master *m, struct agent *a);
 Mesos__Internal__MasterSlaveConnection *master_connection(struct master *m);

@@ -567,6 +567,20 @@ static bool pid_taken(struct master *m, const char *pid, const char *id)
 	return true;
 }
 
+/* A scheduler that used a task's id on two agents, and a crash of ours between the launches, may
+ * leave a task that we did not count when we gave its resources to others. */
+static void note_overbooked(struct rejoin *r)
+{
+	struct agent *a = r->a;
+	struct resources plain;
+
+	resources_allocate(r->m->shapes, &a->used, NULL, &plain);
+	a->overbooked = !master_agent_holds(a, &plain);
+	resources_free(&plain);
+	if (a->overbooked)
+		log_warning("agent %s (%s) runs more than it has", a->id, a->info->hostname);
+}
+
 static void reregister_reregistered(struct master *m, const char *pid,
 				    const Mesos__Internal__ReregisterSlaveMessage *message)
 {
@@ -587,6 +601,7 @@ static void reregister_reregistered(struct master *m, const char *pid,
 		rejoin_registered(&r, pid);
 	else
 		rejoin_new(&r, pid);
+	note_overbooked(&r);
 }
 
 static void reregistration_stored(struct master *m, struct pending *p)
