@@ -127,6 +127,13 @@ static void note_end(struct scheduler_part *part, struct book *book,
 	book->last = status->state;
 }
 
+/* The answer to a kill, which names no agent: unreachable tasks are unknown to it. */
+static bool says_nothing(const struct book *book, const Mesos__TaskStatus *status)
+{
+	return status->state == STATE(UNKNOWN) && !status->agent_id &&
+	       book->last == STATE(UNREACHABLE);
+}
+
 void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus *status)
 {
 	struct book *book = scheduler_book_find(part, status->task_id->value);
@@ -140,6 +147,8 @@ void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus 
 	}
 	if (book->muddled && status->state == STATE(ERROR))
 		; /* of its second launch */
+	else if (says_nothing(book, status))
+		;
 	else if (is_end(status->state))
 		note_end(part, book, status);
 	else if (!book->by_executor) {
