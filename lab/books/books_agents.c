@@ -327,6 +327,23 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	learn_version(v, p->first->resource_version_uuid);
 }
 
+/* Who answers is waited for: an agent that is stopped, deaf or mute says nothing meanwhile. */
+bool books_unsure(const struct books *b, struct view *v)
+{
+	const struct process *p = process_at(b->world, v->address);
+	int64_t until;
+
+	if (b->world->now >= v->unsure_until)
+		return false;
+	if (!p || v->unsure_until == INT64_MAX)
+		return true;
+	until = p->deaf_until > p->mute_until ? p->deaf_until : p->mute_until;
+	until = (p->paused_until > until ? p->paused_until : until) + MINUTE;
+	if (until > b->world->now + MINUTE && until > v->unsure_until)
+		v->unsure_until = until;
+	return true;
+}
+
 /* For so long from now at least; a longer doubt stays. */
 static void be_unsure(const struct books *b, struct view *v, int64_t span)
 {
@@ -530,9 +547,9 @@ static void check_sums(struct books *b, const struct view *v)
 
 /* Who is offered anything of an agent is offered all that he may have of it: what he is not
  * is lost. */
-static void check_whole(struct books *b, const struct view *v)
+static void check_whole(struct books *b, struct view *v)
 {
-	if (!v->giving || !v->connected || v->leaving || b->world->now < v->unsure_until ||
+	if (!v->giving || !v->connected || v->leaving || books_unsure(b, v) ||
 	    books_is_bounded(b, v->giving))
 		return;
 	for (uint32_t i = 0; i < v->total.count; i++) {

@@ -7,6 +7,8 @@
 struct tally;
 
 struct view *books_view(const struct books *b, const char *agent_id);
+/* The master may count tasks on the agent that it knows nothing of. */
+bool books_unsure(const struct books *b, struct view *v);
 struct view *books_view_at(const struct books *b, const char *address);
 void books_touch(struct books *b, struct view *v);
 /* What the agent has is now this. */

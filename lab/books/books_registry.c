@@ -184,7 +184,7 @@ static void audit_offers(struct books *b)
 
 	HASH_ITER (hh, b->views, v, next) {
 		bool usable = v->connected && !v->leaving && b->world->now - v->since > SETTLED &&
-			      !books_known(b, v->id)->closed && b->world->now > v->unsure_until;
+			      !books_known(b, v->id)->closed && !books_unsure(b, v);
 
 		v->idle = usable && books_is_wanted(b, v) ? v->idle + 1 : 0;
 		if (v->idle > IDLE_AUDITS)

@@ -283,6 +283,38 @@ static void check_limits(struct books *b, const struct role *top)
 	}
 }
 
+/* Of what nobody is known to have, tasks may hold that the master remembers, and agents that
+ * are back do not; and whatever agents have that are not back yet. */
+static void doubtful(const struct books *b, struct tally *sum)
+{
+	struct known_agent *k, *next_known;
+	struct view *v, *next;
+
+	HASH_ITER (hh, b->known, k, next_known) {
+		if (k->admitted && !books_view(b, k->id))
+			tally_put_all(sum, &k->total);
+	}
+	HASH_ITER (hh, b->views, v, next) {
+		if (!books_unsure(b, v))
+			continue;
+		tally_put_all(sum, &v->total);
+		tally_take_all(sum, &v->used);
+		tally_take_all(sum, &v->offered);
+	}
+}
+
+/* Of the name; roles that have a guarantee may be charged for it. */
+static int64_t doubtful_amount(const struct books *b, uint32_t name)
+{
+	struct tally sum = {0};
+	int64_t amount;
+
+	doubtful(b, &sum);
+	amount = plain(b, &sum, name);
+	tally_free(&sum);
+	return amount;
+}
+
 /* What roles lack of their guarantees must be left when somebody is offered more than his. */
 static void check_guarantees(struct books *b, uint32_t name)
 {
@@ -301,7 +333,7 @@ static void check_guarantees(struct books *b, uint32_t name)
 		else
 			beyond += got < has - most ? got : has - most;
 	}
-	if (beyond > 0 && left < lack)
+	if (beyond > 0 && left < lack && left < lack - doubtful_amount(b, name))
 		world_fail(b->world,
 			   "quota: %g of %s are offered beyond guarantees, %g are left and roles "
 			   "lack %g of theirs",
@@ -412,28 +444,14 @@ static bool was_in_line(const struct books *b, const struct seat *seat)
 	       !books_roles_refuses(b, fw);
 }
 
-/* Of what nobody is known to have, tasks may hold that the master remembers, and agents that
- * are back do not; and whatever agents have that are not back yet. */
 static double doubtful_share(const struct books *b)
 {
-	struct tally doubtful = {0};
-	struct known_agent *k, *next_known;
-	struct view *v, *next;
+	struct tally sum = {0};
 	double share;
 
-	HASH_ITER (hh, b->known, k, next_known) {
-		if (k->admitted && !books_view(b, k->id))
-			tally_put_all(&doubtful, &k->total);
-	}
-	HASH_ITER (hh, b->views, v, next) {
-		if (b->world->now >= v->unsure_until)
-			continue;
-		tally_put_all(&doubtful, &v->total);
-		tally_take_all(&doubtful, &v->used);
-		tally_take_all(&doubtful, &v->offered);
-	}
-	share = dominant_share(b, &doubtful);
-	tally_free(&doubtful);
+	doubtful(b, &sum);
+	share = dominant_share(b, &sum);
+	tally_free(&sum);
 	return share;
 }
 
