@@ -44,6 +44,7 @@ struct rig {
 	const char *volume_failure; /* the answer to MAKE_VOLUMES and LINK_VOLUMES */
 	bool checkpoint;	    /* of frameworks */
 	bool aware;		    /* partition aware */
+	const char *framework;	    /* whose messages are sent; NULL = RIG_FRAMEWORK */
 	const char *framework_pid;
 	struct rig_pair pairs[RIG_PAIRS]; /* sorted by key */
 	size_t pair_count;

@@ -10,7 +10,7 @@ static Mesos__FrameworkID *framework_id(struct rig *rig)
 {
 	Mesos__FrameworkID *id = rig_new(rig, Mesos__FrameworkID, mesos__framework_id__descriptor);
 
-	id->value = (char *)RIG_FRAMEWORK;
+	id->value = (char *)(rig->framework ? rig->framework : RIG_FRAMEWORK);
 	return id;
 }
 

@@ -160,7 +160,10 @@ static void call_back(struct agent *agent, struct executor *executor)
 static void revive_framework(struct agent *agent, struct framework *framework, bool rebooted)
 {
 	struct executor *executor, *next;
+	struct stream *known, *next_known;
 
+	HASH_ITER (hh, framework->streams, known, next_known)
+		agent_stream_recover(known);
 	HASH_ITER (hh, framework->executors, executor, next) {
 		if (!recovery_is_whole(executor)) {
 			drop_broken(agent, executor);

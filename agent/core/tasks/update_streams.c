@@ -137,17 +137,47 @@ static bool is_paused(const struct agent *agent)
 	return agent->state != STATE_RUNNING;
 }
 
-static void note_forwarded(struct task *task, const Mesos__Internal__StatusUpdate *update)
+static void note_forwarded(struct task *task, Mesos__TaskState state, const uint8_t *uuid)
 {
 	Mesos__Task *record = task->record;
 
 	record->has_status_update_state = 1;
-	record->status_update_state = update->status->state;
+	record->status_update_state = state;
 	if (record->has_status_update_uuid)
 		free(record->status_update_uuid.data);
 	record->has_status_update_uuid = 1;
 	record->status_update_uuid.len = UUID_BYTES;
-	record->status_update_uuid.data = xmemdup(update->uuid.data, UUID_BYTES);
+	record->status_update_uuid.data = xmemdup(uuid, UUID_BYTES);
+}
+
+static bool is_pending(const struct stream *stream, const ProtobufCBinaryData *uuid)
+{
+	struct update *update;
+
+	HASH_FIND(hh, stream->by_uuid, uuid->data, uuid->len, update);
+	return update != NULL;
+}
+
+void agent_stream_recover(struct stream *stream)
+{
+	uint64_t last = stream->next_seq - stream->backlog.count - 1;
+	struct task *task = agent_task_find(stream->framework, stream->task_id);
+	const uint8_t *uuid;
+
+	if (!task || !stream->acked_count ||
+	    (task->record->has_status_update_uuid &&
+	     is_pending(stream, &task->record->status_update_uuid)))
+		return;
+	uuid = stream->acked[last % UPDATE_REMEMBERED];
+	for (size_t i = task->record->n_statuses; i-- > 0;) {
+		const Mesos__TaskStatus *status = task->record->statuses[i];
+
+		if (status->uuid.len == UUID_BYTES &&
+		    !memcmp(status->uuid.data, uuid, UUID_BYTES)) {
+			note_forwarded(task, status->state, uuid);
+			return;
+		}
+	}
 }
 
 /* The last that was said of it, if nothing else is known of the task here (any more): a master
@@ -178,7 +208,7 @@ void agent_stream_send(struct agent *agent, struct stream *stream)
 	message->update->has_latest_state = 1;
 	message->update->latest_state = latest_state(stream, task);
 	if (task)
-		note_forwarded(task, head->message);
+		note_forwarded(task, head->message->status->state, head->message->uuid.data);
 	agent_send(agent, agent->master, message);
 	timers_start(&agent->timers, &stream->retry, agent->now + stream->interval);
 }

@@ -24,6 +24,9 @@ void agent_stream_push(struct agent *agent, struct framework *framework,
 		       const Mesos__Internal__StatusUpdate *update);
 void agent_stream_remember(struct stream *stream, uint64_t seq, const uint8_t *uuid);
 void agent_stream_send(struct agent *agent, struct stream *stream);
+/* After loading: the task's record says which update was sent last. It is written with the task,
+ * and so may be older than the acknowledgements are. */
+void agent_stream_recover(struct stream *stream);
 void agent_stream_timeout(struct agent *agent, struct stream *stream);
 void agent_stream_free(struct agent *agent, struct stream *stream);
 void agent_stream_close(struct agent *agent, struct stream *stream); /* and its records */
