@@ -238,8 +238,7 @@ static void container_exited(struct executor *e, int status)
 static void comes(struct executor *e)
 {
 	char *id = arena_strdup(&rig.arena, e->id);
-	Mesos__Executor__Call *call =
-		rig_call(&rig, id, MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
+	Mesos__Executor__Call *call = rig_call(&rig, id, MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
 	struct list *launched = &e->tasks[TASK_LAUNCHED];
 
 	for (struct list *at = launched->next; at != launched; at = at->next) {
@@ -258,7 +257,7 @@ static void comes(struct executor *e)
 
 static void says(struct executor *e)
 {
-	static const Mesos__TaskState states[] = {STATE(STARTING), STATE(RUNNING), STATE(RUNNING),
+	static const Mesos__TaskState states[] = {STATE(STARTING), STATE(RUNNING),  STATE(RUNNING),
 						  STATE(KILLING),  STATE(FINISHED), STATE(FAILED)};
 	struct task *t = list_first(&e->tasks[TASK_LAUNCHED], struct task, link);
 
