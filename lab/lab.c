@@ -215,19 +215,22 @@ static void check_left(struct lab *lab)
 
 /* ---- a run ------------------------------------------------------------------------------- */
 
+#define ROLES 6
+
 static struct scheduler_options character(struct world *w, int number,
 					  const struct lab_options *lab)
 {
-	static const char *const roles[] = {"a", "b", "b/c", "*"};
-	int more = (int)world_between(w, 0, 2), at = (int)world_between(w, 0, 3);
+	/* Some are below others, and one's name begins like another's without that. */
+	static const char *const roles[ROLES] = {"a", "b", "b/c", "*", "ab", "b/c/d"};
+	int more = (int)world_between(w, 0, 2), at = (int)world_between(w, 0, ROLES - 1);
 	/* One that muddles its own books does not know when its volumes are free. */
 	bool keeper = world_chance(w, 0.3), mischief = world_chance(w, 0.3);
 
 	return (struct scheduler_options){
 		.number = number,
 		.role = roles[at],
-		.more_roles = {more > 0 ? roles[(at + 1) % 4] : NULL,
-			       more > 1 ? roles[(at + 2) % 4] : NULL},
+		.more_roles = {more > 0 ? roles[(at + 1) % ROLES] : NULL,
+			       more > 1 ? roles[(at + 2) % ROLES] : NULL},
 		.partition_aware = world_chance(w, 0.5),
 		.checkpoint = world_chance(w, 0.7),
 		.own_executor = world_chance(w, 0.3),

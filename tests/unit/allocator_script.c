@@ -12,7 +12,7 @@
 
 TABLE(agents, "s1", "s2", "s3", "s4");
 TABLE(frameworks, "f1", "f2", "f3", "f4");
-TABLE(roles, "*", "a", "a/b", "a/c", "a/b/d", "b", "b/x");
+TABLE(roles, "*", "a", "a/b", "a/c", "a/b/d", "b", "b/x", "ab");
 TABLE(totals, "cpus:4;mem:1024", "cpus:2;mem:2048;disk:100;ports:[31000-31010]",
       "cpus:1;mem:512;cpus(a):1;mem(a):256", "cpus(a/b):3;mem(a/b):512;cpus:0.005",
       "cpus:2;mem:512;cpus(a>a/b):1;disk(b):50", "cpus:4;mem:1024;cpus:2{rev}",
