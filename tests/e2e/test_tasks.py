@@ -96,6 +96,17 @@ class CommandTasks(harness.TestCase):
         self.assertEqual(status["state"], "TASK_KILLED")
         self.assertEqual(status["message"], "Command terminated with signal Terminated")
 
+    def test_a_service_that_ends_well_when_it_is_killed(self):
+        scheduler = self.subscribe()
+        task_id = scheduler.run("trap 'exit 0' TERM; touch ready; while :; do sleep 0.01; done")
+        scheduler.wait_state(task_id, "TASK_RUNNING")
+        sandbox = self.agent.sandbox(scheduler.id, task_id)
+        harness.wait_for(lambda: os.path.exists(sandbox + "/ready"), "its handler")
+        scheduler.kill(task_id)
+        status = scheduler.wait_terminal(task_id)
+        self.assertEqual(status["state"], "TASK_KILLED")
+        self.assertEqual(status["message"], "Command exited with status 0")
+
     def test_many_tasks_of_one_offer(self):
         scheduler = self.subscribe()
         offer = scheduler.offer(cpus=4)

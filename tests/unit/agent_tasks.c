@@ -357,6 +357,42 @@ Test(agent_tasks, framework_shutdown_is_silent)
 	rig_expect(&rig, "");
 }
 
+/* Longer than the agent's, and shorter. */
+Test(agent_tasks, an_executor_may_have_a_grace_period_of_its_own)
+{
+	static const int64_t own[] = {20 * SECOND, SECOND, 0};
+	static const char *const ids[] = {"long", "short", "none"};
+
+	for (int i = 0; i < 3; i++) {
+		Mesos__Internal__ShutdownExecutorMessage *message =
+			rig_new(&rig, Mesos__Internal__ShutdownExecutorMessage,
+				mesos__internal__shutdown_executor_message__descriptor);
+		Mesos__TaskInfo *task = rig_task(&rig, ids[i], ids[i]);
+		char *destroy = arena_printf(&rig.arena, "destroy %s\n", ids[i]);
+
+		task->executor->shutdown_grace_period =
+			rig_new(&rig, Mesos__DurationInfo, mesos__duration_info__descriptor);
+		task->executor->shutdown_grace_period->nanoseconds = own[i];
+		rig_run_task(&rig, task, 1);
+		rig_container_started(&rig, ids[i], 42);
+		rig_subscribe(&rig, ids[i], (uint64_t)i + 1);
+		message->framework_id =
+			rig_call(&rig, ids[i], MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)
+				->framework_id;
+		message->executor_id =
+			rig_call(&rig, ids[i], MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)->executor_id;
+		rig_message(&rig, RIG_MASTER, message);
+		rig_take(&rig);
+		if (own[i] > 0) {
+			rig_tick(&rig, own[i] - 1);
+			cr_expect_not(strstr(rig_take(&rig), "destroy"), "%s", ids[i]);
+		}
+		rig_tick(&rig, 1);
+		cr_expect(strstr(rig_take(&rig), destroy), "%s", ids[i]);
+		rig_container_exited(&rig, ids[i], 9);
+	}
+}
+
 /* Else an agent that is killed before the other executor ends would send them for ever. */
 Test(agent_tasks, framework_shutdown_forgets_updates_of_executors_that_ended_before)
 {

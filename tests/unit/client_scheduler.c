@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/scheduler.h"
+#include "base/clock.h"
 #include "client_harness.h"
 
 static struct fake master;
@@ -301,6 +302,25 @@ Test(scheduler, subscribes_again_with_its_id)
 	cr_assert_eq(unreachable, 0);
 	cr_assert_str_eq(call_at(1)->framework_id->value, "framework-1");
 	cr_assert_str_eq(call_at(1)->subscribe->framework_info->id->value, "framework-1");
+}
+
+/* A subscription that worked makes up for the tries before it. */
+Test(scheduler, is_as_quick_after_the_second_loss_as_after_the_first)
+{
+	uint64_t begin, waits[3];
+
+	start(master.address);
+	get_subscribed();
+	for (int i = 0; i < 3; i++) {
+		begin = uv_hrtime();
+		fake_end_stream(&master);
+		until(&master, disconnected == i + 1);
+		get_subscribed();
+		waits[i] = uv_hrtime() - begin;
+		cr_expect_geq(waits[i], 90 * (uint64_t)MILLISECOND);
+	}
+	/* The third pause would be four times the first. */
+	cr_expect_lt(waits[2], 3 * waits[0] + 100 * (uint64_t)MILLISECOND);
 }
 
 Test(scheduler, survives_a_restart_of_the_master)

@@ -217,8 +217,8 @@ static void compare(const char *before, const char *after, int seed, const char 
 		return;
 	for (begin = at; begin > 0 && before[begin - 1] != '\n';)
 		begin--;
-	cr_assert_fail("history %d, %s: of '%.70s...' it knew\n%.200s\nand knows\n%.200s", seed, when,
-		       before + begin, before + at, after + at);
+	cr_assert_fail("history %d, %s: of '%.70s...' it knew\n%.200s\nand knows\n%.200s", seed,
+		       when, before + begin, before + at, after + at);
 }
 
 /* ---- what befalls it -------------------------------------------------------------------- */
@@ -246,7 +246,8 @@ static const char *members(void)
 		"\"failover_timeout\":100000,\"checkpoint\":true",
 		"\"failover_timeout\":100000,\"checkpoint\":true,\"capabilities\":"
 		"[{\"type\":\"PARTITION_AWARE\"}]",
-		"\"failover_timeout\":100000,\"checkpoint\":true,\"roles\":[\"a\",\"ab\",\"a/b/c\"],"
+		"\"failover_timeout\":100000,\"checkpoint\":true,\"roles\":[\"a\",\"ab\",\"a/b/"
+		"c\"],"
 		"\"capabilities\":[{\"type\":\"MULTI_ROLE\"},{\"type\":\"PARTITION_AWARE\"}]",
 		"\"failover_timeout\":100000,\"roles\":[\"a/b\"],\"capabilities\":"
 		"[{\"type\":\"MULTI_ROLE\"}]",
@@ -304,8 +305,9 @@ static void agent_returns(const struct agent *a, const char *pid)
 
 	buf_puts(&text, "{\"agent\":");
 	proto_to_json(a->info, SPELL_V1, &text);
-	buf_printf(&text, ",\"version\":\"%s\",\"resource_version_uuid\":{\"value\":"
-			  "\"AAECAwQFRgeICQoLDA0ODw==\"},\"agent_capabilities\":[",
+	buf_printf(&text,
+		   ",\"version\":\"%s\",\"resource_version_uuid\":{\"value\":"
+		   "\"AAECAwQFRgeICQoLDA0ODw==\"},\"agent_capabilities\":[",
 		   a->version);
 	for (size_t i = 0; i < a->capability_count; i++) {
 		buf_puts(&text, i ? "," : "");
@@ -382,7 +384,7 @@ static void launch(void)
 
 static void update(void)
 {
-	static const char *const states[] = {"TASK_STARTING", "TASK_RUNNING", "TASK_RUNNING",
+	static const char *const states[] = {"TASK_STARTING", "TASK_RUNNING",  "TASK_RUNNING",
 					     "TASK_KILLING",  "TASK_FINISHED", "TASK_FAILED"};
 	struct task *t = some_task();
 	char id[32];

@@ -1,5 +1,6 @@
 /* RecordIO: framing, splitting, limits. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/recordio.h"
@@ -105,4 +106,42 @@ Test(recordio, keeps_records_before_the_bad_one)
 	cr_assert_lt(recordio_feed(&decoder, "2\nokx\n", 6, on_record, NULL, NULL), 0);
 	cr_assert_str_eq(seen.data, "[ok]");
 	recordio_free(&decoder);
+}
+
+static size_t sizes[8];
+static size_t size_count;
+
+static void note_size(void *context, struct slice record)
+{
+	const char *first = context;
+
+	cr_assert_lt(size_count, sizeof(sizes) / sizeof(*sizes));
+	cr_expect(record.len == 0 || record.data[0] == *first);
+	cr_expect(record.len == 0 || record.data[record.len - 1] == *first);
+	sizes[size_count++] = record.len;
+}
+
+/* Lengths of one to eight digits, in pieces as sockets bring them. */
+Test(recordio, of_many_lengths)
+{
+	static const size_t lengths[] = {9, 10, 99, 1000, 65535, 1048576, 12345678, 1};
+	struct recordio_decoder decoder;
+	struct buf text = BUF_INIT;
+	char *filled = malloc(12345678);
+
+	memset(filled, 'x', 12345678);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		recordio_encode(&text, filled, lengths[i]);
+	recordio_init(&decoder, 12345678);
+	size_count = 0;
+	for (size_t at = 0, piece; at < text.len; at += piece) {
+		piece = text.len - at < 65521 ? text.len - at : 65521;
+		cr_assert_eq(
+			recordio_feed(&decoder, text.data + at, piece, note_size, filled, NULL), 0);
+	}
+	cr_assert_eq(size_count, sizeof(lengths) / sizeof(*lengths));
+	cr_expect_arr_eq(sizes, lengths, sizeof(lengths));
+	recordio_free(&decoder);
+	free(filled);
+	buf_free(&text);
 }
