@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/scheduler.h"
 #include "base/clock.h"
+#include "client/scheduler.h"
 #include "client_harness.h"
 
 static struct fake master;
