@@ -342,13 +342,14 @@ static void check_parked(struct books *b, struct task *t, const Mesos__TaskStatu
 		t->parked = 0;
 }
 
-/* Nobody can know, while its agent is still to reregister. */
+/* Nobody can know, while its agent is still to reregister; until its reregistration is durable, one
+ * that was unreachable still is. */
 static void check_awaited(struct books *b, const struct task *t, const Mesos__TaskStatus *status)
 {
 	bool asked = status->has_reason &&
 		     status->reason == MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION;
 
-	if (!asked || status->has_uuid || !t->agent_id ||
+	if (!asked || status->has_uuid || !t->agent_id || status->unreachable_time ||
 	    (status->agent_id && strcmp(status->agent_id->value, t->agent_id)) ||
 	    (status->state != STATE(UNKNOWN) && status->state != STATE(LOST)) ||
 	    !books_known(b, t->agent_id)->admitted || books_view(b, t->agent_id) ||

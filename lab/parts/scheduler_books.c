@@ -127,10 +127,12 @@ static void note_end(struct scheduler_part *part, struct book *book,
 	book->last = status->state;
 }
 
-/* The answer to a kill, which names no agent: unreachable tasks are unknown to it. */
-static bool says_nothing(const struct book *book, const Mesos__TaskStatus *status)
+/* The answer to a kill, which names no agent: unreachable tasks are unknown to it. In the end it
+ * will do: an agent may never come back. */
+static bool says_nothing(const struct scheduler_part *part, const struct book *book,
+			 const Mesos__TaskStatus *status)
 {
-	return status->state == STATE(UNKNOWN) && !status->agent_id &&
+	return !part->finishing && status->state == STATE(UNKNOWN) && !status->agent_id &&
 	       book->last == STATE(UNREACHABLE);
 }
 
@@ -147,7 +149,7 @@ void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus 
 	}
 	if (book->muddled && status->state == STATE(ERROR))
 		; /* of its second launch */
-	else if (says_nothing(book, status))
+	else if (says_nothing(part, book, status))
 		;
 	else if (is_end(status->state))
 		note_end(part, book, status);

@@ -161,6 +161,28 @@ Test(agent_tasks, tasks_wait_while_the_executor_is_away)
 			 "event 3 SUBSCRIBED\nreply 200\n");
 }
 
+/* A kill that crosses the end of its task makes it end once. */
+Test(agent_tasks, kills_of_what_is_over_are_ignored)
+{
+	rig_running(&rig, "a", "e", 1);
+	rig_run(&rig, "b", "e", 0);
+	rig_update(&rig, "e", "a", STATE(KILLED), 1);
+	rig_take(&rig);
+	rig_ack(&rig, "a", 1);
+	rig_take(&rig);
+	rig_kill(&rig, "a");
+	rig_expect(&rig, "");
+	rig_update(&rig, "e", "b", STATE(FINISHED), 2);
+	rig_ack(&rig, "b", 2);
+	rig_run(&rig, "c", "other", 1);
+	rig_container_exited(&rig, "e", 0);
+	rig_take(&rig);
+	rig_kill(&rig, "a");
+	rig_expect(&rig, "");
+	rig_kill(&rig, "never");
+	cr_expect(strstr(rig_take(&rig), "StatusUpdateMessage never LOST"));
+}
+
 /* Whoever kills may do so once and wait; so does the agent itself while it drains. */
 Test(agent_tasks, kills_wait_while_the_executor_is_away)
 {

@@ -85,7 +85,8 @@ void agent_handle_kill_task(struct agent *agent, const char *from,
 	}
 	task = agent_task_find(framework, task_id);
 	if (!task) {
-		if (!agent_id_usable(task_id))
+		/* One that crossed its end: the scheduler has heard how it ended. */
+		if (!agent_id_usable(task_id) || agent_task_is_past(framework, task_id))
 			return;
 		agent_make_update(agent, framework, task_id, NULL, agent_dropped_state(framework),
 				  MESOS__TASK_STATUS__REASON__REASON_EXECUTOR_TERMINATED,

@@ -124,6 +124,32 @@ void agent_task_complete(struct agent *agent, struct task *task)
 	}
 }
 
+bool agent_task_is_past_of(const struct executor *executor, const char *task_id)
+{
+	for (const struct list *at = executor->completed.next; at != &executor->completed;
+	     at = at->next) {
+		if (!strcmp(list_entry(at, struct task, link)->record->task_id->value, task_id))
+			return true;
+	}
+	return false;
+}
+
+bool agent_task_is_past(const struct framework *framework, const char *task_id)
+{
+	const struct executor *executor;
+
+	for (executor = framework->executors; executor; executor = executor->hh.next) {
+		if (agent_task_is_past_of(executor, task_id))
+			return true;
+	}
+	for (const struct list *at = framework->completed.next; at != &framework->completed;
+	     at = at->next) {
+		if (agent_task_is_past_of(list_entry(at, struct executor, link), task_id))
+			return true;
+	}
+	return false;
+}
+
 void agent_task_free(struct task *task)
 {
 	list_remove(&task->link);

@@ -22,6 +22,9 @@ int agent_task_apply(struct agent *agent, struct task *task, const Mesos__TaskSt
 void agent_task_complete(struct agent *agent, struct task *task);
 void agent_task_free(struct task *task);
 
+/* Whether a task is remembered as one that is over and acknowledged: of the executor, or of any. */
+bool agent_task_is_past_of(const struct executor *executor, const char *task_id);
+bool agent_task_is_past(const struct framework *framework, const char *task_id);
 /* Ends the task if nobody has it yet, else tells its executor, now or when that is connected. */
 void agent_kill(struct agent *agent, struct task *task, Mesos__KillPolicy *policy);
 /* The executor is connected: it hears of the kills that came while it was not. */

@@ -144,20 +144,6 @@ static bool is_too_much(struct framework *framework, const struct task *task,
 	return agent_stream_full(framework, task);
 }
 
-/* The executor has said already how the task ended, and that was acknowledged. */
-static bool updates_is_over(const struct executor *sender, const char *task_id)
-{
-	struct task *task, *next;
-
-	if (!sender)
-		return false;
-	list_for_each (task, next, &sender->completed, link) {
-		if (!strcmp(task->record->task_id->value, task_id))
-			return true;
-	}
-	return false;
-}
-
 /* Whether it goes on to the scheduler: all but a second end, and what may not follow. */
 static bool goes_on(struct agent *agent, struct executor *sender, struct task *task,
 		    Mesos__Internal__StatusUpdate *update)
@@ -166,7 +152,8 @@ static bool goes_on(struct agent *agent, struct executor *sender, struct task *t
 
 	if (task)
 		return updates_apply(agent, sender, task, update);
-	if (!updates_is_over(sender, task_id))
+	/* The executor has said already how it ended, and that was acknowledged. */
+	if (!sender || !agent_task_is_past_of(sender, task_id))
 		return true;
 	log_warning("Update of task '%s' goes no further: the task is over", task_id);
 	return false;
