@@ -573,3 +573,21 @@ Test(master_operations_feedback, oversubscribed_resources_replace_the_old)
 	refute(d, "OFFERS");
 	free(offer);
 }
+
+/* The latest of them is the one that is meant, and its end leaves the other one alone. */
+Test(master_operations_feedback, two_with_the_same_id)
+{
+	struct operation *first, *second;
+
+	reserve(RESERVE(OPERATION_ID("same"), CPU));
+	first = only();
+	driver_pass(d, 6 * SECOND);
+	accept_offer(d, stream, "M-0000", driver_offer(d), 0, RESERVE(OPERATION_ID("same"), CPU));
+	cr_assert_eq(HASH_COUNT(d->m->agents->operations), 2);
+	second = d->m->agents->operations == first ? first->hh.next : d->m->agents->operations;
+	cr_expect_eq(framework_find_operation(master_find_framework(d->m, "M-0000"), "same"),
+		     second);
+	update(uuid_of(second), "OPERATION_FINISHED", STATUS1, "");
+	acknowledge("same", STATUS1);
+	cr_expect_eq(only(), first);
+}

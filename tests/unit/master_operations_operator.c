@@ -126,6 +126,11 @@ Test(master_operations_operator, refused)
 		      "," SCALAR("cpus", 1, DYNAMIC("s")) "],\"source\":[" SCALAR(
 			      "disk", 64, "") "," SCALAR("cpus", 1, "") "]"),
 		 "Invalid resources: Mixed reservations are not supported[{"},
+		/* The same first reservation, and others behind it. */
+		{CALL("RESERVE_RESOURCES", "reserve_resources",
+		      "\"resources\":[" SCALAR("disk", 64, REFINED("r", "r/a")) "," SCALAR(
+			      "cpus", 1, REFINED("r", "r/b")) "],\"source\":[" DISK "]"),
+		 "Invalid resources: Mixed reservations are not supported[{"},
 		{CALL("RESERVE_RESOURCES", "reserve_resources", "\"source\":[" DISK "]"),
 		 "Invalid resources: Resource cannot be empty"},
 	};

@@ -125,6 +125,15 @@ static const struct {
 	{UPDATE(CONFIG("-a", "", "")), 400,
 	 "Invalid QuotaConfig: Invalid 'QuotaConfig.role': Role component '-a' is invalid because "
 	 "it starts with a dash"},
+	{UPDATE(CONFIG("a", "", AMOUNT("cpus", "1") "," AMOUNT("mem", "2000000000000"))), 400,
+	 "Invalid QuotaConfig: Invalid 'QuotaConfig.limits': {'mem': 2000000000000} is invalid: "
+	 "values greater than 1 exabyte (1099511627776) are not supported"},
+	{UPDATE(CONFIG("a", "", AMOUNT("cpus", "1") "," AMOUNT("mem", "-1"))), 400,
+	 "Invalid QuotaConfig: Invalid limit configuration {'mem': -1}: Negative values not "
+	 "supported"},
+	{UPDATE(CONFIG("a", AMOUNT("cpus", "1") "," AMOUNT("mem", "-1"), "")), 400,
+	 "Invalid QuotaConfig: Invalid guarantee configuration {'mem': -1}: Negative values not "
+	 "supported"},
 	{UPDATE(CONFIG("a", AMOUNT("cpus", "4"), AMOUNT("cpus", "2"))), 400,
 	 "Invalid QuotaConfig: 'QuotaConfig.guarantees' { cpus: 4 } is not contained within the "
 	 "'QuotaConfig.limits' { cpus: 2 }"},
