@@ -83,6 +83,12 @@ static bool head_expects_continue(const struct http_connection *connection)
 	return false;
 }
 
+static bool has_body(const http_parser *parser)
+{
+	return parser->flags & F_CHUNKED ||
+	       (parser->flags & F_CONTENTLENGTH && parser->content_length > 0);
+}
+
 static int on_head(http_parser *parser)
 {
 	struct http_connection *connection = connection_of(parser);
@@ -95,7 +101,7 @@ static int on_head(http_parser *parser)
 	connection->since = uv_now(connection->server->options.loop);
 	connection->progress = 0;
 	connection->expects = (parser->http_major > 1 || parser->http_minor >= 1) &&
-			      head_expects_continue(connection);
+			      has_body(parser) && head_expects_continue(connection);
 	/* An offer to upgrade is declined by answering as usual. */
 	parser->upgrade = 0;
 	if ((parser->flags & F_CONTENTLENGTH) && parser->content_length > max) {

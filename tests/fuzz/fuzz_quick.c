@@ -30,8 +30,8 @@ static struct buf hear(struct http_server *server, uv_loop_t *loop, const char *
 
 	for (size_t at = 0; at < len; at += step)
 		http_connection_received(connection, data + at, len - at < step ? len - at : step);
-	buf_printf(&told, "%d %d %zu", connection->in_done, connection->refuse,
-		   connection->output.queued.len);
+	/* Not what was written: who sends a body in pieces is asked for it. */
+	buf_printf(&told, "%d %d", connection->in_done, connection->refuse);
 	heard = told;
 	told = BUF_INIT;
 	http_connection_close(connection);
@@ -56,8 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole = hear(server, &loop, (const char *)data, size, size);
 	pieces = hear(server, &loop, (const char *)data, size, 1);
 	if (whole.len != pieces.len || memcmp(whole.data, pieces.data, whole.len)) {
-		fprintf(stderr, "whole:\n%.*s\nin pieces:\n%.*s\n", (int)whole.len, whole.data,
-			(int)pieces.len, pieces.data);
+		fputs("whole:\n", stderr);
+		fwrite(whole.data, 1, whole.len, stderr);
+		fputs("\nin pieces:\n", stderr);
+		fwrite(pieces.data, 1, pieces.len, stderr);
+		fputc('\n', stderr);
 		abort();
 	}
 	buf_free(&whole);
