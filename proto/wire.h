@@ -1,5 +1,5 @@
-/* The tokens of the protobuf wire format, read with bounds: for proto/ itself, and for who keeps
- * messages packed (master/core/tasks/task_record.h). */
+/* The tokens of the protobuf wire format, read with bounds. For proto/ alone: who else passes
+ * packed messages on goes by wire_write.h, and by task_record.h. */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 

@@ -4,24 +4,42 @@
 #include "proto/proto.h"
 #include "proto/wire.h"
 
-static void put_varint(struct buf *out, uint64_t value)
+static uint32_t varint(uint8_t *to, uint64_t value)
 {
+	uint32_t size = 0;
+
 	for (; value >= 0x80; value >>= 7)
-		buf_putc(out, (char)(value | 0x80));
-	buf_putc(out, (char)value);
+		to[size++] = (uint8_t)(value | 0x80);
+	to[size++] = (uint8_t)value;
+	return size;
 }
 
-void wire_put_number(struct buf *out, uint32_t field, uint64_t value)
+uint32_t wire_head(uint8_t to[WIRE_HEAD_MAX], uint32_t field, size_t len)
 {
-	put_varint(out, field << 3 | WIRE_VARINT);
-	put_varint(out, value);
+	uint32_t size = varint(to, field << 3 | WIRE_BYTES);
+
+	return size + varint(to + size, len);
+}
+
+void wire_put_head(struct buf *out, uint32_t field, size_t len)
+{
+	uint8_t head[WIRE_HEAD_MAX];
+
+	buf_append(out, head, wire_head(head, field, len));
 }
 
 void wire_put_bytes(struct buf *out, uint32_t field, struct slice bytes)
 {
-	put_varint(out, field << 3 | WIRE_BYTES);
-	put_varint(out, bytes.len);
+	wire_put_head(out, field, bytes.len);
 	buf_append(out, bytes.data, bytes.len);
+}
+
+void wire_put_number(struct buf *out, uint32_t field, uint64_t value)
+{
+	uint8_t bytes[2 * 10];
+	uint32_t size = varint(bytes, field << 3 | WIRE_VARINT);
+
+	buf_append(out, bytes, size + varint(bytes + size, value));
 }
 
 void wire_put_message(struct buf *out, uint32_t field, const void *message)
@@ -90,6 +108,15 @@ struct slice wire_part_of(struct slice message, uint32_t field)
 	struct slice part = SLICE("");
 
 	wire_part(message, field, &part);
+	return part;
+}
+
+struct slice wire_only_part(struct slice message, uint32_t field)
+{
+	struct slice part, again;
+
+	if (!wire_next(&message, field, &part) || wire_next(&message, field, &again))
+		return (struct slice){0};
 	return part;
 }
 

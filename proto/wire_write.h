@@ -10,6 +10,12 @@
 
 #include "base/buf.h"
 
+/* Tag and length in front of what is packed, for a message that it is a field of; returns how many
+ * bytes. */
+#define WIRE_HEAD_MAX 15
+uint32_t wire_head(uint8_t to[WIRE_HEAD_MAX], uint32_t field, size_t len);
+/* Append such a head, the bytes of the field to follow. */
+void wire_put_head(struct buf *out, uint32_t field, size_t len);
 /* Append one field. */
 void wire_put_number(struct buf *out, uint32_t field, uint64_t value);
 void wire_put_bytes(struct buf *out, uint32_t field, struct slice bytes);
@@ -21,6 +27,9 @@ bool wire_number(struct slice message, uint32_t field, uint64_t *out);
 bool wire_part(struct slice message, uint32_t field, struct slice *out);
 /* The same; empty when there is none. */
 struct slice wire_part_of(struct slice message, uint32_t field);
+/* The only part of a field; no data when there is none or several, which a parser would take for
+ * one. */
+struct slice wire_only_part(struct slice message, uint32_t field);
 /* Steps through a repeated field: false at its end. `at` is a copy of the message first. */
 bool wire_next(struct slice *at, uint32_t field, struct slice *out);
 

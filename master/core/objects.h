@@ -24,9 +24,9 @@
 #include "base/table.h"
 #include "base/timer.h"
 #include "master/core/master.h"
-#include "master/core/tasks/task_record.h"
 #include "proto/resources.h"
 #include "proto/states.h"
+#include "proto/task_record.h"
 
 #define MASTER_HEARTBEAT 15	     /* s; a constant in Mesos too, not a flag */
 #define MASTER_SETTLE (2 * SECOND)   /* wait for awaited frameworks, before offers */

@@ -7,6 +7,7 @@
 #include "master/http/api_objects.h"
 
 #include "master/http/api_operator.h"
+#include "proto/wire_write.h"
 
 enum part { TASKS = 1, EXECUTORS = 2, FRAMEWORKS = 4, AGENTS = 8 };
 
@@ -148,10 +149,10 @@ static void render_json(const struct offload_read *read, struct buf *body,
 
 static void add_size(void *context, const struct task_record *record)
 {
-	uint8_t head[TASK_HEAD_MAX];
+	uint8_t head[WIRE_HEAD_MAX];
 	size_t *size = context;
 
-	*size += task_record_put_head(head, 1, record->len) + record->len;
+	*size += wire_head(head, 1, record->len) + record->len;
 }
 
 size_t api_packed_tasks_size(const struct master *m)
@@ -164,13 +165,6 @@ size_t api_packed_tasks_size(const struct master *m)
 	return size;
 }
 
-static void put_head(struct buf *out, uint32_t number, size_t len)
-{
-	uint8_t head[TASK_HEAD_MAX];
-
-	buf_append(out, head, task_record_put_head(head, number, len));
-}
-
 struct task_packer {
 	struct buf *out;
 	uint32_t number;
@@ -180,7 +174,7 @@ static void pack_task(void *context, const struct task_record *record)
 {
 	struct task_packer *to = context;
 
-	put_head(to->out, to->number, record->len);
+	wire_put_head(to->out, to->number, record->len);
 	buf_append(to->out, record->bytes, record->len);
 }
 
@@ -207,12 +201,12 @@ static void pack_state(const struct master *m, const Mesos__Master__Response__Ge
 {
 	struct slice others = proto_pack_to(arena, state);
 	size_t tasks = api_packed_tasks_size(m);
-	uint8_t head[TASK_HEAD_MAX];
+	uint8_t head[WIRE_HEAD_MAX];
 
-	buf_reserve(body, tasks + others.len + 2 * TASK_HEAD_MAX);
-	put_head(body, GET_STATE,
-		 task_record_put_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
-	put_head(body, STATE_GET_TASKS, tasks);
+	buf_reserve(body, tasks + others.len + 2 * WIRE_HEAD_MAX);
+	wire_put_head(body, GET_STATE,
+		      wire_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
+	wire_put_head(body, STATE_GET_TASKS, tasks);
 	api_pack_tasks(m, body);
 	buf_append(body, others.data, others.len);
 }
@@ -242,8 +236,8 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	} else if (what->parts & TASKS) {
 		size_t size = api_packed_tasks_size(m);
 
-		buf_reserve(body, size + TASK_HEAD_MAX);
-		put_head(body, GET_TASKS, size);
+		buf_reserve(body, size + WIRE_HEAD_MAX);
+		wire_put_head(body, GET_TASKS, size);
 		api_pack_tasks(m, body);
 	}
 }

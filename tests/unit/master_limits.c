@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "master/core/tasks/task_record.h"
 #include "master/core/tasks/tasks.h"
+#include "proto/task_record.h"
 #include "tests/unit/master_operations.h"
 
 #define GROWS_MAX 8 /* of 4 to 16 */

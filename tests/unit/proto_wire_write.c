@@ -36,6 +36,32 @@ Test(wire_write, what_is_put_is_found)
 	buf_free(&out);
 }
 
+Test(wire_write, a_head_and_what_follows_is_a_field)
+{
+	static const size_t lengths[] = {0, 1, 127, 128, 16383, 16384, 3000000};
+	uint8_t head[WIRE_HEAD_MAX];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct buf whole = BUF_INIT, parts = BUF_INIT;
+		char *bytes = calloc(1, lengths[i] + 1);
+
+		wire_put_bytes(&whole, 300, (struct slice){bytes, lengths[i]});
+		wire_put_head(&parts, 300, lengths[i]);
+		cr_expect_eq(wire_head(head, 300, lengths[i]), parts.len);
+		cr_expect_arr_eq(head, parts.data, parts.len);
+		buf_append(&parts, bytes, lengths[i]);
+		cr_expect_eq(whole.len, parts.len);
+		cr_expect_arr_eq(whole.data, parts.data, whole.len);
+		cr_expect_eq(wire_only_part(slice_over(&whole), 300).len, lengths[i]);
+		wire_put_bytes(&whole, 300, SLICE("again"));
+		cr_expect_null(wire_only_part(slice_over(&whole), 300).data);
+		cr_expect_null(wire_only_part(slice_over(&whole), 299).data);
+		buf_free(&whole);
+		buf_free(&parts);
+		free(bytes);
+	}
+}
+
 Test(wire_write, nothing_has_no_parts)
 {
 	struct slice nothing = {NULL, 0}, part;

@@ -24,7 +24,7 @@
 #include "master/core/store/registry.h"
 #include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
-#include "proto/wire.h"
+#include "proto/wire_write.h"
 
 enum record_kind {
 	RECORD_MASTER,
@@ -147,26 +147,8 @@ static const struct kind *kind_of(struct slice key)
 	return NULL;
 }
 
-/* The bytes of the field 1 that a StoredTask has; no data if it has several, which are one. */
-static struct slice task_in(struct slice value)
-{
-	const uint8_t *start = (const uint8_t *)value.data;
-	struct wire in = {start, start + value.len}, bytes, found = {0};
-	enum wire_type type;
-	uint32_t number;
-
-	while (in.at < in.end && !wire_tag(&in, &number, &type)) {
-		if (number != 1 || type != WIRE_BYTES) {
-			if (wire_skip(&in, number, type, 1))
-				break;
-			continue;
-		}
-		if (found.at || wire_bytes(&in, &bytes))
-			return (struct slice){0};
-		found = bytes;
-	}
-	return (struct slice){(const char *)found.at, (size_t)(found.end - found.at)};
-}
+/* StoredTask.task */
+#define STORED_TASK 1
 
 static struct loaded_task *recover_make_task(struct loaded *l, struct slice bytes,
 					     const Mesos__Task *task)
@@ -197,7 +179,7 @@ static bool read_task(struct loaded *l, struct record *r, const ProtobufCMessage
 
 		if (!s->task)
 			return true;
-		r->task = recover_make_task(l, task_in(value), s->task);
+		r->task = recover_make_task(l, wire_only_part(value, STORED_TASK), s->task);
 		r->task->unreachable = s->unreachable;
 		r->task->kill_wanted = s->kill_wanted;
 	}

@@ -27,6 +27,7 @@
 #include "master/core/store/offer_memory.h"
 #include "master/core/store/registry.h"
 #include "master/core/tasks/updates.h"
+#include "proto/wire_write.h"
 
 /* Bounds what waits, and the work of a step. */
 #define WAITING_MAX 4096
@@ -202,8 +203,8 @@ static struct slice stored_task(struct arena *arena, const struct task *t)
 {
 	Mesita__StoredTask marks = MESITA__STORED_TASK__INIT;
 	struct slice task = task_record_bytes(&t->record), rest;
-	uint8_t head[TASK_HEAD_MAX];
-	size_t size = task_record_put_head(head, 1, task.len);
+	uint8_t head[WIRE_HEAD_MAX];
+	size_t size = wire_head(head, 1, task.len);
 	char *to;
 
 	marks.has_unreachable = marks.unreachable = t->unreachable;

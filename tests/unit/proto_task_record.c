@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "master/core/tasks/task_record.h"
 #include "master/core/tasks/tasks.h"
 #include "proto/states.h"
+#include "proto/task_record.h"
 
 static struct arena arena;
 static struct task_record record;

@@ -6,13 +6,14 @@
  * A state is one byte, as all of them are below 128. What the schema does not know is in
  * the rest: proto_pack() puts it behind everything else.
  */
-#include "master/core/tasks/task_record.h"
+#include "proto/task_record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/states.h"
 #include "proto/wire.h"
+#include "proto/wire_write.h"
 
 /* Field numbers of Mesos.Task, and of messages in it. */
 enum {
@@ -360,17 +361,6 @@ void task_record_set_state(struct task_record *r, Mesos__TaskState state)
 	r->bytes[r->state_at] = (uint8_t)state;
 }
 
-uint32_t task_record_put_head(uint8_t *to, uint32_t number, size_t len)
-{
-	uint32_t size = 0;
-
-	to[size++] = (uint8_t)(number << 3 | WIRE_BYTES);
-	for (; len >= 0x80; len >>= 7)
-		to[size++] = (uint8_t)(len | 0x80);
-	to[size++] = (uint8_t)len;
-	return size;
-}
-
 /* The state of the last status; -1 if there is none. */
 static int64_t last_state(const struct task_record *r)
 {
@@ -408,14 +398,14 @@ void task_record_add_status(struct task_record *r, struct arena *scratch,
 {
 	bool again = last_state(r) == (int64_t)status->state;
 	Mesos__TaskStatus slim = *status;
-	uint8_t head[TASK_HEAD_MAX], *at;
+	uint8_t head[WIRE_HEAD_MAX], *at;
 	struct slice bytes;
 	uint32_t size, end;
 
 	slim.has_data = 0;
 	slim.data = (ProtobufCBinaryData){0};
 	bytes = proto_pack_to(scratch, &slim);
-	size = task_record_put_head(head, STATUSES, bytes.len);
+	size = wire_head(head, STATUSES, bytes.len);
 	if (!again && r->status_count >= TASK_STATUSES_MAX)
 		drop_first_status(r);
 	while (r->status_count > 1 && r->len + size + bytes.len > TASK_RECORD_MAX)
@@ -432,8 +422,8 @@ void task_record_add_status(struct task_record *r, struct arena *scratch,
 
 void task_record_set_sent(struct task_record *r, Mesos__TaskState state, struct slice uuid)
 {
-	uint8_t head[2 + TASK_HEAD_MAX] = {SENT_STATE << 3 | WIRE_VARINT, (uint8_t)state}, *at;
-	uint32_t size = 2 + task_record_put_head(head + 2, SENT_UUID, uuid.len);
+	uint8_t head[2 + WIRE_HEAD_MAX] = {SENT_STATE << 3 | WIRE_VARINT, (uint8_t)state}, *at;
+	uint32_t size = 2 + wire_head(head + 2, SENT_UUID, uuid.len);
 
 	at = make_room(r, r->update, r->rest, size + uuid.len);
 	memcpy(at, head, size);

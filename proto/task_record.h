@@ -10,8 +10,8 @@
  * Bytes from a store are checked by whoever has unpacked them; those that are not as
  * proto_pack() makes them (in another order, with fields twice) are made so.
  */
-#ifndef MASTER_CORE_TASKS_TASK_RECORD_H
-#define MASTER_CORE_TASKS_TASK_RECORD_H
+#ifndef PROTO_TASK_RECORD_H
+#define PROTO_TASK_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,10 +40,6 @@ void task_record_free(struct task_record *r);
 /* ---- reading --------------------------------------------------------------------------- */
 
 struct slice task_record_bytes(const struct task_record *r);
-/* Tag and length in front of what is packed, for a message that it is a field of (of a number up
- * to 15); returns how many bytes. */
-#define TASK_HEAD_MAX 11
-uint32_t task_record_put_head(uint8_t *to, uint32_t number, size_t len);
 /* The whole; in the arena. NULL: it cannot be read, which it could when it was made. */
 Mesos__Task *task_record_unpack(const struct task_record *r, struct arena *arena);
 /* Ids, within the record and without a NUL; the executor's is of no data where there is none. */
