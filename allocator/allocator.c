@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/internal.h"
+#include "allocator/agents/agents.h"
+#include "allocator/agents/stakes.h"
+#include "allocator/agents/whitelist.h"
+#include "allocator/memory.h"
+#include "allocator/objects.h"
+#include "allocator/quota/quota.h"
+#include "allocator/roles/accounts.h"
+#include "allocator/roles/frameworks.h"
+#include "allocator/roles/minima.h"
+#include "allocator/roles/roles.h"
+#include "allocator/sorting/sorter.h"
 #include "base/arena.h"
 #include "base/clock.h"
 

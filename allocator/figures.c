@@ -2,7 +2,9 @@
  * may be deep. Agents are not looked at. */
 #include <string.h>
 
-#include "allocator/internal.h"
+#include "allocator/objects.h"
+#include "allocator/roles/roles.h"
+#include "allocator/sorting/sorter.h"
 
 typedef void each_fn(void *context, const struct allocator_figure *figure);
 

@@ -21,7 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/internal.h"
+#include "allocator/agents/agents.h"
+#include "allocator/agents/filters.h"
+#include "allocator/agents/stakes.h"
+#include "allocator/memory.h"
+#include "allocator/objects.h"
+#include "allocator/roles/frameworks.h"
+#include "allocator/roles/roles.h"
+#include "allocator/sorting/sorter.h"
 #include "base/arena.h"
 
 /* ---- marks ----------------------------------------------------------------------------- */

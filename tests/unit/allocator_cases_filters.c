@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "allocator/agents/agents.h"
 #include "allocator_kit.h"
 
 Test(allocator_cases, case_47_filter_of_two_intervals)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "allocator/constraints.h"
-#include "allocator/pattern.h"
+#include "allocator/constraints/pattern.h"
 #include "base/arena.h"
 #include "base/json.h"
 

@@ -1,4 +1,5 @@
 #include "allocator_kit.h"
+#include "allocator/sorting/walk.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

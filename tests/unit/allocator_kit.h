@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_ALLOCATOR_KIT_H
 #define TESTS_UNIT_ALLOCATOR_KIT_H
 
-#include "allocator/internal.h"
+#include "allocator/objects.h"
 #include "base/buf.h"
 #include "base/clock.h"
 

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "allocator/sorting/group.h"
+#include "allocator/sorting/sorter.h"
 #include "allocator_kit.h"
 #include "base/random.h"
 

@@ -1,7 +1,8 @@
 /* The table of stakes finds what is in it, and only that, through growth and removal. */
 #include <criterion/criterion.h>
 
-#include "allocator/internal.h"
+#include "allocator/agents/stakes.h"
+#include "allocator/objects.h"
 #include "base/random.h"
 
 #define AGENTS 60
