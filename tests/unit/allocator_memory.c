@@ -75,8 +75,12 @@ static void put(void *context, const struct allocator_memory *memory)
 
 static int written(struct store *store)
 {
+	bool changed = allocator_changed(store->lab->a);
+
 	store->puts = store->deletions = 0;
 	allocator_changes(store->lab->a, put, store);
+	cr_expect_eq(changed, store->puts + store->deletions > 0);
+	cr_expect_not(allocator_changed(store->lab->a));
 	return store->puts + store->deletions;
 }
 

@@ -256,6 +256,66 @@ Test(store_crash, a_torn_tail_loses_only_the_last_batches)
 	free(path);
 }
 
+struct whole {
+	size_t count, bytes;
+};
+
+static int count_pair(void *context, struct slice key, struct slice value)
+{
+	struct whole *whole = context;
+
+	whole->count++;
+	whole->bytes += value.len;
+	return 0;
+}
+
+/* leveldb's first block ends with `rest` bytes, too few for a header; then others follow. */
+static void leave_a_rest(size_t rest)
+{
+	/* A record has a header of 7 bytes, a batch one of 12, and the pair 1 + 1 + 1 + 3. */
+	size_t len = 32768 - 7 - 12 - 6 - rest;
+	char *value = xcalloc(1, len);
+	struct store_op big = {{"k", 1}, {value, len}}, small = {{"s", 1}, {"v", 1}};
+	pid_t child = fork();
+	int status;
+
+	memset(value, 'v', len);
+	if (child == 0) {
+		struct store *store = open_store(NULL, NULL);
+		uint64_t last = store_write(store, STORE_WARM, &big, 1);
+
+		/* Waiting ones would be one record. */
+		while (store_applied(store) < last)
+			sched_yield();
+		last = store_write(store, STORE_REGISTRY, &small, 1);
+		while (store_durable(store) < last)
+			sched_yield();
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	free(value);
+}
+
+/* Records do not begin in the last six bytes of a block. */
+Test(store_crash, blocks_may_end_with_bytes_that_are_not_used)
+{
+	for (size_t rest = 0; rest < 16; rest++) {
+		struct whole whole = {0};
+		struct err err = {""};
+		struct store *store;
+
+		leave_a_rest(rest);
+		store = open_store(NULL, NULL);
+		cr_assert_eq(store_load(store, "", count_pair, &whole, &err), 0, "%s", err.text);
+		cr_expect_eq(whole.count, 2, "with %zu left", rest);
+		cr_expect_eq(whole.bytes, 32768 - 7 - 12 - 6 - rest + 1);
+		store_close(store);
+		remove_directory();
+		cr_assert_eq(mkdir(directory, 0700), 0);
+	}
+}
+
 /* What opening says. With `repair` the content is checked, and *last is its last batch. */
 static int open_damaged(bool repair, uint64_t *last, struct err *err)
 {

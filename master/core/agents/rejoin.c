@@ -38,8 +38,8 @@ static const char *only_role(const Mesos__FrameworkInfo *info)
 }
 
 static void rejoin_normalise(struct master *m, Mesos__Resource **list, size_t count,
-				 const Mesos__Internal__ReregisterSlaveMessage *message,
-				 const char *framework_id)
+			     const Mesos__Internal__ReregisterSlaveMessage *message,
+			     const char *framework_id)
 {
 	for (size_t i = 0; i < count; i++) {
 		resource_upgrade(&m->out->arena, list[i]);
@@ -76,11 +76,11 @@ rejoin_normalised(struct master *m, const Mesos__Internal__ReregisterSlaveMessag
 			   STEP_COPY(m, message->executor_infos[i]));
 	rejoin_normalise(m, copy->agent->resources, copy->agent->n_resources, copy, NULL);
 	rejoin_normalise(m, copy->checkpointed_resources, copy->n_checkpointed_resources, copy,
-			     NULL);
+			 NULL);
 	for (size_t i = 0; i < copy->n_executor_infos; i++)
 		rejoin_normalise(m, copy->executor_infos[i]->resources,
-				     copy->executor_infos[i]->n_resources, copy,
-				     copy->executor_infos[i]->framework_id->value);
+				 copy->executor_infos[i]->n_resources, copy,
+				 copy->executor_infos[i]->framework_id->value);
 	return copy;
 }
 
@@ -92,7 +92,7 @@ static const Mesos__Task *own_task(struct rejoin *r, const Mesos__Task *task)
 	Mesos__Task *copy = STEP_COPY(r->m, (Mesos__Task *)task);
 
 	rejoin_normalise(r->m, copy->resources, copy->n_resources, r->message,
-			     copy->framework_id->value);
+			 copy->framework_id->value);
 	return copy;
 }
 
