@@ -9,10 +9,10 @@
  * One rule says how long a record waits: for options.warm_cost times the changes of about the last
  * quarter of a second. When that is less than options.warm_delay, nothing waits and each step
  * stores its own. Else records of tasks wait so long, up to options.warm_task_delay, since those
- * of short tasks then need never be written; everything else waits for warm_delay at most. What
- * is rare, and what nobody would tell again, as that a task is to be killed, ends the waiting
- * with the step. A registry write does so before it, and for all: the store never has what
- * follows from something without that.
+ * of short tasks then need never be written; everything else, and what nobody would tell again, as
+ * that a task is to be killed, waits for warm_delay at most. What is rare ends the waiting with
+ * the step. A registry write does so before it, and for all: the store never has what follows
+ * from something without that.
  *
  * A killed master so forgets what it was told of tasks in the last moments, and hears it from the
  * agents, who forget no task before the record of its end is stored (updates.c).
