@@ -131,10 +131,16 @@ struct framework_counters {
 
 #define SUMS_NAMES 4 /* sums_names */
 
-/* What agents have and use, in thousandths; [1] is revocable. */
+/* What an agent has and uses, in thousandths; [1] is revocable. */
 struct agent_sums {
 	int64_t total[2][SUMS_NAMES], used[2][SUMS_NAMES];
-	int64_t active; /* how many of them get offers */
+	bool active; /* it gets offers */
+};
+
+/* The same of all. They may say that they have as much as a number can hold, each. */
+struct cluster_sums {
+	__int128 total[2][SUMS_NAMES], used[2][SUMS_NAMES];
+	size_t active; /* how many get offers */
 };
 
 struct framework_sums {
@@ -145,7 +151,7 @@ struct framework_sums {
 struct master_sums {
 	size_t task_states[MASTER_TASK_STATES]; /* of framework.tasks and .unreachable */
 	size_t frameworks_connected, frameworks_active;
-	struct agent_sums agents;
+	struct cluster_sums agents;
 	struct list unsummed; /* struct agent.unsummed: what changed since */
 };
 

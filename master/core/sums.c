@@ -46,6 +46,12 @@ static void sum_framework(struct master *m, struct framework *f)
 
 /* ---- agents ------------------------------------------------------------------------ */
 
+/* One alone may be as large as a number can be. */
+static int64_t at_most_int64(__int128 value)
+{
+	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
 static void measure(const struct resources *r, int64_t milli[2][SUMS_NAMES])
 {
 	for (uint32_t i = 0; i < r->count; i++) {
@@ -54,7 +60,9 @@ static void measure(const struct resources *r, int64_t milli[2][SUMS_NAMES])
 		bool revocable = resource_shape_revocable(piece->shape);
 
 		for (int name = 0; name < SUMS_NAMES; name++)
-			milli[revocable][name] += resources_quantity(&one, sums_names[name]);
+			milli[revocable][name] =
+				at_most_int64((__int128)milli[revocable][name] +
+					      resources_quantity(&one, sums_names[name]));
 	}
 }
 
@@ -70,13 +78,13 @@ static struct agent_sums measured(const struct agent *a)
 	return sums;
 }
 
-static void count_agent(struct master_sums *sums, const struct agent_sums *part, int sign)
+static void count_agent(struct cluster_sums *sums, const struct agent_sums *part, int sign)
 {
-	sums->agents.active += sign * part->active;
+	sums->active += (size_t)(sign * part->active);
 	for (int i = 0; i < 2; i++) {
 		for (int name = 0; name < SUMS_NAMES; name++) {
-			sums->agents.total[i][name] += sign * part->total[i][name];
-			sums->agents.used[i][name] += sign * part->used[i][name];
+			sums->total[i][name] += sign * part->total[i][name];
+			sums->used[i][name] += sign * part->used[i][name];
 		}
 	}
 }
@@ -85,8 +93,8 @@ static void sum_agent(struct master *m, struct agent *a)
 {
 	struct agent_sums now = measured(a);
 
-	count_agent(&m->sums, &a->sums, -1);
-	count_agent(&m->sums, &now, 1);
+	count_agent(&m->sums.agents, &a->sums, -1);
+	count_agent(&m->sums.agents, &now, 1);
 	a->sums = now;
 	list_remove(&a->unsummed);
 }
@@ -168,13 +176,15 @@ bool sums_check(const struct master *m, struct err *why)
 	for (struct agent *a = m->agents; a; a = a->hh.next) {
 		struct agent_sums now = measured(a);
 
-		count_agent(&is, &now, 1);
+		count_agent(&is.agents, &now, 1);
 		if (list_empty(&a->unsummed))
 			continue;
-		count_agent(&told, &a->sums, -1);
-		count_agent(&told, &now, 1);
+		count_agent(&told.agents, &a->sums, -1);
+		count_agent(&told.agents, &now, 1);
 	}
-	if (memcmp(&is.agents, &told.agents, sizeof(is.agents)))
+	if (is.agents.active != told.agents.active ||
+	    memcmp(is.agents.total, told.agents.total, sizeof(is.agents.total)) ||
+	    memcmp(is.agents.used, told.agents.used, sizeof(is.agents.used)))
 		return !err_set(why, ERR_STATE, "what agents have and use is summed wrongly");
 	if (is.frameworks_connected != told.frameworks_connected ||
 	    is.frameworks_active != told.frameworks_active)

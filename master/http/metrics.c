@@ -14,7 +14,7 @@ typedef void metric_fn(void *context, const char *name, double value);
 
 /* ---- gauges -------------------------------------------------------------- */
 
-static void resource_metrics(const struct agent_sums *sums, metric_fn *each, void *context)
+static void resource_metrics(const struct cluster_sums *sums, metric_fn *each, void *context)
 {
 	char name[64];
 
@@ -39,7 +39,7 @@ static void agent_metrics(const struct master *m, const struct master_sums *sums
 {
 	size_t connected = m->agents_in[AGENT_CONNECTED];
 	size_t disconnected = m->agents_in[AGENT_DISCONNECTED];
-	size_t active = (size_t)sums->agents.active;
+	size_t active = sums->agents.active;
 
 	each(context, "master/slaves_connected", (double)connected);
 	each(context, "master/slaves_disconnected", (double)disconnected);

@@ -477,8 +477,6 @@ static void history(int seed)
 	rig_free(&rig);
 }
 
-TestSuite(agent_restart, .timeout = 600);
-
 Test(agent_restart, changes_nothing_that_an_agent_tells)
 {
 	const char *text = getenv("AGENT_HISTORIES");

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "master/core/sums.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;
@@ -138,6 +139,29 @@ Test(master_agents, an_address_that_two_want)
 	driver_restart(d, "M2");
 	cr_expect_eq(HASH_COUNT(d->m->agents), 1);
 	cr_expect(master_find_agent(d->m, "M-S7"));
+}
+
+/* An agent may say that it has as much as a number can hold; sums of several are more. */
+Test(master_agents, that_have_more_than_a_sum_can_hold)
+{
+	struct buf resources = BUF_INIT;
+	const struct master_sums *sums;
+
+	for (int i = 0; i < 1100; i++)
+		buf_printf(&resources,
+			   "%s{\"name\":\"cpus\",\"type\":\"SCALAR\","
+			   "\"scalar\":{\"value\":9e12}}",
+			   i ? "," : "[");
+	buf_printf(&resources, "]");
+	driver_agent_like(d, AGENT1, resources.data, NULL);
+	driver_agent_like(d, AGENT2, resources.data, NULL);
+	buf_free(&resources);
+	driver_agent_like(d, "slave(1)@127.0.0.1:5003", RESOURCES(3, 32), NULL);
+	cr_assert_eq(HASH_COUNT(d->m->agents), 3);
+	sums = sums_now(d->m);
+	cr_expect_eq(sums->agents.active, 3);
+	cr_expect(sums->agents.total[0][0] == (__int128)INT64_MAX * 2 + 3000);
+	cr_expect(sums_check(d->m, NULL));
 }
 
 /* ---- links --------------------------------------------------------------------------- */

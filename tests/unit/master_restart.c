@@ -601,8 +601,6 @@ static void history(int seed)
 	}
 }
 
-TestSuite(master_restart, .timeout = 600);
-
 Test(master_restart, forgets_nothing)
 {
 	const char *text = getenv("MASTER_HISTORIES");
