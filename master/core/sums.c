@@ -56,13 +56,14 @@ static void measure(const struct resources *r, int64_t milli[2][SUMS_NAMES])
 {
 	for (uint32_t i = 0; i < r->count; i++) {
 		const struct resource_piece *piece = &r->pieces[i];
-		struct resources one = {.pieces = (struct resource_piece *)piece, .count = 1};
-		bool revocable = resource_shape_revocable(piece->shape);
+		int64_t *sums = milli[resource_shape_revocable(piece->shape)];
 
-		for (int name = 0; name < SUMS_NAMES; name++)
-			milli[revocable][name] =
-				at_most_int64((__int128)milli[revocable][name] +
-					      resources_quantity(&one, sums_names[name]));
+		for (int name = 0; name < SUMS_NAMES; name++) {
+			if (strcmp(resource_shape_name(piece->shape), sums_names[name]))
+				continue;
+			sums[name] = at_most_int64((__int128)sums[name] +
+						   resource_piece_quantity(piece));
+		}
 	}
 }
 

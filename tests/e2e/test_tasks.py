@@ -98,7 +98,7 @@ class CommandTasks(harness.TestCase):
 
     def test_a_service_that_ends_well_when_it_is_killed(self):
         scheduler = self.subscribe()
-        task_id = scheduler.run("trap 'exit 0' TERM; touch ready; while :; do sleep 0.01; done")
+        task_id = scheduler.run("trap 'exit 0' TERM; touch ready; sleep 1000 & wait")
         scheduler.wait_state(task_id, "TASK_RUNNING")
         sandbox = self.agent.sandbox(scheduler.id, task_id)
         harness.wait_for(lambda: os.path.exists(sandbox + "/ready"), "its handler")
