@@ -60,7 +60,7 @@ asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and U
 		-DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=OFF $(CMAKE_FLAGS)
 	@$(NINJA) -C $(BUILD) mesita-sim
 	@tests/run --build $(BUILD)-asan --only unit,sim,e2e,clients --quick --slow 3 \
-		--seeds 2000 --other $(BUILD)
+		--seeds 1200 --other $(BUILD)
 
 tsan: ## some end-to-end tests under ThreadSanitizer
 	@deploy/install-deps build test
