@@ -459,6 +459,7 @@ static int listen_http(struct shell *shell, struct err *err)
 		.ip = shell->flags->ip ? shell->flags->ip : "0.0.0.0",
 		.port = (int)shell->flags->port,
 		.body_max = REQUEST_BODY_MAX,
+		.later = true,
 		.connections_max = open_files_connections(),
 		.handler = request_cb,
 		.context = shell,
@@ -488,6 +489,23 @@ static int write_port_file(const struct shell *shell, struct err *err)
 	return rv;
 }
 
+/* The core has what the stores held: the cluster is told where we are, and served. */
+static void loaded(struct shell *shell, const struct err *failure)
+{
+	struct err err = failure ? *failure : (struct err){{0}};
+
+	if (!failure) {
+		log_info("master %s started on %s", MESITA_VERSION, shell->address);
+		master_start(shell->core, clock_now(), &shell->actions);
+		carry_all_out(shell);
+		whitelist_start(shell);
+		if (http_server_accept(shell->http, &err) == 0 && write_port_file(shell, &err) == 0)
+			return;
+	}
+	log_error("the master cannot start: %s", err.text);
+	shell_stop(shell, 1);
+}
+
 static int start(struct shell *shell, struct err *err)
 {
 	char *ip;
@@ -512,14 +530,8 @@ static int start(struct shell *shell, struct err *err)
 					.processes = shell_processes,
 					.routes = shell_routes,
 					.context = shell};
-	rv = shell_store_open(shell, err);
-	if (rv < 0)
-		return rv;
-	log_info("master %s started on %s", MESITA_VERSION, shell->address);
-	master_start(shell->core, clock_now(), &shell->actions);
-	carry_all_out(shell);
-	whitelist_start(shell);
-	return write_port_file(shell, err);
+	shell_store_open(shell, loaded);
+	return 0;
 }
 
 static void close_handle_cb(uv_handle_t *handle, void *arg)
@@ -544,11 +556,8 @@ static void stop(struct shell *shell)
 	uv_close((uv_handle_t *)&shell->verbose, NULL);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
-	if (shell->store && shell->core)
-		shell_store_last(shell);
-	/* The store's thread may wake us until it is closed. */
-	if (shell->store)
-		store_close(shell->store);
+	/* Threads of the stores may wake us until they are closed. */
+	shell_store_close(shell);
 	uv_close((uv_handle_t *)&shell->stored, NULL);
 	uv_run(&shell->loop, UV_RUN_NOWAIT);
 	event_streams_free(&shell->streams);

@@ -46,16 +46,19 @@ struct shell {
 	struct master *core;
 	struct master_actions actions; /* of the step under way */
 	struct buf packed;	       /* a message on its way out */
-	struct store *store;	       /* NULL until opened */
-	uint64_t stores;	       /* number of the last batch handed to the store */
-	uint64_t synced_store;	       /* of the last one that must be synced */
-	uint64_t stored_ticket;	       /* what the core was told last */
+	struct shell_line {
+		struct store *store; /* NULL until opened */
+		uint64_t last;	     /* number of the last batch handed to it */
+		uint64_t synced;     /* of the last one that must be synced */
+		uint64_t told;	     /* what the core was told last */
+	} lines[STORE_LINES];
+	struct shell_loading *loading; /* until the stores are read; shell_store.c */
 	struct shell_write {
 		uint64_t ticket;
 		int64_t since;	      /* uv_hrtime */
-	} writes[SHELL_WRITES_TIMED]; /* not written yet, oldest first */
+	} writes[SHELL_WRITES_TIMED]; /* of the registry, not written yet, oldest first */
 	size_t write_count;
-	double fetch_ms; /* what reading the store took */
+	double fetch_ms; /* what reading the stores took */
 	struct timing store_timing;
 	struct timing allocation_timing;
 	struct timing latency_timing;	 /* from an event to the cycle that it causes */
@@ -101,14 +104,18 @@ double shell_ms_since(int64_t then);
 
 /* -- shell_store.c -- */
 
-/* Opens the store and gives the core what is in it. */
-int shell_store_open(struct shell *shell, struct err *err);
+/* Opens the stores and gives the core what is in them, on another thread, which alone may use the
+ * core so long. Then calls back from the loop; `err` is NULL if all went well. */
+void shell_store_open(struct shell *shell,
+		      void (*done)(struct shell *shell, const struct err *err));
+/* Gives up reading, or closes what is open after an orderly end, and waits for it. */
+void shell_store_close(struct shell *shell);
+/* Batches of the line that are on their way to the disk. */
+uint64_t shell_store_queued(const struct shell *shell, enum store_line line);
 /* Carries a MASTER_STORE out. */
 void shell_store_write(struct shell *shell, const struct master_action *action);
 /* The store has written something, or failed. */
 void shell_store_told(uv_async_t *async);
-/* Hands it what an orderly end leaves for the next master. */
-void shell_store_last(struct shell *shell);
 
 /* Polls the file of --whitelist and hands what it says to the core. */
 void whitelist_start(struct shell *shell);

@@ -1,36 +1,40 @@
-/* The shell's side of the store: batches of the core go there, and what has become of them
- * comes back as an event.
+/* The shell's side of the stores: batches of the core go there, and what has become of them
+ * comes back as an event. Each line of the core is a store of its own, in work_dir.
  *
  * Failure: a store that cannot write, or that counts otherwise than the core, ends the
  * process: what was not written was not acknowledged.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "master/shell.h"
+#include "master/store_lines.h"
 
 /* ---- writing ------------------------------------------------------------- */
 
 void shell_store_write(struct shell *shell, const struct master_action *action)
 {
-	if (shell->write_count < SHELL_WRITES_TIMED)
+	struct shell_line *line = &shell->lines[action->store.line];
+
+	if (action->store.line == LINE_REGISTRY && shell->write_count < SHELL_WRITES_TIMED)
 		shell->writes[shell->write_count++] =
 			(struct shell_write){action->store.ticket, (int64_t)uv_hrtime()};
-	shell->stores = store_write(shell->store, action->store.class, action->store.ops,
-				    action->store.count);
+	line->last = store_write(line->store, action->store.class, action->store.ops,
+				 action->store.count);
 	if (action->store.class == STORE_REGISTRY)
-		shell->synced_store = shell->stores;
-	if (shell->stores != action->store.ticket) {
+		line->synced = line->last;
+	if (line->last != action->store.ticket) {
 		log_error("the store's numbering and the core's differ: %llu, %llu",
-			  (unsigned long long)shell->stores,
-			  (unsigned long long)action->store.ticket);
+			  (unsigned long long)line->last, (unsigned long long)action->store.ticket);
 		shell_stop(shell, 1);
 	}
 }
 
-void shell_store_last(struct shell *shell)
+/* What an orderly end leaves for the next master. */
+static void write_last(struct shell *shell)
 {
 	master_actions_clear(&shell->actions);
 	master_finish(shell->core, clock_now(), &shell->actions);
@@ -60,63 +64,155 @@ static void time_writes(struct shell *shell, uint64_t durable)
 	memmove(shell->writes, shell->writes + done, shell->write_count * sizeof(*shell->writes));
 }
 
-void shell_store_told(uv_async_t *async)
+/* What need not be synced counts once it is written: it outlives us. */
+static uint64_t line_written(const struct shell_line *line)
 {
-	struct shell *shell = async->data;
-	struct master_event event = {.type = MASTER_STORED};
-	const char *failure = store_failed(shell->store);
-	uint64_t durable, ticket;
+	uint64_t durable = store_durable(line->store);
+
+	return durable >= line->synced ? store_applied(line->store) : durable;
+}
+
+uint64_t shell_store_queued(const struct shell *shell, enum store_line line)
+{
+	return shell->lines[line].last - line_written(&shell->lines[line]);
+}
+
+static void tell_line(struct shell *shell, enum store_line which)
+{
+	struct shell_line *line = &shell->lines[which];
+	struct master_event event = {.type = MASTER_STORED, .stored = {.line = which}};
+	const char *failure = store_failed(line->store);
+	uint64_t ticket;
 
 	if (failure) {
-		log_error("the registry cannot be written: %s", failure);
+		log_error("the master's state cannot be written: %s", failure);
 		shell_stop(shell, 1);
 		return;
 	}
-	/* What need not be synced counts once it is written: it outlives us. */
-	durable = store_durable(shell->store);
-	ticket = durable >= shell->synced_store ? store_applied(shell->store) : durable;
-	if (ticket <= shell->stored_ticket)
+	ticket = line_written(line);
+	if (ticket <= line->told)
 		return;
-	event.stored.ticket = shell->stored_ticket = ticket;
-	time_writes(shell, ticket);
+	event.stored.ticket = line->told = ticket;
+	if (which == LINE_REGISTRY)
+		time_writes(shell, ticket);
 	shell_step(shell, &event);
 }
 
-/* ---- reading -------------------------------------------------------------- */
-
-static int shell_store_load_pair(void *context, struct slice key, struct slice value)
+void shell_store_told(uv_async_t *async)
 {
-	struct shell *shell = context;
-	struct err err;
-	int rv = master_load(shell->core, key, value, &err);
+	struct shell *shell = async->data;
 
-	if (rv < 0)
-		log_error("the registry holds a record that cannot be read: %s", err.text);
-	return rv;
+	for (int i = 0; i < STORE_LINES && !shell->loading && !shell->stopping; i++)
+		tell_line(shell, i);
 }
+
+/* ---- opening and reading ---------------------------------------------------- */
 
 /* Most records of a busy master live for seconds: they die in memory. */
 #define STORE_BUFFER (4 * 1024 * 1024)
 
-int shell_store_open(struct shell *shell, struct err *err)
+/* The state of a thread that opens and reads the stores. */
+struct shell_loading {
+	uv_work_t work;
+	struct shell *shell;
+	void (*done)(struct shell *shell, const struct err *err);
+	int64_t begin; /* uv_hrtime */
+	int rv;
+	struct err err;
+	atomic_bool given_up;
+};
+
+static int load_pair(void *context, struct slice key, struct slice value)
 {
-	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
-	struct store_options options = {
-		.backend = in_memory ? "memory" : "leveldb",
-		.repair = shell->flags->repair_store,
-		.buffer = STORE_BUFFER,
-		.notify = store_notify,
-		.context = shell,
+	struct shell_loading *loading = context;
+
+	if (atomic_load(&loading->given_up))
+		return err_set(&loading->err, ERR_IO, "the master was ended meanwhile");
+	if (master_load(loading->shell->core, key, value, &loading->err) < 0)
+		return err_wrap(&loading->err, ERR_INVALID,
+				"the store holds a record that cannot be read");
+	return 0;
+}
+
+static int open_stores(struct shell *shell, struct store *out[STORE_LINES], struct err *err)
+{
+	static const char *const names[STORE_LINES] = {
+		[LINE_WARM] = "warm",
+		[LINE_REGISTRY] = "registry",
 	};
-	char *path = in_memory ? NULL : xprintf("%s/registry", shell->flags->work_dir);
-	int64_t begin = (int64_t)uv_hrtime();
+	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
+	struct store_options options[STORE_LINES];
+	char *paths[STORE_LINES];
 	int rv;
 
-	options.path = path;
-	rv = store_open(&options, &shell->store, err);
-	free(path);
-	if (rv == 0)
-		rv = store_load(shell->store, "", shell_store_load_pair, shell, err);
-	shell->fetch_ms = shell_ms_since(begin);
+	for (int i = 0; i < STORE_LINES; i++) {
+		paths[i] = in_memory ? NULL : xprintf("%s/%s", shell->flags->work_dir, names[i]);
+		options[i] = (struct store_options){
+			.backend = in_memory ? "memory" : "leveldb",
+			.path = paths[i],
+			.repair = shell->flags->repair_store,
+			.buffer = STORE_BUFFER,
+			.notify = store_notify,
+			.context = shell,
+		};
+	}
+	rv = store_lines_open(options, out, err);
+	for (int i = 0; i < STORE_LINES; i++)
+		free(paths[i]);
 	return rv;
+}
+
+static void load_stores(uv_work_t *work)
+{
+	struct shell_loading *loading = work->data;
+	struct shell *shell = loading->shell;
+	struct store *stores[STORE_LINES];
+
+	loading->rv = open_stores(shell, stores, &loading->err);
+	if (loading->rv < 0)
+		return;
+	for (int i = 0; i < STORE_LINES; i++)
+		shell->lines[i].store = stores[i];
+	for (int i = 0; i < STORE_LINES && loading->rv == 0; i++)
+		loading->rv = store_load(stores[i], "", load_pair, loading, &loading->err);
+}
+
+static void loaded_cb(uv_work_t *work, int status)
+{
+	struct shell_loading *loading = work->data;
+	struct shell *shell = loading->shell;
+
+	(void)status;
+	shell->loading = NULL;
+	shell->fetch_ms = shell_ms_since(loading->begin);
+	if (!shell->stopping)
+		loading->done(shell, loading->rv < 0 ? &loading->err : NULL);
+	free(loading);
+}
+
+void shell_store_open(struct shell *shell, void (*done)(struct shell *shell, const struct err *err))
+{
+	struct shell_loading *loading = xcalloc(1, sizeof(*loading));
+
+	*loading = (struct shell_loading){
+		.work.data = loading,
+		.shell = shell,
+		.done = done,
+		.begin = (int64_t)uv_hrtime(),
+	};
+	shell->loading = loading;
+	uv_queue_work(&shell->loop, &loading->work, load_stores, loaded_cb);
+}
+
+void shell_store_close(struct shell *shell)
+{
+	if (shell->loading) {
+		atomic_store(&shell->loading->given_up, true);
+		while (shell->loading)
+			uv_run(&shell->loop, UV_RUN_ONCE);
+	} else if (shell->lines[LINE_REGISTRY].store && shell->core && master_ready(shell->core)) {
+		write_last(shell);
+	}
+	for (int i = 0; i < STORE_LINES; i++)
+		store_close(shell->lines[i].store);
 }

@@ -60,6 +60,7 @@ struct http_server_options {
 	uv_loop_t *loop;
 	const char *ip;	 /* "0.0.0.0" = all */
 	int port;	 /* 0 = any free one */
+	bool later;	 /* clients wait for http_server_accept() */
 	size_t body_max; /* bytes; larger bodies are answered 413 and closed */
 	http_handler *handler;
 	void *context;
@@ -74,6 +75,8 @@ struct http_server_options {
 
 int http_server_create(const struct http_server_options *options, struct http_server **out,
 		       struct err *err);
+/* Serves those who wait, and all who come. Needed if `later`, and only then. */
+int http_server_accept(struct http_server *server, struct err *err);
 int http_server_port(const struct http_server *server); /* the bound one */
 /* Stops listening, ends every connection, then calls back from the loop; the
  * server is freed after that. */

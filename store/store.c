@@ -51,7 +51,8 @@ struct store {
 
 	pthread_mutex_t lock; /* guards the three below */
 	pthread_cond_t wake;
-	struct list waiting; /* of groups, oldest first */
+	pthread_cond_t progress; /* something was written, or failed */
+	struct list waiting;	 /* of groups, oldest first */
 	bool closing;
 
 	uint64_t last_number; /* the caller's thread only */
@@ -189,6 +190,9 @@ static void *writer_main(void *argument)
 		if (drains++ % SIZE_INTERVAL == 0)
 			store_measure(store);
 		drain(store, &groups);
+		pthread_mutex_lock(&store->lock);
+		pthread_cond_broadcast(&store->progress);
+		pthread_mutex_unlock(&store->lock);
 	}
 	if (!store_failed(store) && store_durable(store) < store_applied(store)) {
 		struct err err = {""};
@@ -217,6 +221,7 @@ static void store_free(struct store *store)
 {
 	store->backend->ops->close(store->backend);
 	pthread_cond_destroy(&store->wake);
+	pthread_cond_destroy(&store->progress);
 	pthread_mutex_destroy(&store->lock);
 	free((char *)atomic_load(&store->failure));
 	free(store);
@@ -232,6 +237,7 @@ int store_open_backend(struct store_backend *backend, void (*notify)(void *conte
 	store->context = context;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_cond_init(&store->wake, NULL);
+	pthread_cond_init(&store->progress, NULL);
 	list_init(&store->waiting);
 	int rv = writer_start(store);
 	if (rv != 0) {
@@ -309,6 +315,15 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 	if (idle)
 		pthread_cond_signal(&store->wake);
 	return number;
+}
+
+int store_wait(struct store *store, uint64_t number, struct err *err)
+{
+	pthread_mutex_lock(&store->lock);
+	while (store_durable(store) < number && !store_failed(store))
+		pthread_cond_wait(&store->progress, &store->lock);
+	pthread_mutex_unlock(&store->lock);
+	return store_failed(store) ? err_set(err, ERR_IO, "%s", store_failed(store)) : 0;
 }
 
 uint64_t store_applied(const struct store *store)

@@ -58,6 +58,10 @@ int store_load(struct store *store, const char *prefix,
 uint64_t store_write(struct store *store, enum store_class class, const struct store_op *ops,
 		     size_t count);
 
+/* Blocks until the batch of that number, of class REGISTRY, is durable; ERR_IO if it cannot be. For
+ * start-up, where no loop waits. */
+int store_wait(struct store *store, uint64_t number, struct err *err);
+
 /* The highest number such that it and all before it are applied / synced. */
 uint64_t store_applied(const struct store *store);
 uint64_t store_durable(const struct store *store);

@@ -403,15 +403,15 @@ static void on_ended(struct observer *o, const struct process *p)
 	}
 }
 
-static void books_on_written(struct observer *o, struct disk *disk, struct slice key,
+static void books_on_written(struct observer *o, struct disk *disk, int line, struct slice key,
 			     struct slice value)
 {
-	books_written(container_of(o, struct books, observer), disk, key, value);
+	books_written(container_of(o, struct books, observer), disk, line, key, value);
 }
 
-static void on_synced(struct observer *o, struct disk *disk)
+static void on_synced(struct observer *o, struct disk *disk, int line)
 {
-	books_synced(container_of(o, struct books, observer), disk);
+	books_synced(container_of(o, struct books, observer), disk, line);
 }
 
 static void on_crashed(struct observer *o, struct disk *disk)

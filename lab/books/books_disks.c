@@ -31,7 +31,8 @@ struct disk_book {
 	struct books *books;
 	char *owner;
 	struct record *records;
-	struct list unsynced; /* struct record.unsynced */
+	struct list unsynced[DISK_LINES]; /* struct record.unsynced */
+	int line;			  /* of the write that is being noted */
 	/* Of an agent: what this life found, and has not yet told the master. */
 	char **found;
 	size_t found_count;
@@ -57,7 +58,8 @@ static struct disk_book *disk_of(struct books *b, const char *owner)
 	b->disk = d = xcalloc(1, sizeof(*d));
 	d->books = b;
 	d->owner = xstrdup(owner);
-	list_init(&d->unsynced);
+	for (int i = 0; i < DISK_LINES; i++)
+		list_init(&d->unsynced[i]);
 	HASH_ADD_KEYPTR(hh, b->disks, d->owner, strlen(d->owner), d);
 	return d;
 }
@@ -85,7 +87,7 @@ static void books_disks_note(struct disk_book *d, const char *key, size_t len, b
 	}
 	r->written = there;
 	if (r->written != r->synced && list_empty(&r->unsynced))
-		list_append(&d->unsynced, &r->unsynced);
+		list_append(&d->unsynced[d->line], &r->unsynced);
 }
 
 /* ---- writes ---------------------------------------------------------------------- */
@@ -240,11 +242,13 @@ static void take_write(struct books *b, struct disk_book *d, struct slice key, s
 		books_disks_note(d, key.data, key.len, value.data != NULL);
 }
 
-void books_written(struct books *b, struct disk *disk, struct slice key, struct slice value)
+void books_written(struct books *b, struct disk *disk, int line, struct slice key,
+		   struct slice value)
 {
 	struct disk_book *d = disk_of(b, disk->name);
 	char id[256];
 
+	d->line = line;
 	take_write(b, d, key, value);
 	if (value.data || !has_prefix(key, "agent/") || strcmp(disk->name, "master"))
 		return;
@@ -252,12 +256,12 @@ void books_written(struct books *b, struct disk *disk, struct slice key, struct 
 	books_agent_record_deleted(b, id);
 }
 
-void books_synced(struct books *b, struct disk *disk)
+void books_synced(struct books *b, struct disk *disk, int line)
 {
 	struct disk_book *d = disk_of(b, disk->name);
 	struct record *r, *next;
 
-	list_for_each (r, next, &d->unsynced, unsynced) {
+	list_for_each (r, next, &d->unsynced[line], unsynced) {
 		list_remove(&r->unsynced);
 		r->synced = r->written;
 		if (!r->written)
@@ -289,7 +293,8 @@ void books_crashed(struct books *b, struct disk *disk)
 		books_forget_registry(b);
 	books_resources_lost(b, disk->name);
 	disk_load(disk, reload, d);
-	books_synced(b, disk);
+	for (int i = 0; i < DISK_LINES; i++)
+		books_synced(b, disk, i);
 }
 
 /* ---- questions --------------------------------------------------------------------------- */

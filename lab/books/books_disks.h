@@ -5,8 +5,9 @@
 #include "lab/books/records.h"
 
 enum survival { AFTER_KILL, AFTER_CRASH };
-void books_written(struct books *b, struct disk *disk, struct slice key, struct slice value);
-void books_synced(struct books *b, struct disk *disk);
+void books_written(struct books *b, struct disk *disk, int line, struct slice key,
+		   struct slice value);
+void books_synced(struct books *b, struct disk *disk, int line);
 void books_crashed(struct books *b, struct disk *disk);
 bool books_stored(const struct books *b, const char *owner, enum survival after, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));

@@ -113,11 +113,12 @@ static void on_detect(struct happening *h)
 		agent_part_feed(part, &event);
 }
 
-static void on_stored(void *context, uint64_t ticket)
+static void on_stored(void *context, int line, uint64_t ticket)
 {
 	struct agent_part *part = context;
 	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
 
+	(void)line;
 	part->late_ticket = ticket;
 	if (!process_holds(&part->process, &part->late))
 		agent_part_feed(part, &event);
@@ -127,7 +128,7 @@ static void on_late(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, late);
 
-	on_stored(part, part->late_ticket);
+	on_stored(part, AGENT_LINE, part->late_ticket);
 }
 
 /* ---- what comes in ------------------------------------------------------------------ */
@@ -254,8 +255,8 @@ static void take_action(struct agent_part *part, const struct agent_action *acti
 		agent_part_end_container(part, action->destroy.container);
 		break;
 	case AGENT_STORE:
-		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
-			   action->store.ticket);
+		disk_write(&part->disk, AGENT_LINE, action->store.class, action->store.ops,
+			   action->store.count, action->store.ticket);
 		break;
 	case AGENT_REDETECT:
 		world_after(part->world, &part->detect, REDETECT_DELAY);

@@ -28,7 +28,8 @@ struct agent_part {
 	struct resources total;
 	struct happening tick, start, detect;
 	struct happening late; /* it continues, and hears of what was stored meanwhile: */
-	uint64_t late_ticket;
+	uint64_t late_ticket;  /* of the only line of its disk */
+#define AGENT_LINE 0
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	struct list containers;	 /* struct container.link */
 	struct list answers;	 /* struct answer.link: of what is done at once */

@@ -16,6 +16,8 @@
 #define SOON (2 * MINUTE)
 #define RUSHING 0.3 /* chance */
 
+_Static_assert(STORE_LINES <= DISK_LINES, "each line of the core is one of the disk");
+
 struct master_part {
 	struct world *world;
 	struct process process;
@@ -26,8 +28,8 @@ struct master_part {
 	struct disk disk;
 	struct happening tick, start;
 	struct happening late; /* it continues, and hears of what was stored meanwhile: */
-	uint64_t late_ticket;
-	bool forgetful;		 /* forgets agents that departed soon */
+	uint64_t late_tickets[STORE_LINES]; /* 0: none */
+	bool forgetful;			    /* forgets agents that departed soon */
 	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
@@ -94,21 +96,33 @@ static void master_part_on_tick(struct happening *h)
 		feed(part, &event);
 }
 
-static void on_stored(void *context, uint64_t ticket)
+static void tell_stored(struct master_part *part, enum store_line line)
+{
+	struct master_event event = {
+		.type = MASTER_STORED,
+		.stored = {.line = line, .ticket = part->late_tickets[line]},
+	};
+
+	if (!event.stored.ticket || process_holds(&part->process, &part->late))
+		return;
+	part->late_tickets[line] = 0;
+	feed(part, &event);
+}
+
+static void on_stored(void *context, int line, uint64_t ticket)
 {
 	struct master_part *part = context;
-	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = ticket}};
 
-	part->late_ticket = ticket;
-	if (!process_holds(&part->process, &part->late))
-		feed(part, &event);
+	part->late_tickets[line] = ticket;
+	tell_stored(part, line);
 }
 
 static void on_late(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, late);
 
-	on_stored(part, part->late_ticket);
+	for (int i = 0; i < STORE_LINES && part->alive; i++)
+		tell_stored(part, i);
 }
 
 /* ---- what comes in ------------------------------------------------------------ */
@@ -242,8 +256,8 @@ static void take_action(struct master_part *part, const struct master_action *ac
 		pid_unlink(&part->process, action->link.pid);
 		break;
 	case MASTER_STORE:
-		disk_write(&part->disk, action->store.class, action->store.ops, action->store.count,
-			   action->store.ticket);
+		disk_write(&part->disk, action->store.line, action->store.class, action->store.ops,
+			   action->store.count, action->store.ticket);
 		break;
 	case MASTER_ANSWER:
 		give_answer(part, action->answer.request, action->answer.status,

@@ -23,6 +23,7 @@ struct disk_batch {
 	struct happening happening;
 	struct list link;
 	struct disk *disk;
+	int line;
 	enum store_class class;
 	uint64_t ticket;
 	size_t count;
@@ -80,11 +81,11 @@ static void disk_put(struct disk_record **table, struct disk_record *r)
 		HASH_ADD_KEYPTR_BYHASHVALUE(hh, *table, r->bytes, r->key_len, hash, r);
 }
 
-static void sync_written(struct disk *disk)
+static void sync_written(struct disk *disk, int line)
 {
 	struct disk_batch *batch, *next;
 
-	list_for_each (batch, next, &disk->written, link) {
+	list_for_each (batch, next, &disk->lines[line].written, link) {
 		for (size_t i = 0; i < batch->count; i++) {
 			disk_put(&disk->synced, batch->records[i]);
 			batch->records[i] = NULL;
@@ -92,7 +93,7 @@ static void sync_written(struct disk *disk)
 		batch_free(batch);
 	}
 	if (disk->world->observer)
-		disk->world->observer->synced(disk->world->observer, disk);
+		disk->world->observer->synced(disk->world->observer, disk, line);
 }
 
 static void tell_written(const struct disk_batch *batch)
@@ -100,7 +101,7 @@ static void tell_written(const struct disk_batch *batch)
 	struct observer *o = batch->disk->world->observer;
 
 	for (size_t i = 0; o && i < batch->count; i++)
-		o->written(o, batch->disk, record_key(batch->records[i]),
+		o->written(o, batch->disk, batch->line, record_key(batch->records[i]),
 			   record_value(batch->records[i]));
 }
 
@@ -109,6 +110,7 @@ static void written(struct happening *h)
 	struct disk_batch *batch = container_of(h, struct disk_batch, happening);
 	struct disk *disk = batch->disk;
 	uint64_t ticket = batch->ticket;
+	int line = batch->line;
 	bool sync = batch->class == STORE_REGISTRY;
 
 	if (disk->failing_until > disk->world->now && (sync || disk->full)) {
@@ -123,26 +125,28 @@ static void written(struct happening *h)
 			  whole ? "after" : "in");
 		if (whole) {
 			list_remove(&batch->link);
-			list_append(&disk->written, &batch->link);
+			list_append(&disk->lines[line].written, &batch->link);
 		}
 		disk->fail(disk->context, true);
 		return;
 	}
 	list_remove(&batch->link);
-	list_append(&disk->written, &batch->link);
+	list_append(&disk->lines[line].written, &batch->link);
 	tell_written(batch);
 	if (sync)
-		sync_written(disk);
+		sync_written(disk, line);
 	if (disk->done)
-		disk->done(disk->context, ticket);
+		disk->done(disk->context, line, ticket);
 }
 
 void disk_init(struct disk *disk, struct world *w, const char *name,
 	       void (*fail)(void *context, bool crash), void *context)
 {
 	*disk = (struct disk){.world = w, .name = name, .fail = fail, .context = context};
-	list_init(&disk->written);
-	list_init(&disk->queued);
+	for (int i = 0; i < DISK_LINES; i++) {
+		list_init(&disk->lines[i].written);
+		list_init(&disk->lines[i].queued);
+	}
 }
 
 static void list_free(struct list *batches)
@@ -155,15 +159,17 @@ void disk_free(struct disk *disk)
 {
 	struct disk_record *r, *next;
 
-	list_free(&disk->queued);
-	list_free(&disk->written);
+	for (int i = 0; i < DISK_LINES; i++) {
+		list_free(&disk->lines[i].queued);
+		list_free(&disk->lines[i].written);
+	}
 	HASH_ITER (hh, disk->synced, r, next) {
 		HASH_DEL(disk->synced, r);
 		free(r);
 	}
 }
 
-bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket))
+bool disk_open(struct disk *disk, void (*done)(void *context, int line, uint64_t ticket))
 {
 	if (disk->failing_until > disk->world->now)
 		return false;
@@ -177,29 +183,39 @@ void disk_mend(struct disk *disk)
 	disk->doom = 0;
 }
 
-void disk_drop(struct disk *disk, bool crash)
+/* A crash of the machine loses a random part of what was not synced. */
+static void crash_line(struct disk *disk, int line)
 {
 	struct disk_batch *batch, *next;
 	bool lost = false;
 
-	disk->done = NULL;
-	list_free(&disk->queued);
-	if (!crash)
-		return;
-	list_for_each (batch, next, &disk->written, link) {
+	list_for_each (batch, next, &disk->lines[line].written, link) {
 		lost = lost || world_chance(disk->world, 0.2);
 		if (lost)
 			batch_free(batch);
 	}
 	/* The machine's memory is gone: what is left is on the disk itself. */
-	sync_written(disk);
+	sync_written(disk, line);
+}
+
+void disk_drop(struct disk *disk, bool crash)
+{
+	disk->done = NULL;
+	for (int i = 0; i < DISK_LINES; i++) {
+		list_free(&disk->lines[i].queued);
+		if (crash)
+			crash_line(disk, i);
+	}
+	if (!crash)
+		return;
 	if (disk->world->observer)
 		disk->world->observer->crashed(disk->world->observer, disk);
 }
 
-void disk_write(struct disk *disk, enum store_class class, const struct store_op *ops, size_t count,
-		uint64_t ticket)
+void disk_write(struct disk *disk, int number, enum store_class class, const struct store_op *ops,
+		size_t count, uint64_t ticket)
 {
+	struct disk_line *line = &disk->lines[number];
 	struct world *w = disk->world;
 	struct disk_batch *batch = xcalloc(1, sizeof(*batch) + count * sizeof(*batch->records));
 	int64_t high = class == STORE_REGISTRY ? SYNC_HIGH : WRITE_HIGH, when;
@@ -208,6 +224,7 @@ void disk_write(struct disk *disk, enum store_class class, const struct store_op
 		high = SLOW_HIGH;
 	batch->happening.run = written;
 	batch->disk = disk;
+	batch->line = number;
 	batch->class = class;
 	batch->ticket = ticket;
 	batch->count = count;
@@ -216,11 +233,11 @@ void disk_write(struct disk *disk, enum store_class class, const struct store_op
 		disk->bytes += ops[i].key.len + ops[i].value.len;
 	}
 	when = w->now + world_between(w, 20 * MICROSECOND, high);
-	if (when < disk->last)
-		when = disk->last;
-	disk->last = when;
+	if (when < line->last)
+		when = line->last;
+	line->last = when;
 	list_init(&batch->link);
-	list_append(&disk->queued, &batch->link);
+	list_append(&line->queued, &batch->link);
 	world_at(w, &batch->happening, when);
 }
 
@@ -248,6 +265,14 @@ static bool same_key(const struct disk_record *a, const struct disk_record *b)
 	return a->key_len == b->key_len && !memcmp(a->bytes, b->bytes, a->key_len);
 }
 
+static void add_found(struct found *found, size_t *count, const struct disk_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		found[*count] = (struct found){batch->records[i], *count};
+		++*count;
+	}
+}
+
 /* What one life wrote the next one reads, synced or not. */
 static struct found *find_all(const struct disk *disk, size_t *count)
 {
@@ -256,19 +281,19 @@ static struct found *find_all(const struct disk *disk, size_t *count)
 	struct found *found;
 	size_t most = HASH_COUNT(disk->synced);
 
-	list_for_each (batch, after, &disk->written, link)
-		most += batch->count;
+	for (int i = 0; i < DISK_LINES; i++) {
+		list_for_each (batch, after, &disk->lines[i].written, link)
+			most += batch->count;
+	}
 	found = xmalloc(most * sizeof(*found));
 	*count = 0;
 	HASH_ITER (hh, disk->synced, r, next) {
 		found[*count] = (struct found){r, *count};
 		++*count;
 	}
-	list_for_each (batch, after, &disk->written, link) {
-		for (size_t i = 0; i < batch->count; i++) {
-			found[*count] = (struct found){batch->records[i], *count};
-			++*count;
-		}
+	for (int i = 0; i < DISK_LINES; i++) {
+		list_for_each (batch, after, &disk->lines[i].written, link)
+			add_found(found, count, batch);
 	}
 	qsort(found, *count, sizeof(*found), disk_compare);
 	return found;

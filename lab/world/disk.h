@@ -6,16 +6,24 @@
 #include "lab/world/world.h"
 #include "store/store.h"
 
-/* Outlives the processes that use it. */
+#define DISK_LINES 2
+
+/* A log on the disk: what is written to it is written in order, and synced without the others. */
+struct disk_line {
+	struct list written; /* struct disk_batch.link: written, not synced */
+	struct list queued;  /* in the memory of the process */
+	int64_t last;	     /* when the last queued one is written */
+};
+
+/* Outlives the processes that use it. No key is written in two lines. */
 struct disk {
 	struct world *world;
 	const char *name;	    /* of its owner */
 	struct disk_record *synced; /* table by key */
-	struct list written;	    /* struct disk_batch.link: written, not synced */
-	struct list queued;	    /* in the memory of the process */
-	int64_t last;		    /* when the last queued one is written */
+	struct disk_line lines[DISK_LINES];
 	uint64_t bytes;
-	void (*done)(void *context, uint64_t ticket); /* of the process that has it open */
+	/* Of the process that has it open. */
+	void (*done)(void *context, int line, uint64_t ticket);
 	/* A write failed, or the machine crashed in it: nothing more is written, and the
 	 * process must end. */
 	void (*fail)(void *context, bool crash);
@@ -30,14 +38,14 @@ void disk_init(struct disk *disk, struct world *w, const char *name,
 	       void (*fail)(void *context, bool crash), void *context);
 void disk_free(struct disk *disk);
 /* False if it is failing. */
-bool disk_open(struct disk *disk, void (*done)(void *context, uint64_t ticket));
+bool disk_open(struct disk *disk, void (*done)(void *context, int line, uint64_t ticket));
 /* It works again. */
 void disk_mend(struct disk *disk);
 /* The process died; with its machine, if `crash`: then a random part of what was not synced
- * is lost, in order. */
+ * is lost, in the order of each line. */
 void disk_drop(struct disk *disk, bool crash);
-void disk_write(struct disk *disk, enum store_class class, const struct store_op *ops, size_t count,
-		uint64_t ticket);
+void disk_write(struct disk *disk, int line, enum store_class class, const struct store_op *ops,
+		size_t count, uint64_t ticket);
 /* All pairs in the order of their keys. */
 int disk_load(struct disk *disk, int (*each)(void *context, struct slice key, struct slice value),
 	      void *context);

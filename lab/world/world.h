@@ -79,9 +79,9 @@ struct observer {
 	void (*started)(struct observer *o, const struct process *p);
 	void (*ended)(struct observer *o, const struct process *p);
 	/* A value without data: the key is deleted. */
-	void (*written)(struct observer *o, struct disk *disk, struct slice key,
+	void (*written)(struct observer *o, struct disk *disk, int line, struct slice key,
 			struct slice value);
-	void (*synced)(struct observer *o, struct disk *disk);
+	void (*synced)(struct observer *o, struct disk *disk, int line);
 	/* It is as a crash of its machine left it. */
 	void (*crashed)(struct observer *o, struct disk *disk);
 	/* An executor's process begins or ends. */

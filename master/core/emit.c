@@ -97,15 +97,16 @@ void master_broadcast(struct master *m, void *message)
 	}
 }
 
-uint64_t master_emit_store(struct master *m, enum store_class class, struct store_op *ops,
-			   size_t count)
+uint64_t master_emit_store(struct master *m, enum store_line line, enum store_class class,
+			   struct store_op *ops, size_t count)
 {
 	struct master_action *action = master_emit(m, MASTER_STORE);
 
+	action->store.line = line;
 	action->store.class = class;
 	action->store.ops = ops;
 	action->store.count = count;
-	action->store.ticket = ++m->store_ticket;
+	action->store.ticket = ++m->store_tickets[line];
 	return action->store.ticket;
 }
 

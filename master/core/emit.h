@@ -21,9 +21,9 @@ void master_broadcast(struct master *m, void *message);
 void master_unlink_agent(struct master *m, const struct agent *a);
 void master_unlink_driver(struct master *m, const struct framework *f);
 /* Asks the shell to write the operations, which must live in the step's arena. Returns the ticket
- * of the MASTER_STORED event that follows. */
-uint64_t master_emit_store(struct master *m, enum store_class class, struct store_op *ops,
-			   size_t count);
+ * of the line's MASTER_STORED event that follows. */
+uint64_t master_emit_store(struct master *m, enum store_line line, enum store_class class,
+			   struct store_op *ops, size_t count);
 void master_reply(struct master *m, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void master_answer(struct master *m, uint64_t request, int status, const char *format, ...)

@@ -121,6 +121,7 @@ static Mesos__MasterInfo *make_info(struct master *m, const Mesos__DomainInfo *d
 static void init_lists(struct master *m)
 {
 	list_init(&m->pending);
+	list_init(&m->held_writes);
 	sums_init(m);
 	list_init(&m->removals);
 	list_init(&m->dirty_tasks);
@@ -371,6 +372,18 @@ static void stream_closed(struct master *m, uint64_t stream)
 		master_disconnect_framework(m, f);
 }
 
+static void stored(struct master *m, enum store_line line, uint64_t ticket)
+{
+	if (line == LINE_REGISTRY) {
+		registry_stored(m, ticket);
+		master_retry_deferred(m);
+		return;
+	}
+	m->warm_stored = ticket;
+	registry_release(m, ticket);
+	master_send_acknowledgements(m, ticket);
+}
+
 static void master_handle(struct master *m, const struct master_event *event)
 {
 	struct timer *timer;
@@ -391,9 +404,7 @@ static void master_handle(struct master *m, const struct master_event *event)
 		master_agent_exited(m, event->exited.pid);
 		break;
 	case MASTER_STORED:
-		registry_stored(m, event->stored.ticket);
-		master_retry_deferred(m);
-		master_send_acknowledgements(m, event->stored.ticket);
+		stored(m, event->stored.line, event->stored.ticket);
 		break;
 	case MASTER_OPERATOR:
 		master_handle_operator(m, event);

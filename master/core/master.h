@@ -63,6 +63,16 @@ struct master_options {
 	void *context;
 };
 
+/* ---- the two lines of the store --------------------------------------------- */
+
+/* Each line has a store and tickets of its own, so that they may live in two places. What the
+ * core hands to the one may be written before what it handed to the other earlier. */
+enum store_line {
+	LINE_WARM,     /* what is written behind: tasks, frameworks, what the allocator knows */
+	LINE_REGISTRY, /* what takes effect once it is durable */
+	STORE_LINES,
+};
+
 /* ---- events -------------------------------------------------------------- */
 
 enum master_event_type {
@@ -70,8 +80,8 @@ enum master_event_type {
 	MASTER_STREAM_CLOSED, /* the client of a subscription went away */
 	MASTER_MESSAGE,	      /* a libprocess message, decoded */
 	MASTER_EXITED,	      /* the link to a pid broke */
-	MASTER_STORED,	      /* every store action up to `ticket` is written; those of class
-				 STORE_REGISTRY are synced, too */
+	MASTER_STORED,	      /* every store action of the line up to `ticket` is written; those of
+				 class STORE_REGISTRY are synced, too */
 	MASTER_OPERATOR,      /* an operator's change */
 	MASTER_KILL_TASK,     /* an operator kills one task (mesita's own) */
 	MASTER_WHITELIST,     /* which hosts' agents may be offered (--whitelist) */
@@ -104,6 +114,7 @@ struct master_event {
 			const char *pid;
 		} exited;
 		struct {
+			enum store_line line;
 			uint64_t ticket;
 		} stored;
 		struct {
@@ -131,7 +142,7 @@ enum master_action_type {
 	MASTER_SEND_MESSAGE, /* a libprocess message */
 	MASTER_LINK,	     /* link to a pid: report when it breaks */
 	MASTER_UNLINK,
-	MASTER_STORE,  /* a store batch; its ticket counts store actions from 1 */
+	MASTER_STORE,  /* a store batch; its ticket counts those of its line from 1 */
 	MASTER_ANSWER, /* late answer to an operator request */
 	MASTER_EXIT,   /* the process must end; text says why */
 };
@@ -156,6 +167,7 @@ struct master_action {
 			const char *pid;
 		} link;
 		struct {
+			enum store_line line;
 			enum store_class class;
 			struct store_op *ops;
 			size_t count;
@@ -196,8 +208,11 @@ void master_actions_free(struct master_actions *actions);
 int master_create(const struct master_options *options, struct master **out, struct err *err);
 void master_destroy(struct master *master);
 
-/* Recovery, before the first step: one stored pair at a time, any order within
- * the store's byte order. ERR_INVALID for a record that cannot be read. */
+/* In which line the core keeps a record of the key. False: it is none of its own. */
+bool master_record_line(struct slice key, enum store_line *line);
+/* Recovery, before the first step: one stored pair of either line at a time, in any order.
+ * ERR_INVALID for a record that cannot be read. May be called on another thread, as long as
+ * nothing else uses the core. */
 int master_load(struct master *master, struct slice key, struct slice value, struct err *err);
 /* All pairs were loaded: rebuilds indexes, writes our identity. Until that write is
  * durable, calls are answered 503 and messages dropped. */

@@ -481,12 +481,15 @@ struct master {
 	struct departed *removed;     /* ids whose messages are ignored, oldest first */
 
 	uint64_t next_framework, next_agent, next_offer, next_observer;
-	uint64_t store_ticket;	      /* of the last store action */
-	struct list pending;	      /* struct pending in ticket order */
-	struct pending *pending_keys; /* the latest for an agent id */
-	struct pending *pending_pids; /* of agents that (re)register, by pid */
-	struct list removals;	      /* agents waiting for the rate limiter */
-	int64_t next_removal;	      /* ns: earliest */
+	uint64_t store_tickets[STORE_LINES]; /* of the last store action of each line */
+	uint64_t warm_synced;		     /* of the last one of LINE_WARM that is synced */
+	uint64_t warm_stored;		     /* up to which LINE_WARM is written */
+	struct list pending;		     /* struct pending, oldest first */
+	struct list held_writes;	     /* those of them that wait for LINE_WARM */
+	struct pending *pending_keys;	     /* the latest for an agent id */
+	struct pending *pending_pids;	     /* of agents that (re)register, by pid */
+	struct list removals;		     /* agents waiting for the rate limiter */
+	int64_t next_removal;		     /* ns: earliest */
 	struct timer allocation, recovery, removal, prune;
 	uint64_t mark; /* source of the `seen` marks */
 

@@ -327,13 +327,10 @@ static void allocator_metrics(const struct shell *shell, metric_fn *each, void *
 
 static void registrar_metrics(const struct shell *shell, metric_fn *each, void *context)
 {
-	uint64_t done = store_durable(shell->store);
-
-	/* What is written behind waits for no sync. */
-	if (done >= shell->synced_store)
-		done = store_applied(shell->store);
-	each(context, "registrar/queued_operations", (double)(shell->stores - done));
-	each(context, "registrar/registry_size_bytes", (double)store_size(shell->store));
+	each(context, "registrar/queued_operations",
+	     (double)shell_store_queued(shell, LINE_REGISTRY));
+	each(context, "registrar/registry_size_bytes",
+	     (double)store_size(shell->lines[LINE_REGISTRY].store));
 	each(context, "registrar/log/recovered", 1);
 	each(context, "registrar/log/ensemble_size", 1);
 	each(context, "registrar/state_fetch_ms", shell->fetch_ms);

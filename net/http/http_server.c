@@ -225,6 +225,13 @@ static struct http_server *make_server(const struct http_server_options *options
 	return server;
 }
 
+int http_server_accept(struct http_server *server, struct err *err)
+{
+	int rv = uv_listen((uv_stream_t *)&server->listener, HTTP_BACKLOG, on_client);
+
+	return rv == 0 ? 0 : err_set(err, ERR_IO, "cannot listen: %s", uv_strerror(rv));
+}
+
 int http_server_create(const struct http_server_options *options, struct http_server **out,
 		       struct err *err)
 {
@@ -235,16 +242,17 @@ int http_server_create(const struct http_server_options *options, struct http_se
 		return fd;
 	struct http_server *server = make_server(options, port);
 	int rv = uv_tcp_open(&server->listener, fd);
+	if (rv != 0)
+		rv = err_set(err, ERR_IO, "cannot listen: %s", uv_strerror(rv));
 	if (rv == 0) {
 		/* Connections inherit these, which spares each a handful of system calls. */
 		uv_tcp_nodelay(&server->listener, 1);
 		uv_tcp_keepalive(&server->listener, 1, TCP_KEEPALIVE_SECONDS);
-		rv = uv_listen((uv_stream_t *)&server->listener, HTTP_BACKLOG, on_client);
+		rv = options->later ? 0 : http_server_accept(server, err);
 	}
 	if (rv != 0) {
 		http_server_close(server, NULL, NULL);
-		return err_set(err, ERR_IO, "cannot listen on %s:%d: %s", options->ip,
-			       options->port, uv_strerror(rv));
+		return err_wrap(err, ERR_IO, "%s:%d", options->ip, options->port);
 	}
 	*out = server;
 	return 0;

@@ -463,7 +463,9 @@ static void expect_no_offers_while_it_is_marked_gone(const char *what)
 	run();
 	d->hold_store = true;
 	cr_expect_eq(order(what, "M-S0", ""), 0);
-	event.stored.ticket = d->ticket;
+	driver_store_line(d, LINE_WARM);
+	event.stored.line = LINE_REGISTRY;
+	event.stored.ticket = d->tickets[LINE_REGISTRY];
 	cr_expect_eq(order("MARK_AGENT_GONE", "M-S0", ""), 0);
 	driver_step(d, &event);
 	expect(d, "event 1 RESCIND", "M-O1");

@@ -92,7 +92,7 @@ static void store_op(struct driver *d, const struct store_op *op)
 
 static void take_store(struct driver *d, const struct master_action *a)
 {
-	cr_assert_eq(a->store.ticket, ++d->ticket);
+	cr_assert_eq(a->store.ticket, ++d->tickets[a->store.line]);
 	for (size_t i = 0; i < a->store.count && !d->lose_store; i++)
 		store_op(d, &a->store.ops[i]);
 }
@@ -164,27 +164,41 @@ static void one_step(struct driver *d, const struct master_event *event)
 	cr_expect(master_check(d->m, &why), "%s", why.text);
 }
 
-void driver_store(struct driver *d)
+bool driver_store_line(struct driver *d, enum store_line line)
 {
-	struct master_event event = {.type = MASTER_STORED, .stored = {.ticket = d->ticket}};
+	struct master_event event = {
+		.type = MASTER_STORED,
+		.stored = {.line = line, .ticket = d->tickets[line]},
+	};
 
+	if (d->told[line] == d->tickets[line])
+		return false;
+	d->told[line] = d->tickets[line];
 	one_step(d, &event);
 	answer_pings(d);
+	return true;
+}
+
+void driver_store(struct driver *d)
+{
+	/* What waits for the first line leaves for the second. */
+	for (int i = 0; i < STORE_LINES; i++)
+		driver_store_line(d, i);
 }
 
 void driver_step(struct driver *d, const struct master_event *event)
 {
-	uint64_t before = d->ticket;
 	struct master_reply reply;
+	bool more = !d->hold_store && !d->lose_store;
 
 	one_step(d, event);
 	reply = d->out.reply;
 	reply.text = reply.text ? xstrdup(reply.text) : NULL;
 	reply.stream_id = NULL;
 	answer_pings(d);
-	while (before != d->ticket && !d->hold_store && !d->lose_store) {
-		before = d->ticket;
-		driver_store(d);
+	while (more) {
+		more = driver_store_line(d, LINE_WARM);
+		more |= driver_store_line(d, LINE_REGISTRY);
 	}
 	/* The first reply is what the caller wants to see. */
 	d->out.reply.status = reply.status;
@@ -223,7 +237,8 @@ void driver_restart(struct driver *d, const char *id)
 {
 	master_destroy(d->m);
 	d->options.id = id;
-	d->ticket = 0;
+	memset(d->tickets, 0, sizeof(d->tickets));
+	memset(d->told, 0, sizeof(d->told));
 	d->lose_store = false;
 	driver_start(d);
 }

@@ -34,7 +34,8 @@ struct driver {
 	uint64_t next_stream;
 	uint64_t next_request;		/* of operators */
 	const char *principal;		/* of operators; NULL = not authenticated */
-	uint64_t ticket;		/* of the last store action */
+	uint64_t tickets[STORE_LINES];	/* of the last store action of each line */
+	uint64_t told[STORE_LINES];	/* up to which the core knows that they are stored */
 	bool hold_store;		/* registry writes wait for driver_store() */
 	bool lose_store;		/* nothing is written any more: kill -9 is near */
 	bool agent_silent;		/* agents do not answer pings */
@@ -55,6 +56,8 @@ void driver_restart(struct driver *d, const char *id);
 
 void driver_step(struct driver *d, const struct master_event *event);
 void driver_store(struct driver *d); /* everything so far is durable */
+/* The same for a line; false if there was nothing to tell. */
+bool driver_store_line(struct driver *d, enum store_line line);
 /* Moves time on, ticking at each timeout on the way. */
 void driver_pass(struct driver *d, int64_t duration);
 /* A call given as JSON; returns the status. `stream` 0: no Mesos-Stream-Id. */

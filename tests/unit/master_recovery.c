@@ -136,7 +136,7 @@ Test(master_recovery, nothing_is_written_again_for_nothing)
 {
 	driver_restart(d, "M2");
 	/* The identity alone. */
-	cr_expect_eq(d->ticket, 1);
+	cr_expect_eq(d->tickets[LINE_REGISTRY], 1);
 }
 
 #define REPORT                                                                                     \
@@ -414,6 +414,7 @@ Test(master_recovery, tasks_of_an_agent_lost_in_the_crash_are_unreachable)
 	d->lose_store = false;
 	d->hold_store = true;
 	driver_pass(d, 90 * SECOND);
+	driver_store_line(d, LINE_WARM);
 	cr_assert(framework_find_task(master_find_framework(d->m, "M-0000"), "run"));
 	d->hold_store = d->agent_silent = false;
 	driver_restart(d, "M2");

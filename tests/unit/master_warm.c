@@ -71,17 +71,17 @@ Test(master_warm, few_changes_do_not_wait)
 
 Test(master_warm, many_changes_are_one_batch)
 {
-	uint64_t ticket = d->ticket;
+	uint64_t ticket = d->tickets[LINE_WARM];
 
 	launch("a");
 	driver_update(d, AGENT1, "M-S0", "M-0000", "a", "TASK_STARTING", 1);
 	driver_acknowledge(d, 1, "M-0000", "M-S0", "a", 1);
 	expect(d, "StatusUpdateAcknowledgementMessage");
 	driver_update(d, AGENT1, "M-S0", "M-0000", "a", "TASK_RUNNING", 2);
-	cr_expect_eq(d->ticket, ticket);
+	cr_expect_eq(d->tickets[LINE_WARM], ticket);
 	cr_expect_eq(stored("task/"), 0);
 	driver_pass(d, DELAY);
-	cr_expect_eq(d->ticket, ticket + 1);
+	cr_expect_eq(d->tickets[LINE_WARM], ticket + 1);
 	cr_expect_eq(stored("task/M-0000/a"), 1);
 	driver_restart(d, "M2");
 	cr_expect_eq(framework_find_task(master_find_framework(d->m, "M-0000"), "a")->record.state,
@@ -144,24 +144,75 @@ Test(master_warm, an_id_used_again_at_once_is_stored)
 	cr_expect_eq(stored("task/M-0000/a"), 1);
 }
 
-Test(master_warm, registry_writes_come_after_what_was_before)
+static const struct master_action *store_action(enum store_line line)
 {
-	size_t warm = 0, registry = 0;
+	for (size_t i = 0; i < d->out.count; i++) {
+		const struct master_action *action = &d->out.items[i];
+
+		if (action->type == MASTER_STORE && action->store.line == line)
+			return action;
+	}
+	return NULL;
+}
+
+static void unregister(const char *pid, const char *agent)
+{
+	driver_message(d, pid, &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"%s\"}}", agent);
+}
+
+Test(master_warm, registry_writes_wait_until_what_was_before_is_synced)
+{
+	const struct master_action *warm;
 
 	launch("a");
 	d->hold_store = true;
-	driver_message(d, AGENT1, &mesos__internal__unregister_slave_message__descriptor,
-		       "{\"agent_id\":{\"value\":\"M-S0\"}}");
-	for (size_t i = 0; i < d->out.count; i++) {
-		if (d->out.items[i].type != MASTER_STORE)
-			continue;
-		if (d->out.items[i].store.class == STORE_REGISTRY)
-			registry = i + 1;
-		else if (!warm)
-			warm = i + 1;
-	}
-	cr_expect(warm && warm < registry, "%zu, %zu", warm, registry);
+	unregister(AGENT1, "M-S0");
+	warm = store_action(LINE_WARM);
+	cr_assert(warm);
+	cr_expect_eq(warm->store.class, STORE_REGISTRY, "it is synced");
 	cr_expect_eq(stored("task/M-0000/a"), 1);
+	cr_expect_null(store_action(LINE_REGISTRY));
+	cr_expect_eq(stored("agent/M-S0"), 1);
+	cr_expect(driver_store_line(d, LINE_WARM));
+	cr_assert(store_action(LINE_REGISTRY));
+	cr_expect_eq(store_action(LINE_REGISTRY)->store.class, STORE_REGISTRY);
+	cr_expect_eq(stored("agent/M-S0"), 0);
+	cr_expect(master_find_agent(d->m, "M-S0"), "that is not durable yet");
+	cr_expect(driver_store_line(d, LINE_REGISTRY));
+	cr_expect_null(master_find_agent(d->m, "M-S0"));
+}
+
+Test(master_warm, registry_writes_that_wait_leave_in_their_order)
+{
+	driver_agent(d, AGENT2);
+	launch("a");
+	d->hold_store = true;
+	unregister(AGENT1, "M-S0");
+	unregister(AGENT2, "M-S1");
+	cr_expect_null(store_action(LINE_REGISTRY));
+	driver_store_line(d, LINE_WARM);
+	cr_expect_eq(stored("agent/"), 0);
+	cr_assert_not_null(store_action(LINE_REGISTRY));
+	cr_expect_eq(store_action(LINE_REGISTRY)->store.ops[0].key.len, strlen("agent/M-S0"));
+	cr_expect_eq(strncmp(store_action(LINE_REGISTRY)->store.ops[0].key.data, "agent/M-S0",
+			     strlen("agent/M-S0")),
+		     0);
+	driver_store_line(d, LINE_REGISTRY);
+	cr_expect_null(master_find_agent(d->m, "M-S0"));
+	cr_expect_null(master_find_agent(d->m, "M-S1"));
+}
+
+/* A killed master comes back with both, or with what was before. */
+Test(master_warm, a_crash_while_a_registry_write_waits_undoes_it)
+{
+	launch("a");
+	d->hold_store = true;
+	unregister(AGENT1, "M-S0");
+	d->hold_store = false;
+	driver_restart(d, "M2");
+	cr_assert_not_null(master_find_agent(d->m, "M-S0"));
+	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "a"));
 }
 
 Test(master_warm, an_orderly_end_stores_what_waits)

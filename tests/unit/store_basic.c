@@ -426,3 +426,32 @@ Test(store_basic, an_empty_batch_is_a_barrier)
 	cr_expect_eq(store_durable(store), 2);
 	store_close(store);
 }
+
+Test(store_basic, waiting_ends_when_the_batch_is_durable)
+{
+	struct store *store = open_at("leveldb", directory, NULL);
+	struct err err = {""};
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t number = put(store, STORE_REGISTRY, "a", "1");
+
+		cr_expect_eq(store_wait(store, number, &err), 0, "%s", err.text);
+		cr_expect_geq(store_durable(store), number);
+	}
+	cr_expect_eq(store_wait(store, 1, &err), 0, "long ago");
+	store_close(store);
+}
+
+Test(store_basic, waiting_ends_when_the_write_fails)
+{
+	bool closed = false;
+	struct faulty *faulty = faulty_new(&closed);
+	struct store *store = NULL;
+	struct err err = {""};
+
+	faulty->fail_at = 1;
+	cr_assert_eq(store_open_backend(&faulty->backend, NULL, NULL, &store, NULL), 0);
+	cr_expect_eq(store_wait(store, put(store, STORE_REGISTRY, "a", "1"), &err), ERR_IO);
+	cr_expect_neq(err.text[0], '\0');
+	store_close(store);
+}

@@ -462,7 +462,7 @@ static void admit(struct master *m, const char *from, struct agent *old,
 	upgrade_all(m, copy->checkpointed_resources, copy->n_checkpointed_resources);
 	if (old)
 		registry_delete(m, &batch, registry_key(m, "agent", old->id));
-	registry_put_agent(m, &batch, copy->agent, NULL);
+	registry_put_agent(m, &batch, copy->agent, false, NULL);
 	p = old ? registry_write_change(m, &batch, CHANGE_REPLACE, old->id, agents_registered)
 		: registry_write(m, &batch, agents_registered);
 	p->message = proto_copy(copy);

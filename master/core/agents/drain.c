@@ -66,18 +66,6 @@ void master_touch_drain(struct master *m, struct agent *a)
 		list_append(&m->drain_checks, &a->drain_check);
 }
 
-/* The record of the agent with other orders than it has. */
-static void put_agent(struct master *m, struct registry_batch *batch, const struct agent *a,
-		      bool deactivated, const Mesos__DrainInfo *drain_info)
-{
-	Mesita__StoredAgent *stored = warm_stored_agent(&m->out->arena, a);
-
-	stored->has_deactivated = deactivated;
-	stored->deactivated = deactivated;
-	stored->drain_info = (Mesos__DrainInfo *)drain_info;
-	registry_put(m, batch, registry_key(m, "agent", a->id), stored);
-}
-
 static void drained_stored(struct master *m, struct pending *p)
 {
 	struct agent *a = master_find_agent(m, p->key);
@@ -100,7 +88,7 @@ static void finish_drain(struct master *m, struct agent *a)
 	}
 	info = *a->drain_info;
 	info.state = STATE(DRAINED);
-	put_agent(m, &batch, a, true, &info);
+	registry_put_agent(m, &batch, a->info, true, &info);
 	registry_write_change(m, &batch, CHANGE_DRAINED, a->id, drained_stored);
 }
 
@@ -168,7 +156,7 @@ static struct pending *write_orders(struct master *m, const struct operator_requ
 	struct pending *p;
 
 	if (a)
-		put_agent(m, &batch, a, deactivated, drain_info);
+		registry_put_agent(m, &batch, a->info, deactivated, drain_info);
 	else
 		registry_put_unreachable(m, &batch, id, away->time, deactivated, drain_info);
 	p = registry_write_change(m, &batch, CHANGE_ORDER, id, follow);

@@ -266,12 +266,17 @@ static void store_first(struct master *m, const char *from, struct agent *a,
 			Mesos__Internal__ReregisterSlaveMessage *message)
 {
 	const char *id = message->agent->id->value;
+	const struct departed *away = master_find_departed(m->unreachable, id);
 	struct registry_batch batch = {0};
 	struct pending *p;
 
-	registry_put_agent(m, &batch, message->agent, a);
-	if (!a)
+	if (a) {
+		registry_put_agent(m, &batch, message->agent, a->deactivated, a->drain_info);
+	} else {
+		registry_put_agent(m, &batch, message->agent, away && away->deactivated,
+				   away ? away->drain_info : NULL);
 		registry_delete(m, &batch, registry_key(m, "unreachable", id));
+	}
 	p = registry_write_change(m, &batch, CHANGE_REREGISTER, id, reregistration_stored);
 	p->message = proto_copy(message);
 	registry_reserve_pid(m, p, from);

@@ -29,6 +29,7 @@
 enum record_kind {
 	RECORD_MASTER,
 	RECORD_AGENT,
+	RECORD_AGENT_FACTS,
 	RECORD_UNREACHABLE,
 	RECORD_GONE,
 	RECORD_FRAMEWORK,
@@ -45,25 +46,28 @@ enum record_kind {
 };
 
 static const struct kind {
+	enum store_line line;
 	const char *prefix;
 	enum record_kind kind;
 	int parts; /* of the key after the prefix; negative: the last one may hold '/' */
 	const ProtobufCMessageDescriptor *type;
 } kinds[] = {
-	{"agent", RECORD_AGENT, 1, &mesita__stored_agent__descriptor},
-	{"unreachable", RECORD_UNREACHABLE, 1, &mesita__stored_departed__descriptor},
-	{"gone", RECORD_GONE, 1, &mesita__stored_departed__descriptor},
-	{"framework", RECORD_FRAMEWORK, 1, &mesita__stored_framework__descriptor},
-	{"executor", RECORD_EXECUTOR, 3, &mesos__executor_info__descriptor},
-	{"task", RECORD_TASK, 2, &mesita__stored_task__descriptor},
-	{"completed", RECORD_COMPLETED, 2, &mesos__task__descriptor},
-	{"maintenance", RECORD_MAINTENANCE, 1, &mesita__stored_maintenance__descriptor},
-	{"given", RECORD_GIVEN, -2, &mesita__stored_number__descriptor},
-	{"given-role", RECORD_GIVEN_ROLE, -1, &mesita__stored_number__descriptor},
-	{"arrival", RECORD_ARRIVAL, 1, &mesita__stored_number__descriptor},
-	{"filter", RECORD_FILTER, 1, &mesita__stored_filter__descriptor},
-	{"quota", RECORD_QUOTA, 1, &mesos__quota__quota_config__descriptor},
-	{"weight", RECORD_WEIGHT, -1, &mesos__weight_info__descriptor},
+	{LINE_REGISTRY, "agent", RECORD_AGENT, 1, &mesita__stored_agent__descriptor},
+	{LINE_WARM, "agent-facts", RECORD_AGENT_FACTS, 1, &mesita__stored_agent__descriptor},
+	{LINE_REGISTRY, "unreachable", RECORD_UNREACHABLE, 1, &mesita__stored_departed__descriptor},
+	{LINE_REGISTRY, "gone", RECORD_GONE, 1, &mesita__stored_departed__descriptor},
+	{LINE_WARM, "framework", RECORD_FRAMEWORK, 1, &mesita__stored_framework__descriptor},
+	{LINE_WARM, "executor", RECORD_EXECUTOR, 3, &mesos__executor_info__descriptor},
+	{LINE_WARM, "task", RECORD_TASK, 2, &mesita__stored_task__descriptor},
+	{LINE_WARM, "completed", RECORD_COMPLETED, 2, &mesos__task__descriptor},
+	{LINE_REGISTRY, "maintenance", RECORD_MAINTENANCE, 1,
+	 &mesita__stored_maintenance__descriptor},
+	{LINE_WARM, "given", RECORD_GIVEN, -2, &mesita__stored_number__descriptor},
+	{LINE_WARM, "given-role", RECORD_GIVEN_ROLE, -1, &mesita__stored_number__descriptor},
+	{LINE_WARM, "arrival", RECORD_ARRIVAL, 1, &mesita__stored_number__descriptor},
+	{LINE_WARM, "filter", RECORD_FILTER, 1, &mesita__stored_filter__descriptor},
+	{LINE_REGISTRY, "quota", RECORD_QUOTA, 1, &mesos__quota__quota_config__descriptor},
+	{LINE_REGISTRY, "weight", RECORD_WEIGHT, -1, &mesos__weight_info__descriptor},
 };
 
 /* Of hundreds of thousands of tasks no messages are made to be kept. */
@@ -212,6 +216,15 @@ static bool fits_key(const struct record *r)
 	}
 }
 
+bool master_record_line(struct slice key, enum store_line *line)
+{
+	const struct kind *kind = kind_of(key);
+
+	if (kind)
+		*line = kind->line;
+	return kind != NULL;
+}
+
 int master_load(struct master *m, struct slice key, struct slice value, struct err *err)
 {
 	const struct kind *kind = kind_of(key);
@@ -246,9 +259,9 @@ int master_load(struct master *m, struct slice key, struct slice value, struct e
 
 /* ---- putting together ------------------------------------------------------------------ */
 
-static void restore_agent(struct master *m, struct record *r)
+/* What it told of itself is a record of its own; masters of before had it in this one. */
+static void recover_learn(struct master *m, struct agent *a, const Mesita__StoredAgent *s)
 {
-	const Mesita__StoredAgent *s = r->message;
 	struct agent_facts facts = {
 		.pid = s->pid,
 		.version = s->version,
@@ -259,16 +272,34 @@ static void restore_agent(struct master *m, struct record *r)
 		.resource_version = s->has_resource_version ? s->resource_version.data : NULL,
 		.resource_version_len = s->has_resource_version ? s->resource_version.len : 0,
 	};
+
+	master_learn_agent(m, a, s->info ? s->info : a->info, &facts);
+	a->registered_time = s->registered_time;
+	list_remove(&a->dirty);
+}
+
+static void restore_agent(struct master *m, struct record *r)
+{
+	const Mesita__StoredAgent *s = r->message;
 	struct agent *a;
 
 	if (!s->info || !s->info->id)
 		return;
 	a = master_add_agent(m, s->info);
-	master_learn_agent(m, a, s->info, &facts);
-	a->registered_time = s->registered_time;
+	recover_learn(m, a, s);
 	a->deactivated = s->deactivated;
 	a->drain_info = proto_copy(s->drain_info);
-	list_remove(&a->dirty);
+}
+
+static void restore_facts(struct master *m, struct record *r)
+{
+	struct agent *a = master_find_agent(m, r->parts[0]);
+
+	if (!a) {
+		warm_delete(m, "agent-facts", r->parts[0], NULL, NULL);
+		return;
+	}
+	recover_learn(m, a, r->message);
 }
 
 static void restore_unreachable(struct master *m, struct record *r)
@@ -487,6 +518,9 @@ static void restore(struct master *m, struct record *r)
 		break;
 	case RECORD_AGENT:
 		restore_agent(m, r);
+		break;
+	case RECORD_AGENT_FACTS:
+		restore_facts(m, r);
 		break;
 	case RECORD_UNREACHABLE:
 		restore_unreachable(m, r);

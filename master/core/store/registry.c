@@ -7,13 +7,14 @@
  *
  * Keys, values are protobuf records (proto/mesita.proto); ids hold no '/':
  *   master                                  Mesos.MasterInfo
- *   agent/<agent id>                        StoredAgent
+ *   agent/<agent id>                        StoredAgent: its info, what operators ordered
  *   unreachable/<agent id>                  StoredDeparted
  *   gone/<agent id>                         StoredDeparted
  *   maintenance/schedule                    StoredMaintenance
  *   quota/<role>                            Mesos.quota.QuotaConfig
  *   weight/<role>                           Mesos.WeightInfo; the role may hold '/'
- * and written behind (warm.c):
+ * and in the other line, written behind (warm.c):
+ *   agent-facts/<agent id>                  StoredAgent: the rest, as it told it
  *   framework/<framework id>                StoredFramework
  *   task/<framework id>/<task id>           StoredTask
  *   completed/<framework id>/<16 hex>       Mesos.Task, by order of completion
@@ -22,8 +23,6 @@
  *   given-role/<role>                       StoredNumber
  *   arrival/<agent id>                      StoredNumber
  *   filter/<16 hex>                         StoredFilter
- * agent/ records are made durable when an agent is admitted or changes, and written
- * behind when only the rest of it (pid, version) changes.
  */
 #include "master/core/store/registry.h"
 
@@ -80,21 +79,15 @@ void registry_delete(struct master *m, struct registry_batch *batch, const char 
 }
 
 void registry_put_agent(struct master *m, struct registry_batch *batch,
-			const Mesos__AgentInfo *info, const struct agent *a)
+			const Mesos__AgentInfo *info, bool deactivated,
+			const Mesos__DrainInfo *drain_info)
 {
-	const struct departed *away = master_find_departed(m->unreachable, info->id->value);
-	Mesita__StoredAgent *stored;
+	Mesita__StoredAgent *stored =
+		STEP_NEW(m, Mesita__StoredAgent, mesita__stored_agent__descriptor);
 
-	if (a)
-		stored = warm_stored_agent(&m->out->arena, a);
-	else
-		stored = STEP_NEW(m, Mesita__StoredAgent, mesita__stored_agent__descriptor);
-	if (away) {
-		stored->has_deactivated = away->deactivated;
-		stored->deactivated = away->deactivated;
-		stored->drain_info = away->drain_info;
-	}
 	stored->info = (Mesos__AgentInfo *)info;
+	stored->has_deactivated = stored->deactivated = deactivated;
+	stored->drain_info = (Mesos__DrainInfo *)drain_info;
 	registry_put(m, batch, registry_key(m, "agent", info->id->value), stored);
 }
 
@@ -123,20 +116,71 @@ void registry_put_unreachable(struct master *m, struct registry_batch *batch, co
 	registry_put(m, batch, registry_key(m, "unreachable", id), stored);
 }
 
+/* Copies the operations, which live as long as the step's arena, into one piece of memory. */
+static struct store_op *copy_ops(const struct registry_batch *batch)
+{
+	size_t bytes = batch->count * sizeof(*batch->ops);
+	struct store_op *ops;
+	char *to;
+
+	for (size_t i = 0; i < batch->count; i++)
+		bytes += batch->ops[i].key.len + batch->ops[i].value.len + 1;
+	ops = xmalloc(bytes + 1);
+	to = (char *)(ops + batch->count);
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct store_op *op = &batch->ops[i];
+
+		ops[i] = (struct store_op){{to, op->key.len}, {NULL, op->value.len}};
+		memcpy(to, op->key.data, op->key.len);
+		to += op->key.len;
+		if (!op->value.data)
+			continue;
+		/* A byte more, so that an empty value has a place, too. */
+		ops[i].value.data = to;
+		memcpy(to, op->value.data, op->value.len);
+		to += op->value.len + 1;
+	}
+	return ops;
+}
+
+static void emit_registry(struct master *m, struct pending *p, struct store_op *ops, size_t count)
+{
+	p->ticket = master_emit_store(m, LINE_REGISTRY, STORE_REGISTRY, ops, count);
+}
+
 struct pending *registry_write(struct master *m, struct registry_batch *batch,
 			       void (*follow)(struct master *m, struct pending *p))
 {
 	struct pending *p = xcalloc(1, sizeof(*p));
 
-	/* What changed before this is stored before it, and what changes with it at once. */
-	if (timer_running(&m->warm))
-		warm_flush(m, true);
-	m->warm_urgent = true;
 	p->follow = follow;
 	p->time = m->now;
-	p->ticket = master_emit_store(m, STORE_REGISTRY, batch->ops, batch->count);
+	p->after = warm_secure(m);
+	m->warm_urgent = true;
+	list_init(&p->held);
 	list_append(&m->pending, &p->link);
+	if (p->after <= m->warm_stored && list_empty(&m->held_writes)) {
+		emit_registry(m, p, batch->ops, batch->count);
+		return p;
+	}
+	p->ticket = UINT64_MAX;
+	p->ops = copy_ops(batch);
+	p->op_count = batch->count;
+	list_append(&m->held_writes, &p->held);
 	return p;
+}
+
+void registry_release(struct master *m, uint64_t warm_ticket)
+{
+	struct store_op *ops;
+	struct pending *p;
+
+	while ((p = list_first(&m->held_writes, struct pending, held)) && p->after <= warm_ticket) {
+		list_remove(&p->held);
+		ops = arena_alloc(&m->out->arena, (p->op_count + 1) * sizeof(*ops));
+		memcpy(ops, p->ops, p->op_count * sizeof(*ops));
+		emit_registry(m, p, ops, p->op_count);
+	}
 }
 
 struct pending *registry_write_change(struct master *m, struct registry_batch *batch,
@@ -182,6 +226,8 @@ bool registry_pid_reserved(const struct master *m, const char *pid)
 static void free_pending(struct pending *p)
 {
 	list_remove(&p->link);
+	list_remove(&p->held);
+	free(p->ops);
 	proto_free(p->message);
 	free(p->key);
 	free(p->pid);

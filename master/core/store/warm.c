@@ -1,4 +1,4 @@
-/* What is written behind (STORE_WARM): tasks, executors, frameworks, and the parts of
+/* What is written behind (LINE_WARM): tasks, executors, frameworks, and the parts of
  * agents that registration does not make durable; and what the allocator remembers
  * (offer_memory.c).
  *
@@ -11,8 +11,8 @@
  * stores its own. Else records of tasks wait so long, up to options.warm_task_delay, since those
  * of short tasks then need never be written; everything else, and what nobody would tell again, as
  * that a task is to be killed, waits for warm_delay at most. What is rare ends the waiting with
- * the step. A registry write does so before it, and for all: the store never has what follows
- * from something without that.
+ * the step. So does a registry write, for all, and waits until that is synced: the registry never
+ * has what follows from something without that.
  *
  * A killed master so forgets what it was told of tasks in the last moments, and hears it from the
  * agents, who forget no task before the record of its end is stored (updates.c).
@@ -145,7 +145,7 @@ void warm_note(struct master *m, const struct change *change)
 		m->warm_urgent = true;
 		break;
 	case JOURNAL_AGENT_REMOVED:
-		warm_delete(m, "agent", change->agent->id, NULL, NULL);
+		warm_delete(m, "agent-facts", change->agent->id, NULL, NULL);
 		break;
 	case JOURNAL_FRAMEWORK_MOVED:
 	case JOURNAL_AGENT_MOVED:
@@ -156,12 +156,12 @@ void warm_note(struct master *m, const struct change *change)
 
 /* ---- records --------------------------------------------------------------------------- */
 
-void *warm_stored_agent(struct arena *arena, const struct agent *a)
+/* What the agent told of itself; the rest is in the registry. */
+static void *stored_facts(struct arena *arena, const struct agent *a)
 {
 	Mesita__StoredAgent *s =
 		PROTO_NEW(arena, Mesita__StoredAgent, mesita__stored_agent__descriptor);
 
-	s->info = a->info;
 	s->has_registered_time = a->registered_time != 0;
 	s->registered_time = a->registered_time;
 	s->pid = a->pid;
@@ -173,9 +173,6 @@ void *warm_stored_agent(struct arena *arena, const struct agent *a)
 	s->resource_version.len = a->resource_version_len;
 	s->n_checkpointed = a->checkpointed_count;
 	s->checkpointed = a->checkpointed;
-	s->has_deactivated = a->deactivated;
-	s->deactivated = a->deactivated;
-	s->drain_info = a->drain_info;
 	return s;
 }
 
@@ -268,10 +265,8 @@ static void flush_frameworks(struct master *m, struct registry_batch *batch)
 
 	list_for_each (a, next_agent, &m->dirty_agents, dirty) {
 		list_remove(&a->dirty);
-		/* Never behind a durable change that takes the record away. */
-		if (agent_changing(m, a->id) == CHANGE_NONE)
-			registry_put(m, batch, arena_join(arena, "agent/", a->id, NULL),
-				     warm_stored_agent(arena, a));
+		registry_put(m, batch, arena_join(arena, "agent-facts/", a->id, NULL),
+			     stored_facts(arena, a));
 	}
 	list_for_each (f, next, &m->dirty_frameworks, dirty) {
 		list_remove(&f->dirty);
@@ -322,7 +317,7 @@ static void flush_completed(struct master *m, struct registry_batch *batch)
 	}
 }
 
-void warm_flush(struct master *m, bool all)
+static struct registry_batch gather(struct master *m, bool all)
 {
 	struct registry_batch batch = {0};
 
@@ -334,10 +329,35 @@ void warm_flush(struct master *m, bool all)
 	m->warm_marks = 0;
 	m->warm_urgent = false;
 	timers_stop(&m->timers, &m->warm);
+	return batch;
+}
+
+static void emit_warm(struct master *m, enum store_class class, const struct registry_batch *batch)
+{
+	master_time_acknowledgements(
+		m, master_emit_store(m, LINE_WARM, class, batch->ops, batch->count));
+}
+
+void warm_flush(struct master *m, bool all)
+{
+	struct registry_batch batch = gather(m, all);
+
 	/* An empty one, too, tells acknowledgements that all before it is stored. */
 	if (batch.count || master_untimed_acknowledgements(m))
-		master_time_acknowledgements(
-			m, master_emit_store(m, STORE_WARM, batch.ops, batch.count));
+		emit_warm(m, STORE_WARM, &batch);
+}
+
+uint64_t warm_secure(struct master *m)
+{
+	struct registry_batch batch;
+
+	/* Without the timer nothing waits but what changed in this step. */
+	if (timer_running(&m->warm) || m->store_tickets[LINE_WARM] != m->warm_synced) {
+		batch = gather(m, true);
+		emit_warm(m, STORE_REGISTRY, &batch);
+		m->warm_synced = m->store_tickets[LINE_WARM];
+	}
+	return m->warm_synced;
 }
 
 static bool something_waits(const struct master *m)

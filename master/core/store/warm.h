@@ -11,6 +11,8 @@ void warm_delete(struct master *m, const char *kind, const char *a, const char *
 void warm_flush(struct master *m, bool all);
 /* Writes now if something cannot wait, or starts the timer. */
 void warm_end_step(struct master *m);
-void *warm_stored_agent(struct arena *arena, const struct agent *a);
+/* Sees to it that everything that changed so far is synced; returns the ticket of LINE_WARM with
+ * which that is done. */
+uint64_t warm_secure(struct master *m);
 
 #endif
