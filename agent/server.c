@@ -84,13 +84,13 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 		event.message.message = proto_unpack(type, &request->arena, message.body.data,
 						     message.body.len, &err);
 	if (event.message.message) {
-		registered = agent_registered(shell->core);
+		registered = agent_registered(shell->steps.core);
 		event.message.from = message.from;
 		agent_shell_step(shell, &event);
 		/* A master that comes back at its address is not to be mixed up with the dead one,
 		 * some of whose orders may come late: a task, say, that nobody knows any more. Who
 		 * answers our registration is the master; anybody could claim it. */
-		if (from_master && !registered && agent_registered(shell->core))
+		if (from_master && !registered && agent_registered(shell->steps.core))
 			http_sole_sender(request, message.from);
 	} else if (type) {
 		log_warning("dropped a %s from %s that does not parse: %s", message.name,
@@ -103,7 +103,7 @@ static void server_request_cb(void *context, struct http_request *request)
 {
 	struct agent_shell *shell = context;
 
-	if (shell->stopping)
+	if (shell->steps.over)
 		http_reply_text(request, 503, NULL);
 	else if (shell->flags->check_origin && origin_is_foreign(request, shell->flags->hostname))
 		http_reply_text(request, 403, ORIGIN_REFUSED);
@@ -118,7 +118,7 @@ static void server_exited_cb(void *context, const char *pid)
 	struct agent_shell *shell = context;
 	struct agent_event event = {.type = AGENT_EXITED, .exited = {.pid = pid}};
 
-	if (!shell->stopping)
+	if (!shell->steps.over)
 		agent_shell_step(shell, &event);
 }
 
@@ -136,7 +136,7 @@ static void report_cb(void *context, const struct agent_event *event)
 {
 	struct agent_shell *shell = context;
 
-	if (!shell->stopping)
+	if (!shell->steps.over)
 		agent_shell_step(shell, event);
 }
 
@@ -297,7 +297,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 				      &options.executor_environment, err);
 	if (rv == 0) {
 		options.attributes = attributes;
-		rv = agent_create(&options, &shell->core, err);
+		rv = agent_create(&options, &shell->steps.core, err);
 	}
 	free(library);
 	return rv;
@@ -307,7 +307,7 @@ static int server_load_pair(void *context, struct slice key, struct slice value)
 {
 	struct agent_shell *shell = context;
 	struct err err = {""};
-	int rv = agent_load(shell->core, key, value, &err);
+	int rv = agent_load(shell->steps.core, key, value, &err);
 
 	if (rv < 0)
 		log_error("a checkpoint cannot be read: %s", err.text);
@@ -406,9 +406,9 @@ static int server_recover(struct agent_shell *shell, struct err *err)
 
 	if (rebooted)
 		log_info("The machine was rebooted: no executor can be alive");
-	rv = agent_start(shell->core, clock_now(), rebooted, &shell->actions, err);
+	rv = agent_start(shell->steps.core, clock_now(), rebooted, &shell->steps.actions, err);
 	if (rv == 0) {
-		agent_shell_carry_out(shell);
+		agent_steps_begin(&shell->steps);
 		write_boot_id(path, id);
 		reserve_keep(shell->flags->work_dir, reserve_available(shell->flags->work_dir));
 	}
@@ -439,7 +439,7 @@ static int server_start(struct agent_shell *shell, struct err *err)
 		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
 	rv = server_recover(shell, err);
-	if (rv == 0 && !shell->stopping)
+	if (rv == 0 && !shell->steps.over)
 		detector_look(shell->detector);
 	return rv;
 }
@@ -473,19 +473,18 @@ static void close_parts(struct agent_shell *shell)
 
 static void server_stop(struct agent_shell *shell)
 {
-	shell->stopping = true;
+	shell->steps.over = true;
 	close_parts(shell);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
 	event_streams_free(&shell->streams);
-	agent_destroy(shell->core);
-	agent_actions_free(&shell->actions);
+	agent_destroy(shell->steps.core);
+	agent_steps_free(&shell->steps);
 	resources_free(&shell->resources);
 	resources_free(&shell->oversubscribed);
 	resource_shapes_destroy(shell->shapes);
 	arena_free(&shell->arena);
 	free((char *)shell->program);
-	free((char *)shell->reply.text);
 	free(shell->ip);
 	free(shell->address);
 	free(shell->pid);
@@ -523,8 +522,7 @@ static int serve(struct agent_flags *flags)
 	set_log_level(flags);
 	rng_seed(&shell.rng, rng_entropy());
 	arena_init(&shell.arena);
-	list_init(&shell.events);
-	agent_actions_init(&shell.actions);
+	agent_steps_init(&shell.steps, &agent_shell_outlet, &shell);
 	shell.streams = (struct event_streams){.backlog_max = AGENT_STREAM_BACKLOG_MAX,
 					       .closed = agent_shell_stream_closed,
 					       .context = &shell};
@@ -534,7 +532,7 @@ static int serve(struct agent_flags *flags)
 	if (server_start(&shell, &err) < 0) {
 		log_error("the agent cannot start: %s", err.text);
 		shell.exit_status = 1;
-	} else if (!shell.stopping) {
+	} else if (!shell.steps.over) {
 		uv_run(&shell.loop, UV_RUN_DEFAULT);
 	}
 	server_stop(&shell);

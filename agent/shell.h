@@ -10,7 +10,7 @@
 #include "agent/core/agent.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
-#include "base/list.h"
+#include "agent/steps/steps.h"
 #include "base/table.h"
 #include "net/event_streams.h"
 #include "net/http.h"
@@ -41,14 +41,8 @@ struct agent_shell {
 	struct resource_shapes *shapes;
 	struct resources resources;
 	struct resources oversubscribed;
-	struct agent *core;
-	struct agent_actions actions; /* of the step under way */
-	struct list events;	      /* that came up during the step; done after it */
-	bool stepping;
-	struct agent_reply reply; /* of the last agent_shell_call; text is heap */
+	struct agent_steps steps; /* with the core */
 	struct store *store;
-	uint64_t synced_ticket; /* of the last batch that must be synced */
-	uint64_t stored_ticket; /* that the core was told last */
 	struct http_server *http;
 	struct messenger *messenger;
 	struct containers *containers;
@@ -64,23 +58,12 @@ struct agent_shell {
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	int exit_status;
-	uint64_t identity_ticket; /* with which the identity is stored; 0 before it is known */
-	bool linked;		  /* meta/slaves/latest is ours */
-	bool stopping;
 };
 
 /* ---- shell.c: around the core -------------------------------------------- */
 
-/* Feeds the core and carries its actions out. During a step the event is kept (what it
- * points at is copied) and done after it, so this may be called from anywhere. Events
- * that hold messages only outside of a step. */
+extern const struct agent_outlet agent_shell_outlet; /* its context is the shell */
 void agent_shell_step(struct agent_shell *shell, const struct agent_event *event);
-/* Feeds an executor call; `open` is called between the step and its actions, which may
- * speak to the new stream. The answer is in shell->reply. */
-void agent_shell_call(struct agent_shell *shell, const struct agent_event *event,
-		      void (*open)(void *context), void *context);
-/* Carries out what agent_start() gave. */
-void agent_shell_carry_out(struct agent_shell *shell);
 /* Ends the process's loop. */
 void agent_shell_stop(struct agent_shell *shell, int status);
 /* An executor's subscription went away (struct event_streams). */

@@ -32,86 +32,39 @@ static void stream_closed_cb(void *context, uint64_t number)
 	struct master_event event = {.type = MASTER_STREAM_CLOSED,
 				     .stream_closed = {.stream = number}};
 
-	if (!shell->stopping)
+	if (!shell->steps.over)
 		shell_step(shell, &event);
 }
 
-/* ---- carrying out -------------------------------------------------------- */
+/* ---- what the steps do to the world ---------------------------------------- */
 
-static void server_send_message(struct shell *shell, const char *actor, const char *to,
-				const ProtobufCMessage *message)
+static int64_t server_now(void *context)
 {
-	struct buf *body = &shell->packed;
-	const char *from = actor;
+	struct shell *shell = context;
+	int64_t moved = clock_catch_up();
 
-	if (!strcmp(actor, "master"))
-		from = shell->pid;
-	else if (!strchr(actor, '@'))
-		from = arena_join(&shell->actions.arena, actor, "@", shell->address, NULL);
-	proto_pack(message, body);
-	messenger_send(shell->messenger, from, to, message->descriptor->name, body->data,
-		       body->len);
-	buf_recycle(body);
-}
-
-static void answer_waiting(struct shell *shell, uint64_t number, int status, const char *text)
-{
-	struct shell_waiting *waiting;
-
-	HASH_FIND(hh, shell->waiting, &number, sizeof(number), waiting);
-	if (!waiting)
-		return;
-	http_reply_text(waiting->request, status, text);
-	HASH_DEL(shell->waiting, waiting);
-	free(waiting);
-}
-
-double shell_ms_since(int64_t then)
-{
-	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
-}
-
-static void server_carry_out(struct shell *shell, const struct master_action *action)
-{
-	switch (action->type) {
-	case MASTER_SEND_EVENT:
-		event_streams_send(&shell->streams, action->send_event.stream,
-				   action->send_event.event);
-		break;
-	case MASTER_END_STREAM:
-		event_streams_end(&shell->streams, action->end_stream.stream);
-		break;
-	case MASTER_SEND_MESSAGE:
-		server_send_message(shell, action->send_message.from, action->send_message.to,
-				    action->send_message.message);
-		break;
-	case MASTER_LINK:
-		messenger_link(shell->messenger, action->link.pid);
-		break;
-	case MASTER_UNLINK:
-		messenger_unlink(shell->messenger, action->link.pid);
-		break;
-	case MASTER_STORE:
-		shell_store_write(shell, action);
-		break;
-	case MASTER_ANSWER:
-		answer_waiting(shell, action->answer.request, action->answer.status,
-			       action->answer.text);
-		break;
-	case MASTER_EXIT:
-		log_error("%s", action->exit.text);
-		shell_stop(shell, 1);
-		break;
+	if (moved) {
+		log_info("the clock was set, or the machine slept: it is %g seconds later",
+			 clock_seconds(moved));
+		master_clock_moved(shell->steps.core, moved);
 	}
+	shell->step_began = (int64_t)uv_hrtime();
+	return clock_now();
 }
 
-static void server_tick_cb(uv_timer_t *timer);
-
-static void arm_tick(struct shell *shell)
+static void server_tick_cb(uv_timer_t *timer)
 {
-	int64_t when = master_next_timeout(shell->core), wait;
+	struct master_event event = {.type = MASTER_TICK};
 
-	if (when == TIME_NEVER || shell->stopping) {
+	shell_step(timer->data, &event);
+}
+
+static void server_wake_at(void *context, int64_t when)
+{
+	struct shell *shell = context;
+	int64_t wait;
+
+	if (when == TIME_NEVER) {
 		uv_timer_stop(&shell->tick);
 		return;
 	}
@@ -124,11 +77,88 @@ static void arm_tick(struct shell *shell)
 		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
 }
 
-static void carry_all_out(struct shell *shell)
+static void server_send_event(void *context, uint64_t stream, const Mesos__Scheduler__Event *event)
 {
-	for (size_t i = 0; i < shell->actions.count; i++)
-		server_carry_out(shell, &shell->actions.items[i]);
-	arm_tick(shell);
+	struct shell *shell = context;
+
+	event_streams_send(&shell->streams, stream, event);
+}
+
+static void server_end_stream(void *context, uint64_t stream)
+{
+	struct shell *shell = context;
+
+	event_streams_end(&shell->streams, stream);
+}
+
+static void server_send_message(void *context, const char *actor, const char *to,
+				const ProtobufCMessage *message)
+{
+	struct shell *shell = context;
+	struct buf *body = &shell->packed;
+	const char *from = actor;
+
+	if (!strcmp(actor, "master"))
+		from = shell->pid;
+	else if (!strchr(actor, '@'))
+		from = arena_join(&shell->steps.actions.arena, actor, "@", shell->address, NULL);
+	proto_pack(message, body);
+	messenger_send(shell->messenger, from, to, message->descriptor->name, body->data,
+		       body->len);
+	buf_recycle(body);
+}
+
+static void server_link(void *context, const char *pid)
+{
+	struct shell *shell = context;
+
+	messenger_link(shell->messenger, pid);
+}
+
+static void server_unlink(void *context, const char *pid)
+{
+	struct shell *shell = context;
+
+	messenger_unlink(shell->messenger, pid);
+}
+
+static void server_answer(void *context, uint64_t number, int status, const char *text)
+{
+	struct shell *shell = context;
+	struct shell_waiting *waiting;
+
+	HASH_FIND(hh, shell->waiting, &number, sizeof(number), waiting);
+	if (!waiting)
+		return;
+	http_reply_text(waiting->request, status, text);
+	HASH_DEL(shell->waiting, waiting);
+	free(waiting);
+}
+
+static void server_exit(void *context, const char *text)
+{
+	log_error("%s", text);
+	shell_stop(context, 1);
+}
+
+static const struct master_outlet outlet = {
+	.now = server_now,
+	.wake_at = server_wake_at,
+	.send_event = server_send_event,
+	.end_stream = server_end_stream,
+	.send_message = server_send_message,
+	.link = server_link,
+	.unlink = server_unlink,
+	.store = shell_store_write,
+	.answer = server_answer,
+	.exit = server_exit,
+};
+
+/* ---- steps ------------------------------------------------------------------ */
+
+double shell_ms_since(int64_t then)
+{
+	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
 }
 
 static void time_cycle(void *context, bool begins)
@@ -144,27 +174,9 @@ static void time_cycle(void *context, bool begins)
 	}
 }
 
-void shell_step_opening(struct shell *shell, const struct master_event *event,
-			void (*open)(void *context), void *context)
-{
-	int64_t moved = clock_catch_up();
-
-	if (moved) {
-		log_info("the clock was set, or the machine slept: it is %g seconds later",
-			 clock_seconds(moved));
-		master_clock_moved(shell->core, moved);
-	}
-	shell->step_began = (int64_t)uv_hrtime();
-	master_actions_clear(&shell->actions);
-	master_step(shell->core, clock_now(), event, &shell->actions);
-	if (open)
-		open(context);
-	carry_all_out(shell);
-}
-
 void shell_step(struct shell *shell, const struct master_event *event)
 {
-	shell_step_opening(shell, event, NULL, NULL);
+	master_steps_feed(&shell->steps, event);
 }
 
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call)
@@ -176,23 +188,16 @@ void shell_change(struct shell *shell, struct http_request *request, Mesos__Mast
 	waiting->request = request;
 	HASH_ADD(hh, shell->waiting, number, sizeof(waiting->number), waiting);
 	shell_step(shell, &event);
-	if (shell->actions.reply.status)
-		answer_waiting(shell, waiting->number, shell->actions.reply.status,
-			       shell->actions.reply.text);
+	if (shell->steps.actions.reply.status)
+		server_answer(shell, waiting->number, shell->steps.actions.reply.status,
+			      shell->steps.actions.reply.text);
 }
 
 void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event)
 {
 	shell_step(shell, event);
-	http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
-}
-
-static void server_tick_cb(uv_timer_t *timer)
-{
-	struct shell *shell = timer->data;
-	struct master_event event = {.type = MASTER_TICK};
-
-	shell_step(shell, &event);
+	http_reply_text(request, shell->steps.actions.reply.status,
+			shell->steps.actions.reply.text);
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -272,7 +277,7 @@ static void request_cb(void *context, struct http_request *request)
 	struct shell *shell = context;
 
 	shell->http_requests++;
-	if (shell->stopping)
+	if (shell->steps.over)
 		http_reply_text(request, 503, NULL);
 	else if (shell->flags->check_origin && origin_is_foreign(request, shell->flags->hostname))
 		http_reply_text(request, 403, ORIGIN_REFUSED);
@@ -287,7 +292,7 @@ static void exited_cb(void *context, const char *pid)
 	struct shell *shell = context;
 	struct master_event event = {.type = MASTER_EXITED, .exited = {.pid = pid}};
 
-	if (!shell->stopping)
+	if (!shell->steps.over)
 		shell_step(shell, &event);
 }
 
@@ -295,9 +300,9 @@ static void exited_cb(void *context, const char *pid)
 
 void shell_stop(struct shell *shell, int status)
 {
-	if (shell->stopping)
+	if (shell->steps.over)
 		return;
-	shell->stopping = true;
+	shell->steps.over = true;
 	shell->exit_status = status;
 	uv_stop(&shell->loop);
 }
@@ -449,7 +454,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		return rv;
 	uuid_make(&shell->rng, uuid);
 	uuid_format(uuid, id);
-	return master_create(&options, &shell->core, err);
+	return master_create(&options, &shell->steps.core, err);
 }
 
 static int listen_http(struct shell *shell, struct err *err)
@@ -496,8 +501,7 @@ static void loaded(struct shell *shell, const struct err *failure)
 
 	if (!failure) {
 		log_info("master %s started on %s", MESITA_VERSION, shell->address);
-		master_start(shell->core, clock_now(), &shell->actions);
-		carry_all_out(shell);
+		master_steps_begin(&shell->steps);
 		whitelist_start(shell);
 		if (http_server_accept(shell->http, &err) == 0 && write_port_file(shell, &err) == 0)
 			return;
@@ -545,7 +549,7 @@ static void stop(struct shell *shell)
 {
 	struct shell_waiting *waiting, *later;
 
-	shell->stopping = true;
+	shell->steps.over = true;
 	if (shell->messenger)
 		messenger_close(shell->messenger);
 	offload_close(shell->offload);
@@ -570,9 +574,9 @@ static void stop(struct shell *shell)
 		HASH_DEL(shell->waiting, waiting);
 		free(waiting);
 	}
-	if (shell->core)
-		master_destroy(shell->core);
-	master_actions_free(&shell->actions);
+	if (shell->steps.core)
+		master_destroy(shell->steps.core);
+	master_steps_free(&shell->steps);
 	buf_free(&shell->packed);
 	arena_free(&shell->arena);
 	free((char *)shell->address);
@@ -623,11 +627,11 @@ int master_main(int argc, char **argv)
 	shell.streams = (struct event_streams){
 		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};
 	arena_init(&shell.arena);
-	master_actions_init(&shell.actions);
+	master_steps_init(&shell.steps, &outlet, &shell);
 	if (start(&shell, &err) < 0) {
 		log_error("the master cannot start: %s", err.text);
 		shell.exit_status = 1;
-	} else if (!shell.stopping) {
+	} else if (!shell.steps.over) {
 		uv_run(&shell.loop, UV_RUN_DEFAULT);
 	}
 	stop(&shell);

@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "master/core/master.h"
 #include "master/flags.h"
+#include "master/steps/steps.h"
 #include "master/timing.h"
 #include "net/event_streams.h"
 #include "net/http.h"
@@ -43,16 +44,10 @@ struct shell {
 	const char *pid;     /* "master@ip:port" as advertised */
 	const char *address; /* the part after '@' */
 	const char *hostname;
-	struct master *core;
-	struct master_actions actions; /* of the step under way */
-	struct buf packed;	       /* a message on its way out */
-	struct shell_line {
-		struct store *store; /* NULL until opened */
-		uint64_t last;	     /* number of the last batch handed to it */
-		uint64_t synced;     /* of the last one that must be synced */
-		uint64_t told;	     /* what the core was told last */
-	} lines[STORE_LINES];
-	struct shell_loading *loading; /* until the stores are read; shell_store.c */
+	struct master_steps steps;	   /* with the core */
+	struct buf packed;		   /* a message on its way out */
+	struct store *stores[STORE_LINES]; /* NULL until opened */
+	struct shell_loading *loading;	   /* until the stores are read; shell_store.c */
 	struct shell_write {
 		uint64_t ticket;
 		int64_t since;	      /* uv_hrtime */
@@ -82,16 +77,11 @@ struct shell {
 	uv_async_t stored;
 	uv_signal_t terminate[2];
 	int exit_status;
-	bool stopping;
 };
 
-/* Feeds the core and carries its actions out. The reply is in shell->actions.reply
+/* Feeds the core and carries its actions out. The reply is in shell->steps.actions.reply
  * until the next step. */
 void shell_step(struct shell *shell, const struct master_event *event);
-/* The same for an event that opens a subscription: `open` is called between the
- * step and its actions, which may speak to the new stream. */
-void shell_step_opening(struct shell *shell, const struct master_event *event,
-			void (*open)(void *context), void *context);
 /* An operator's change; answers the request now or when the core says so. */
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
 /* Answers the request with what the core replies to the event. */
@@ -112,8 +102,9 @@ void shell_store_open(struct shell *shell,
 void shell_store_close(struct shell *shell);
 /* Batches of the line that are on their way to the disk. */
 uint64_t shell_store_queued(const struct shell *shell, enum store_line line);
-/* Carries a MASTER_STORE out. */
-void shell_store_write(struct shell *shell, const struct master_action *action);
+/* Of the outlet (master/steps/steps.h). */
+uint64_t shell_store_write(void *shell, enum store_line line, enum store_class class,
+			   const struct store_op *ops, size_t count);
 /* The store has written something, or failed. */
 void shell_store_told(uv_async_t *async);
 

@@ -8,40 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "master/shell.h"
 #include "master/store_lines.h"
 
 /* ---- writing ------------------------------------------------------------- */
 
-void shell_store_write(struct shell *shell, const struct master_action *action)
+uint64_t shell_store_write(void *context, enum store_line line, enum store_class class,
+			   const struct store_op *ops, size_t count)
 {
-	struct shell_line *line = &shell->lines[action->store.line];
+	struct shell *shell = context;
+	uint64_t number = store_write(shell->stores[line], class, ops, count);
 
-	if (action->store.line == LINE_REGISTRY && shell->write_count < SHELL_WRITES_TIMED)
+	if (line == LINE_REGISTRY && shell->write_count < SHELL_WRITES_TIMED)
 		shell->writes[shell->write_count++] =
-			(struct shell_write){action->store.ticket, (int64_t)uv_hrtime()};
-	line->last = store_write(line->store, action->store.class, action->store.ops,
-				 action->store.count);
-	if (action->store.class == STORE_REGISTRY)
-		line->synced = line->last;
-	if (line->last != action->store.ticket) {
-		log_error("the store's numbering and the core's differ: %llu, %llu",
-			  (unsigned long long)line->last, (unsigned long long)action->store.ticket);
-		shell_stop(shell, 1);
-	}
-}
-
-/* What an orderly end leaves for the next master. */
-static void write_last(struct shell *shell)
-{
-	master_actions_clear(&shell->actions);
-	master_finish(shell->core, clock_now(), &shell->actions);
-	for (size_t i = 0; i < shell->actions.count; i++) {
-		if (shell->actions.items[i].type == MASTER_STORE)
-			shell_store_write(shell, &shell->actions.items[i]);
-	}
+			(struct shell_write){number, (int64_t)uv_hrtime()};
+	return number;
 }
 
 /* ---- what was written ---------------------------------------------------- */
@@ -64,45 +46,33 @@ static void time_writes(struct shell *shell, uint64_t durable)
 	memmove(shell->writes, shell->writes + done, shell->write_count * sizeof(*shell->writes));
 }
 
-/* What need not be synced counts once it is written: it outlives us. */
-static uint64_t line_written(const struct shell_line *line)
-{
-	uint64_t durable = store_durable(line->store);
-
-	return durable >= line->synced ? store_applied(line->store) : durable;
-}
-
 uint64_t shell_store_queued(const struct shell *shell, enum store_line line)
 {
-	return shell->lines[line].last - line_written(&shell->lines[line]);
+	return shell->steps.lines[line].last - store_durable(shell->stores[line]);
 }
 
-static void tell_line(struct shell *shell, enum store_line which)
+static void tell_line(struct shell *shell, enum store_line line)
 {
-	struct shell_line *line = &shell->lines[which];
-	struct master_event event = {.type = MASTER_STORED, .stored = {.line = which}};
-	const char *failure = store_failed(line->store);
-	uint64_t ticket;
+	const char *failure = store_failed(shell->stores[line]);
+	uint64_t durable;
 
 	if (failure) {
 		log_error("the master's state cannot be written: %s", failure);
 		shell_stop(shell, 1);
 		return;
 	}
-	ticket = line_written(line);
-	if (ticket <= line->told)
-		return;
-	event.stored.ticket = line->told = ticket;
-	if (which == LINE_REGISTRY)
-		time_writes(shell, ticket);
-	shell_step(shell, &event);
+	/* First what is durable: what is synced between the two is applied, too. */
+	durable = store_durable(shell->stores[line]);
+	if (line == LINE_REGISTRY)
+		time_writes(shell, durable);
+	master_steps_stored(&shell->steps, line, store_applied(shell->stores[line]), durable);
 }
 
 void shell_store_told(uv_async_t *async)
 {
 	struct shell *shell = async->data;
 
-	for (int i = 0; i < STORE_LINES && !shell->loading && !shell->stopping; i++)
+	for (int i = 0; i < STORE_LINES && !shell->loading && !shell->steps.over; i++)
 		tell_line(shell, i);
 }
 
@@ -128,7 +98,7 @@ static int load_pair(void *context, struct slice key, struct slice value)
 
 	if (atomic_load(&loading->given_up))
 		return err_set(&loading->err, ERR_IO, "the master was ended meanwhile");
-	if (master_load(loading->shell->core, key, value, &loading->err) < 0)
+	if (master_load(loading->shell->steps.core, key, value, &loading->err) < 0)
 		return err_wrap(&loading->err, ERR_INVALID,
 				"the store holds a record that cannot be read");
 	return 0;
@@ -166,15 +136,10 @@ static void load_stores(uv_work_t *work)
 {
 	struct shell_loading *loading = work->data;
 	struct shell *shell = loading->shell;
-	struct store *stores[STORE_LINES];
 
-	loading->rv = open_stores(shell, stores, &loading->err);
-	if (loading->rv < 0)
-		return;
-	for (int i = 0; i < STORE_LINES; i++)
-		shell->lines[i].store = stores[i];
+	loading->rv = open_stores(shell, shell->stores, &loading->err);
 	for (int i = 0; i < STORE_LINES && loading->rv == 0; i++)
-		loading->rv = store_load(stores[i], "", load_pair, loading, &loading->err);
+		loading->rv = store_load(shell->stores[i], "", load_pair, loading, &loading->err);
 }
 
 static void loaded_cb(uv_work_t *work, int status)
@@ -185,7 +150,7 @@ static void loaded_cb(uv_work_t *work, int status)
 	(void)status;
 	shell->loading = NULL;
 	shell->fetch_ms = shell_ms_since(loading->begin);
-	if (!shell->stopping)
+	if (!shell->steps.over)
 		loading->done(shell, loading->rv < 0 ? &loading->err : NULL);
 	free(loading);
 }
@@ -210,9 +175,10 @@ void shell_store_close(struct shell *shell)
 		atomic_store(&shell->loading->given_up, true);
 		while (shell->loading)
 			uv_run(&shell->loop, UV_RUN_ONCE);
-	} else if (shell->lines[LINE_REGISTRY].store && shell->core && master_ready(shell->core)) {
-		write_last(shell);
+	} else if (shell->stores[LINE_REGISTRY] && shell->steps.core &&
+		   master_ready(shell->steps.core)) {
+		master_steps_finish(&shell->steps);
 	}
 	for (int i = 0; i < STORE_LINES; i++)
-		store_close(shell->lines[i].store);
+		store_close(shell->stores[i]);
 }

@@ -42,8 +42,8 @@ static void close_all(struct store *stores[STORE_LINES])
 	}
 }
 
-static int open_all(const struct store_options options[STORE_LINES],
-		    struct store *out[STORE_LINES], struct err *err)
+static int open_all(const struct store_options options[STORE_LINES], struct store *out[STORE_LINES],
+		    struct err *err)
 {
 	int rv = 0;
 

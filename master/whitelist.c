@@ -84,7 +84,7 @@ static void finished(struct whitelist *w)
 	bool same = w->next.len == w->last.len &&
 		    (!w->next.len || !memcmp(w->next.data, w->last.data, w->next.len));
 
-	if (w->shell->stopping)
+	if (w->shell->steps.over)
 		return;
 	if (w->status && w->status != w->last_failure)
 		log_error("cannot read --whitelist=%s, it stays as it was: %s", w->path,
@@ -121,7 +121,7 @@ static void whitelist_read_cb(uv_fs_t *request)
 	ssize_t len = request->result;
 
 	uv_fs_req_cleanup(request);
-	if (len > 0 && w->next.len + (size_t)len <= SIZE_MAX_BYTES && !w->shell->stopping) {
+	if (len > 0 && w->next.len + (size_t)len <= SIZE_MAX_BYTES && !w->shell->steps.over) {
 		buf_append(&w->next, w->chunk, (size_t)len);
 		read_more(w);
 		return;

@@ -1,10 +1,8 @@
 /* The queue of batches and the thread that writes them (store.h).
  *
- * store_write() merges a batch into the last group that waits: a table of keys in
- * which a later value replaces an earlier one, so a stalled disk costs memory by
- * live key and not by write. The writer takes all waiting groups at once, applies
- * each atomically and syncs with the last one if a REGISTRY batch is among them.
- * As whole batches are merged, a group is all or nothing and so is each batch.
+ * store_write() merges a batch into the last group that waits (groups.h). The writer takes
+ * all waiting groups at once, applies each atomically and syncs with the last one if a
+ * REGISTRY batch is among them.
  *
  * Failure: the first write that fails ends writing; what waits is dropped.
  */
@@ -20,29 +18,10 @@
 
 #include "base/arena.h"
 #include "base/list.h"
-#include "base/table.h"
 #include "store/backend.h"
+#include "store/groups.h"
 
-/* A group above this takes no more batches: bounds what the backend handles at
- * once, and the time until the next progress is told. */
-#define GROUP_BYTES (1024 * 1024)
 #define WRITER_NICE 5 /* gets a quarter of a busy processor: more than it needs */
-
-struct entry {
-	UT_hash_handle hh;
-	size_t key_len;
-	size_t value_len;
-	bool deletes;
-	char data[]; /* the key, then the value */
-};
-
-struct group {
-	struct list link;
-	struct entry *entries;
-	size_t bytes;
-	uint64_t last; /* number of its last batch */
-	bool registry; /* holds a REGISTRY batch */
-};
 
 struct store {
 	struct store_backend *backend;
@@ -63,54 +42,12 @@ struct store {
 	_Atomic(const char *) failure; /* heap; set once, by the writer */
 };
 
-static void group_free(struct group *group)
+static int group_apply(struct store *store, struct store_group *group, bool sync, struct err *err)
 {
-	struct entry *entry, *next;
-
-	HASH_ITER (hh, group->entries, entry, next) {
-		HASH_DEL(group->entries, entry);
-		free(entry);
-	}
-	free(group);
-}
-
-static void group_put(struct group *group, const struct store_op *op)
-{
-	struct entry *old, *entry = xmalloc(sizeof(*entry) + op->key.len + op->value.len + 1);
-	unsigned hash;
-
-	memset(entry, 0, sizeof(*entry));
-	entry->key_len = op->key.len;
-	entry->deletes = op->value.data == NULL;
-	entry->value_len = entry->deletes ? 0 : op->value.len;
-	if (op->key.len > 0)
-		memcpy(entry->data, op->key.data, op->key.len);
-	if (entry->value_len > 0)
-		memcpy(entry->data + op->key.len, op->value.data, op->value.len);
-	HASH_VALUE(entry->data, entry->key_len, hash);
-	HASH_FIND_BYHASHVALUE(hh, group->entries, entry->data, entry->key_len, hash, old);
-	if (old) {
-		HASH_DEL(group->entries, old);
-		group->bytes -= old->key_len + old->value_len;
-		free(old);
-	}
-	HASH_ADD_KEYPTR_BYHASHVALUE(hh, group->entries, entry->data, entry->key_len, hash, entry);
-	group->bytes += entry->key_len + entry->value_len;
-}
-
-static int group_apply(struct store *store, struct group *group, bool sync, struct err *err)
-{
-	size_t count = HASH_COUNT(group->entries), i = 0;
-	struct store_op *ops = xcalloc(count + 1, sizeof(*ops));
-	struct entry *entry;
-
-	for (entry = group->entries; entry; entry = entry->hh.next, i++) {
-		ops[i].key = (struct slice){entry->data, entry->key_len};
-		if (!entry->deletes)
-			ops[i].value =
-				(struct slice){entry->data + entry->key_len, entry->value_len};
-	}
+	size_t count;
+	struct store_op *ops = store_group_ops(group, &count);
 	int rv = store->backend->ops->write(store->backend, ops, count, sync, err);
+
 	free(ops);
 	return rv;
 }
@@ -121,18 +58,14 @@ static void store_fail(struct store *store, const struct err *err)
 }
 
 /* Writes (or after a failure drops) all groups of the list. */
-static void drain(struct store *store, struct list *groups)
+static void drain(struct store *store, struct list *groups, bool sync)
 {
-	struct group *group, *next;
-	bool sync = false;
+	struct store_group *group, *next;
 
-	list_for_each (group, next, groups, link)
-		sync |= group->registry;
 	list_for_each (group, next, groups, link) {
 		bool last = group->link.next == groups;
 		struct err err = {""};
 
-		list_remove(&group->link);
 		if (!store_failed(store)) {
 			if (group_apply(store, group, last && sync, &err) < 0) {
 				store_fail(store, &err);
@@ -144,7 +77,7 @@ static void drain(struct store *store, struct list *groups)
 			if (store->notify)
 				store->notify(store->context);
 		}
-		group_free(group);
+		store_group_free(group);
 	}
 }
 
@@ -169,27 +102,22 @@ static void store_measure(struct store *store)
 static void *writer_main(void *argument)
 {
 	struct store *store = argument;
-	bool closing = false;
+	bool closing = false, sync;
 	unsigned drains = 0;
 
 	step_back();
 	while (!closing) {
 		struct list groups;
 
-		list_init(&groups);
 		pthread_mutex_lock(&store->lock);
 		while (list_empty(&store->waiting) && !store->closing)
 			pthread_cond_wait(&store->wake, &store->lock);
-		if (!list_empty(&store->waiting)) {
-			groups = store->waiting;
-			groups.next->prev = groups.prev->next = &groups;
-			list_init(&store->waiting);
-		}
+		sync = store_groups_take(&store->waiting, &groups);
 		closing = store->closing;
 		pthread_mutex_unlock(&store->lock);
 		if (drains++ % SIZE_INTERVAL == 0)
 			store_measure(store);
-		drain(store, &groups);
+		drain(store, &groups, sync);
 		pthread_mutex_lock(&store->lock);
 		pthread_cond_broadcast(&store->progress);
 		pthread_mutex_unlock(&store->lock);
@@ -268,8 +196,6 @@ int store_open(const struct store_options *options, struct store **out, struct e
 
 void store_close(struct store *store)
 {
-	struct group *group, *next;
-
 	if (!store)
 		return;
 	pthread_mutex_lock(&store->lock);
@@ -277,10 +203,7 @@ void store_close(struct store *store)
 	pthread_cond_signal(&store->wake);
 	pthread_mutex_unlock(&store->lock);
 	pthread_join(store->writer, NULL);
-	list_for_each (group, next, &store->waiting, link) {
-		list_remove(&group->link);
-		group_free(group);
-	}
+	store_groups_free(&store->waiting);
 	store_free(store);
 }
 
@@ -300,15 +223,7 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 		return number;
 	pthread_mutex_lock(&store->lock);
 	bool idle = list_empty(&store->waiting);
-	struct group *group = idle ? NULL : list_entry(store->waiting.prev, struct group, link);
-	if (!group || group->bytes >= GROUP_BYTES) {
-		group = xcalloc(1, sizeof(*group));
-		list_append(&store->waiting, &group->link);
-	}
-	for (size_t i = 0; i < count; i++)
-		group_put(group, &ops[i]);
-	group->last = number;
-	group->registry |= class == STORE_REGISTRY;
+	store_groups_add(&store->waiting, number, class, ops, count);
 	pthread_mutex_unlock(&store->lock);
 	/* Otherwise the writer was woken already, or looks before it sleeps. Not under the
 	 * lock, which would be the first thing that it waits for. */

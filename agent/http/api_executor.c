@@ -19,7 +19,7 @@ static void open_if_granted(void *context)
 {
 	struct opening *opening = context;
 
-	if (!opening->subscribes || opening->shell->actions.reply.status != 200)
+	if (!opening->subscribes || opening->shell->steps.actions.reply.status != 200)
 		return;
 	event_streams_open(&opening->shell->streams, opening->request, opening->number,
 			   http_accept(opening->request), NULL);
@@ -33,7 +33,7 @@ void agent_api_executor(void *context, struct http_request *request)
 	struct agent_event event = {.type = AGENT_EXECUTOR_CALL};
 	Mesos__Executor__Call *call;
 
-	if (agent_recovering(shell->core)) {
+	if (agent_recovering(shell->steps.core)) {
 		http_reply_text(request, 503, "Agent has not finished recovery");
 		return;
 	}
@@ -48,7 +48,7 @@ void agent_api_executor(void *context, struct http_request *request)
 	event.executor_call.call = call;
 	event.executor_call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.executor_call.stream = opening.number = event_streams_number(&shell->streams);
-	agent_shell_call(shell, &event, open_if_granted, &opening);
+	agent_steps_call(&shell->steps, &event, open_if_granted, &opening);
 	if (!opening.opened)
-		http_reply_text(request, shell->reply.status, shell->reply.text);
+		http_reply_text(request, shell->steps.reply.status, shell->steps.reply.text);
 }

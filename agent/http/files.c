@@ -274,7 +274,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 		return;
 	}
 	log = log && !strcmp(path, LOG_PATH) ? log : NULL;
-	if (!log && !agent_resolve_path(shell->core, path, &real)) {
+	if (!log && !agent_resolve_path(shell->steps.core, path, &real)) {
 		http_reply(request, 404, TEXT, "", 0, NULL);
 		return;
 	}

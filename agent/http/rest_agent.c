@@ -48,7 +48,7 @@ void agent_rest_state(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
-	if (agent_recovering(shell->core)) {
+	if (agent_recovering(shell->steps.core)) {
 		http_reply_text(request, 503, "Agent has not finished recovery");
 		return;
 	}
@@ -57,7 +57,7 @@ void agent_rest_state(void *context, struct http_request *request)
 	jw_kv_string(&w, "version", MESITA_VERSION);
 	write_build(shell, &w);
 	jw_kv_double(&w, "start_time", clock_seconds(shell->start_time));
-	agent_write_state(shell->core, &w);
+	agent_write_state(shell->steps.core, &w);
 	write_master(shell, &w);
 	if (shell->flags->external_log_file)
 		jw_kv_string(&w, "external_log_file", shell->flags->external_log_file);

@@ -132,7 +132,7 @@ static void reply_executors(const struct agent_shell *shell, struct http_request
 
 	jw_init(&w, &text);
 	jw_begin_object(&w);
-	agent_write_state(shell->core, &w);
+	agent_write_state(shell->steps.core, &w);
 	jw_end_object(&w);
 	if (json_parse(&request->arena, text.data, text.len, &state, &err) < 0) {
 		http_reply_text(request, 500, err.text);

@@ -99,8 +99,8 @@ void agent_rest_metrics(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
-	agent_each_metric(shell->core, rest_metrics_add, &list);
-	rest_metrics_add(&list, "slave/registered", agent_registered(shell->core));
+	agent_each_metric(shell->steps.core, rest_metrics_add, &list);
+	rest_metrics_add(&list, "slave/registered", agent_registered(shell->steps.core));
 	rest_metrics_add(&list, "slave/uptime_secs",
 			 clock_seconds((int64_t)uv_hrtime() - shell->began));
 	add_revocable(&list);

@@ -157,15 +157,15 @@ static void tell_exited(struct agent_part *part, const char *id)
 	container_over(c, 0);
 }
 
-void agent_part_reattach(struct agent_part *part, const struct agent_action *action)
+void agent_part_reattach(struct agent_part *part, const char *id, int64_t pid)
 {
-	struct container *c = find_container(part, action->reattach.container);
+	struct container *c = find_container(part, id);
 
 	if (c)
 		c->watched = true;
 	if (!c)
-		tell_exited(part, action->reattach.container);
-	else if (c->state == CONTAINER_UP && !action->reattach.pid)
+		tell_exited(part, id);
+	else if (c->state == CONTAINER_UP && !pid)
 		tell_soon(c);
 	else if (c->state == CONTAINER_OVER && !timer_running(&c->happening.timer))
 		container_over(c, c->status);

@@ -14,85 +14,13 @@
 #define RESTART_HIGH (90 * SECOND)
 #define REDETECT_DELAY SECOND
 
-/* An event that answers an action, before anything else comes in. */
-struct answer {
-	struct list link;
-	enum agent_event_type type;
-	uint64_t number;
-	char *name; /* path or container */
-};
-
-static void take_actions(struct agent_part *part);
-
-static void agent_part_arm(struct agent_part *part)
-{
-	int64_t when;
-
-	if (!part->alive)
-		return;
-	when = agent_next_timeout(part->core);
-	if (when == TIME_NEVER)
-		world_cancel(part->world, &part->tick);
-	else
-		world_at(part->world, &part->tick, when - part->skew);
-}
-
-static void agent_part_step(struct agent_part *part, const struct agent_event *event)
-{
-	agent_actions_clear(&part->out);
-	agent_step(part->core, part->world->now + part->skew, event, &part->out);
-	if (part->world->coverage)
-		coverage_see_agent(part->world->coverage, part->name, part->core);
-}
-
-static void give_answers(struct agent_part *part)
-{
-	struct answer *answer;
-
-	while ((answer = list_first(&part->answers, struct answer, link))) {
-		struct agent_event event = {.type = answer->type};
-
-		if (answer->type == AGENT_VOLUMES_MADE) {
-			event.volumes_made.number = answer->number;
-		} else if (answer->type == AGENT_VOLUME_REMOVED) {
-			event.volume_removed.path = answer->name;
-		} else {
-			event.volumes_linked.container = answer->name;
-		}
-		list_remove(&answer->link);
-		if (part->alive) {
-			agent_part_step(part, &event);
-			take_actions(part);
-		}
-		free(answer->name);
-		free(answer);
-	}
-}
-
-static void add_answer(struct agent_part *part, enum agent_event_type type, uint64_t number,
-		       const char *name)
-{
-	struct answer *answer = xcalloc(1, sizeof(*answer));
-
-	answer->type = type;
-	answer->number = number;
-	answer->name = name ? xstrdup(name) : NULL;
-	list_append(&part->answers, &answer->link);
-}
-
-static void finish_step(struct agent_part *part)
-{
-	take_actions(part);
-	give_answers(part);
-	agent_part_arm(part);
-}
+static void leave_if_over(struct agent_part *part);
 
 void agent_part_feed(struct agent_part *part, const struct agent_event *event)
 {
-	if (!part->alive)
-		return;
-	agent_part_step(part, event);
-	finish_step(part);
+	if (part->alive)
+		agent_steps_feed(&part->steps, event);
+	leave_if_over(part);
 }
 
 static void agent_part_on_tick(struct happening *h)
@@ -113,22 +41,19 @@ static void on_detect(struct happening *h)
 		agent_part_feed(part, &event);
 }
 
-static void on_stored(void *context, int line, uint64_t ticket)
+static void on_stored(void *context, int line)
 {
 	struct agent_part *part = context;
-	struct agent_event event = {.type = AGENT_STORED, .stored = {.ticket = ticket}};
+	const struct disk_line *on_disk = &part->disk.lines[line];
 
-	(void)line;
-	part->late_ticket = ticket;
 	if (!process_holds(&part->process, &part->late))
-		agent_part_feed(part, &event);
+		agent_steps_stored(&part->steps, on_disk->applied, on_disk->durable);
+	leave_if_over(part);
 }
 
 static void on_late(struct happening *h)
 {
-	struct agent_part *part = container_of(h, struct agent_part, late);
-
-	on_stored(part, AGENT_LINE, part->late_ticket);
+	on_stored(container_of(h, struct agent_part, late), AGENT_LINE);
 }
 
 /* ---- what comes in ------------------------------------------------------------------ */
@@ -155,7 +80,7 @@ static void note_id(struct agent_part *part, const ProtobufCMessage *message)
 static void receive_message(struct agent_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_MESSAGE};
-	bool registered = agent_registered(part->core);
+	bool registered = agent_registered(part->steps.core);
 
 	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
@@ -164,28 +89,44 @@ static void receive_message(struct agent_part *part, struct conn *conn, const st
 	note_id(part, event.message.message);
 	pid_note_sender(conn, letter->from);
 	agent_part_feed(part, &event);
-	if (part->core && !registered && agent_registered(part->core))
+	if (part->alive && !registered && agent_registered(part->steps.core))
 		pid_sole_sender(&part->process, conn, letter->from);
+}
+
+struct replying {
+	struct agent_part *part;
+	struct conn *conn;
+	const struct letter *letter;
+	uint64_t stream; /* 0: the call opens none */
+};
+
+/* The answer leaves before what is said on the stream that it opens. */
+static void reply_to_call(void *context)
+{
+	const struct replying *r = context;
+	const struct agent_reply *said = &r->part->steps.actions.reply;
+	struct letter reply = {
+		.kind = LETTER_REPLY, .number = r->letter->number, .status = said->status};
+
+	reply.name = xstrdup(said->text);
+	if (r->stream && reply.status == 200)
+		r->conn->tag = r->stream;
+	conn_send(r->conn, &r->part->process, &reply);
 }
 
 static void receive_call(struct agent_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct agent_event event = {.type = AGENT_EXECUTOR_CALL};
-	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
+	struct replying replying = {part, conn, letter, 0};
 
 	event.executor_call.call = letter_open(letter, &mesos__executor__call__descriptor);
 	if (!event.executor_call.call)
 		return;
 	event.executor_call.acceptable = true;
 	if (event.executor_call.call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)
-		event.executor_call.stream = ++part->last_stream;
-	agent_part_step(part, &event);
-	reply.status = part->out.reply.status;
-	reply.name = xstrdup(part->out.reply.text);
-	if (event.executor_call.stream && reply.status == 200)
-		conn->tag = event.executor_call.stream;
-	conn_send(conn, &part->process, &reply);
-	finish_step(part);
+		event.executor_call.stream = replying.stream = ++part->last_stream;
+	agent_steps_call(&part->steps, &event, reply_to_call, &replying);
+	leave_if_over(part);
 }
 
 static void agent_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
@@ -225,64 +166,162 @@ static const struct process_ops ops = {agent_part_receive, agent_part_closed, ki
 
 static void agent_part_stop(struct agent_part *part, bool crash);
 
-static void take_action(struct agent_part *part, const struct agent_action *action)
+static void see(const struct agent_part *part)
 {
-	switch (action->type) {
-	case AGENT_SEND_MESSAGE:
-		pid_send(&part->process, "slave(1)", action->send_message.to,
-			 action->send_message.message);
-		break;
-	case AGENT_LINK:
-		pid_link(&part->process, action->link.pid);
-		break;
-	case AGENT_UNLINK:
-		pid_unlink(&part->process, action->link.pid);
-		break;
-	case AGENT_SEND_EVENT:
-		stream_send(&part->process, action->send_event.stream, action->send_event.event);
-		break;
-	case AGENT_END_STREAM:
-		stream_end(&part->process, action->end_stream.stream);
-		break;
-	case AGENT_LAUNCH:
-		agent_part_use_volumes(part, &action->launch.volumes);
-		agent_part_launch(part, &action->launch);
-		break;
-	case AGENT_REATTACH:
-		agent_part_reattach(part, action);
-		break;
-	case AGENT_DESTROY:
-		agent_part_end_container(part, action->destroy.container);
-		break;
-	case AGENT_STORE:
-		disk_write(&part->disk, AGENT_LINE, action->store.class, action->store.ops,
-			   action->store.count, action->store.ticket);
-		break;
-	case AGENT_REDETECT:
-		world_after(part->world, &part->detect, REDETECT_DELAY);
-		break;
-	case AGENT_EXIT:
-		world_log(part->world, "%s exits with %d: %s", part->name, action->exit.status,
-			  action->exit.text ? action->exit.text : "");
-		part->leaving = true;
-		break;
-	case AGENT_MAKE_VOLUMES:
-		if (agent_part_make_volumes(part, action))
-			add_answer(part, AGENT_VOLUMES_MADE, action->make_volumes.number, NULL);
-		break;
-	case AGENT_REMOVE_VOLUME:
-		if (agent_part_remove_volume(part, action->remove_volume.path))
-			add_answer(part, AGENT_VOLUME_REMOVED, 0, action->remove_volume.path);
-		break;
-	case AGENT_LINK_VOLUMES:
-		if (agent_part_link_volumes(part, action))
-			add_answer(part, AGENT_VOLUMES_LINKED, 0, action->link_volumes.container);
-		break;
-	case AGENT_COLLECT: /* no files here */
-	case AGENT_KEEP:
-		break;
-	}
+	if (part->world->coverage)
+		coverage_see_agent(part->world->coverage, part->name, part->steps.core);
 }
+
+/* Before each step: what the one before it left is seen. */
+static int64_t part_now(void *context)
+{
+	const struct agent_part *part = context;
+
+	see(part);
+	return part->world->now + part->skew;
+}
+
+static void part_wake_at(void *context, int64_t when)
+{
+	struct agent_part *part = context;
+
+	see(part);
+	if (when == TIME_NEVER)
+		world_cancel(part->world, &part->tick);
+	else
+		world_at(part->world, &part->tick, when - part->skew);
+}
+
+static void part_send_message(void *context, const char *to, const ProtobufCMessage *message)
+{
+	struct agent_part *part = context;
+
+	pid_send(&part->process, "slave(1)", to, message);
+}
+
+static void part_link(void *context, const char *pid)
+{
+	struct agent_part *part = context;
+
+	pid_link(&part->process, pid);
+}
+
+static void part_unlink(void *context, const char *pid)
+{
+	struct agent_part *part = context;
+
+	pid_unlink(&part->process, pid);
+}
+
+static void part_send_event(void *context, uint64_t stream, const Mesos__Executor__Event *event)
+{
+	struct agent_part *part = context;
+
+	stream_send(&part->process, stream, event);
+}
+
+static void part_end_stream(void *context, uint64_t stream)
+{
+	struct agent_part *part = context;
+
+	stream_end(&part->process, stream);
+}
+
+static void part_launch(void *context, const struct agent_launch *launch)
+{
+	struct agent_part *part = context;
+
+	agent_part_use_volumes(part, &launch->volumes);
+	agent_part_launch(part, launch);
+}
+
+static void part_reattach(void *context, const char *id, int64_t pid, uint64_t start_ticks)
+{
+	(void)start_ticks;
+	agent_part_reattach(context, id, pid);
+}
+
+static void part_destroy(void *context, const char *id)
+{
+	agent_part_end_container(context, id);
+}
+
+static uint64_t part_store(void *context, enum store_class class, const struct store_op *ops,
+			   size_t count)
+{
+	struct agent_part *part = context;
+
+	return disk_write(&part->disk, AGENT_LINE, class, ops, count);
+}
+
+/* No files here. */
+static void part_identified(void *context)
+{
+	(void)context;
+}
+
+static void part_collect(void *context, const char *path, int64_t when)
+{
+	(void)context;
+	(void)path;
+	(void)when;
+}
+
+static void part_keep(void *context, const char *path)
+{
+	(void)context;
+	(void)path;
+}
+
+static void part_make_volumes(void *context, const struct agent_action *action)
+{
+	if (action->type == AGENT_MAKE_VOLUMES)
+		agent_part_make_volumes(context, action);
+	else
+		agent_part_link_volumes(context, action);
+}
+
+static void part_remove_volume(void *context, const char *path, bool mount)
+{
+	(void)mount;
+	agent_part_remove_volume(context, path);
+}
+
+static void part_redetect(void *context)
+{
+	struct agent_part *part = context;
+
+	world_after(part->world, &part->detect, REDETECT_DELAY);
+}
+
+static void part_exit(void *context, int status, const char *text)
+{
+	struct agent_part *part = context;
+
+	world_log(part->world, "%s exits with %d: %s", part->name, status, text ? text : "");
+	part->steps.over = true;
+}
+
+static const struct agent_outlet outlet = {
+	.now = part_now,
+	.wake_at = part_wake_at,
+	.send_message = part_send_message,
+	.link = part_link,
+	.unlink = part_unlink,
+	.send_event = part_send_event,
+	.end_stream = part_end_stream,
+	.launch = part_launch,
+	.reattach = part_reattach,
+	.destroy = part_destroy,
+	.store = part_store,
+	.identified = part_identified,
+	.collect = part_collect,
+	.keep = part_keep,
+	.make_volumes = part_make_volumes,
+	.remove_volume = part_remove_volume,
+	.redetect = part_redetect,
+	.exit = part_exit,
+};
 
 static void restart_later(struct agent_part *part)
 {
@@ -290,16 +329,13 @@ static void restart_later(struct agent_part *part)
 		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
 }
 
-static void take_actions(struct agent_part *part)
+/* A supervisor starts it again. */
+static void leave_if_over(struct agent_part *part)
 {
-	for (size_t i = 0; i < part->out.count; i++)
-		take_action(part, &part->out.items[i]);
-	if (part->leaving) {
-		/* A supervisor starts it again. */
-		part->leaving = false;
-		agent_part_stop(part, false);
-		restart_later(part);
-	}
+	if (!part->alive || !part->steps.over || part->steps.stepping)
+		return;
+	agent_part_stop(part, false);
+	restart_later(part);
 }
 
 /* ---- lives ---------------------------------------------------------------------------------- */
@@ -309,7 +345,7 @@ static int agent_part_load(void *context, struct slice key, struct slice value)
 	struct agent_part *part = context;
 	struct err err;
 
-	if (agent_load(part->core, key, value, &err))
+	if (agent_load(part->steps.core, key, value, &err))
 		world_fail(part->world, "%s cannot read %.*s: %s", part->name, (int)key.len,
 			   key.data, err.text);
 	return 0;
@@ -351,20 +387,21 @@ static void agent_part_on_start(struct happening *h)
 	world_log(w, "%s starts", part->name);
 	process_start(&part->process, w, &ops, part->name, part->address);
 	part->alive = true;
-	if (agent_create(&options, &part->core, &err)) {
+	agent_steps_init(&part->steps, &outlet, part);
+	if (agent_create(&options, &part->steps.core, &err)) {
 		world_fail(w, "no agent: %s", err.text);
 		return;
 	}
 	disk_load(&part->disk, agent_part_load, part);
-	agent_actions_clear(&part->out);
 	if (part->world->coverage)
 		coverage_begin(part->world->coverage, part->name);
-	if (agent_start(part->core, now, part->crashed, &part->out, &err)) {
+	if (agent_start(part->steps.core, now, part->crashed, &part->steps.actions, &err)) {
 		world_fail(w, "%s does not start: %s", part->name, err.text);
 		return;
 	}
 	part->crashed = false;
-	finish_step(part);
+	agent_steps_begin(&part->steps);
+	leave_if_over(part);
 	world_after(w, &part->detect, 0);
 }
 
@@ -390,10 +427,8 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	if (resources_parse(part->shapes, resources, "*", &part->total, &err))
 		world_fail(w, "%s", err.text);
 	list_init(&part->containers);
-	list_init(&part->answers);
 	list_init(&part->works);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
-	agent_actions_init(&part->out);
 	disk_init(&part->disk, w, part->name, on_disk_failed, part);
 	world_after(w, &part->start, world_between(w, 0, 2 * SECOND));
 	return part;
@@ -412,8 +447,9 @@ static void agent_part_stop(struct agent_part *part, bool crash)
 	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
-	agent_destroy(part->core);
-	part->core = NULL;
+	agent_destroy(part->steps.core);
+	agent_steps_free(&part->steps);
+	part->steps.core = NULL;
 }
 
 void agent_part_kill(struct agent_part *part, bool crash)
@@ -436,7 +472,6 @@ void agent_part_destroy(struct agent_part *part)
 	disk_free(&part->disk);
 	resources_free(&part->total);
 	resource_shapes_destroy(part->shapes);
-	agent_actions_free(&part->out);
 	free(part->name);
 	free(part->address);
 	for (int i = 0; i < part->former_count; i++)
@@ -510,6 +545,6 @@ void agent_part_left(struct agent_part *part, struct buf *out)
 {
 	if (!part->alive)
 		return;
-	coverage_left_in_agent(part->core, out);
+	coverage_left_in_agent(part->steps.core, out);
 	disk_load(&part->disk, name_record, out);
 }

@@ -7,8 +7,11 @@
 #define LAB_PARTS_AGENT_PART_H
 
 #include "agent/core/agent.h"
+#include "agent/steps/steps.h"
 #include "lab/parts/parts.h"
 #include "lab/world/disk.h"
+
+#define AGENT_LINE 0 /* the only one of its disk */
 
 struct agent_part {
 	struct world *world;
@@ -19,20 +22,15 @@ struct agent_part {
 	int former_count;
 	struct process process;
 	bool alive, crashed;
-	bool leaving; /* the core wants its process to end */
-	struct agent *core;
-	struct agent_actions out;
+	struct agent_steps steps; /* with the core, while it is alive */
 	struct rng rng;
 	struct disk disk;
 	struct resource_shapes *shapes;
 	struct resources total;
 	struct happening tick, start, detect;
-	struct happening late; /* it continues, and hears of what was stored meanwhile: */
-	uint64_t late_ticket;  /* of the only line of its disk */
-#define AGENT_LINE 0
+	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	struct list containers;	 /* struct container.link */
-	struct list answers;	 /* struct answer.link: of what is done at once */
 	struct list works;	 /* struct work.link: on volumes, under way */
 	int64_t last_pid;
 	uint64_t last_stream;
@@ -44,7 +42,7 @@ void agent_part_feed(struct agent_part *part, const struct agent_event *event);
 /* ---- containers ------------------------------------------------------------------- */
 
 void agent_part_launch(struct agent_part *part, const struct agent_launch *launch);
-void agent_part_reattach(struct agent_part *part, const struct agent_action *action);
+void agent_part_reattach(struct agent_part *part, const char *id, int64_t pid);
 /* Its processes are killed; the agent hears of it, also if there is no such container. */
 void agent_part_end_container(struct agent_part *part, const char *id);
 /* This life of the agent is over: nobody hears of what ends until the next one asks. */
@@ -56,10 +54,10 @@ void agent_part_drop_containers(struct agent_part *part);
 
 /* They are put into a container that starts. */
 void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes);
-/* Whether it is done now; if not, the agent will hear of it. */
-bool agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
-bool agent_part_link_volumes(struct agent_part *part, const struct agent_action *action);
-bool agent_part_remove_volume(struct agent_part *part, const char *path);
+/* The agent hears of the end, which may be now. */
+void agent_part_make_volumes(struct agent_part *part, const struct agent_action *action);
+void agent_part_link_volumes(struct agent_part *part, const struct agent_action *action);
+void agent_part_remove_volume(struct agent_part *part, const char *path);
 /* This life of the agent is over: what is not done stays as it is. */
 void agent_part_end_works(struct agent_part *part);
 

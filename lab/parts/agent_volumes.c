@@ -94,22 +94,24 @@ static struct work *agent_volumes_begin(struct agent_part *part, enum agent_even
 	return work;
 }
 
-bool agent_part_make_volumes(struct agent_part *part, const struct agent_action *action)
+void agent_part_make_volumes(struct agent_part *part, const struct agent_action *action)
 {
 	size_t count = action->make_volumes.count;
+	struct agent_event made = {.type = AGENT_VOLUMES_MADE,
+				   .volumes_made = {.number = action->make_volumes.number}};
 	struct work *work;
 
 	if (!is_sick(part)) {
 		for (size_t i = 0; i < count; i++)
 			agent_volumes_tell(part, action->make_volumes.paths[i], DIRECTORY_MADE);
-		return true;
+		agent_part_feed(part, &made);
+		return;
 	}
 	work = agent_volumes_begin(part, AGENT_VOLUMES_MADE, NULL);
 	work->number = action->make_volumes.number;
 	work->paths = xcalloc(count + 1, sizeof(*work->paths));
 	for (; work->count < count; work->count++)
 		work->paths[work->count] = xstrdup(action->make_volumes.paths[work->count]);
-	return false;
 }
 
 void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes *volumes)
@@ -118,23 +120,29 @@ void agent_part_use_volumes(struct agent_part *part, const struct agent_volumes 
 		agent_volumes_tell(part, volumes->items[i].path, DIRECTORY_USED);
 }
 
-bool agent_part_link_volumes(struct agent_part *part, const struct agent_action *action)
+void agent_part_link_volumes(struct agent_part *part, const struct agent_action *action)
 {
+	const char *container = action->link_volumes.container;
+	struct agent_event linked = {.type = AGENT_VOLUMES_LINKED,
+				     .volumes_linked = {.container = container}};
+
 	agent_part_use_volumes(part, &action->link_volumes.fresh);
-	if (!is_sick(part))
-		return true;
-	agent_volumes_begin(part, AGENT_VOLUMES_LINKED, action->link_volumes.container);
-	return false;
+	if (is_sick(part))
+		agent_volumes_begin(part, AGENT_VOLUMES_LINKED, container);
+	else
+		agent_part_feed(part, &linked);
 }
 
-bool agent_part_remove_volume(struct agent_part *part, const char *path)
+void agent_part_remove_volume(struct agent_part *part, const char *path)
 {
-	if (!is_sick(part)) {
-		agent_volumes_tell(part, path, DIRECTORY_REMOVED);
-		return true;
+	struct agent_event removed = {.type = AGENT_VOLUME_REMOVED, .volume_removed = {path}};
+
+	if (is_sick(part)) {
+		agent_volumes_begin(part, AGENT_VOLUME_REMOVED, path);
+		return;
 	}
-	agent_volumes_begin(part, AGENT_VOLUME_REMOVED, path);
-	return false;
+	agent_volumes_tell(part, path, DIRECTORY_REMOVED);
+	agent_part_feed(part, &removed);
 }
 
 void agent_part_end_works(struct agent_part *part)

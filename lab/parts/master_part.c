@@ -7,7 +7,7 @@
 #include "lab/coverage/coverage.h"
 #include "lab/parts/parts.h"
 #include "lab/world/disk.h"
-#include "master/core/master.h"
+#include "master/steps/steps.h"
 #include "proto/names.h"
 
 #define RESTART_LOW (50 * MILLISECOND)
@@ -22,14 +22,13 @@ struct master_part {
 	struct world *world;
 	struct process process;
 	bool alive;
-	struct master *core;
-	struct master_actions out;
+	struct master_steps steps; /* with the core, while it is alive */
+	bool started;		   /* the core has begun its life */
 	struct rng rng;
 	struct disk disk;
 	struct happening tick, start;
-	struct happening late; /* it continues, and hears of what was stored meanwhile: */
-	uint64_t late_tickets[STORE_LINES]; /* 0: none */
-	bool forgetful;			    /* forgets agents that departed soon */
+	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
+	bool forgetful;		 /* forgets agents that departed soon */
 	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
@@ -48,43 +47,14 @@ struct asked {
 	Mesos__Master__Call *call; /* heap */
 };
 
-static void take_actions(struct master_part *part);
-
-static int64_t part_now(const struct master_part *part)
-{
-	return part->world->now + part->skew;
-}
-
-static void master_part_arm(struct master_part *part)
-{
-	int64_t when;
-
-	if (!part->alive)
-		return;
-	when = master_next_timeout(part->core);
-	if (when == TIME_NEVER)
-		world_cancel(part->world, &part->tick);
-	else
-		world_at(part->world, &part->tick, when - part->skew);
-}
-
-static void master_part_step(struct master_part *part, const struct master_event *event)
+static void see(const struct master_part *part)
 {
 	struct err why;
 
-	master_actions_clear(&part->out);
-	master_step(part->core, part_now(part), event, &part->out);
-	if (!master_check(part->core, &why))
+	if (!master_check(part->steps.core, &why))
 		world_fail(part->world, "master: %s", why.text);
 	if (part->world->coverage)
-		coverage_see_master(part->world->coverage, part->core);
-}
-
-static void feed(struct master_part *part, const struct master_event *event)
-{
-	master_part_step(part, event);
-	take_actions(part);
-	master_part_arm(part);
+		coverage_see_master(part->world->coverage, part->steps.core);
 }
 
 static void master_part_on_tick(struct happening *h)
@@ -93,36 +63,24 @@ static void master_part_on_tick(struct happening *h)
 	struct master_event event = {.type = MASTER_TICK};
 
 	if (!process_holds(&part->process, h))
-		feed(part, &event);
+		master_steps_feed(&part->steps, &event);
 }
 
-static void tell_stored(struct master_part *part, enum store_line line)
-{
-	struct master_event event = {
-		.type = MASTER_STORED,
-		.stored = {.line = line, .ticket = part->late_tickets[line]},
-	};
-
-	if (!event.stored.ticket || process_holds(&part->process, &part->late))
-		return;
-	part->late_tickets[line] = 0;
-	feed(part, &event);
-}
-
-static void on_stored(void *context, int line, uint64_t ticket)
+static void on_stored(void *context, int line)
 {
 	struct master_part *part = context;
+	const struct disk_line *on_disk = &part->disk.lines[line];
 
-	part->late_tickets[line] = ticket;
-	tell_stored(part, line);
+	if (!process_holds(&part->process, &part->late))
+		master_steps_stored(&part->steps, line, on_disk->applied, on_disk->durable);
 }
 
 static void on_late(struct happening *h)
 {
 	struct master_part *part = container_of(h, struct master_part, late);
 
-	for (int i = 0; i < STORE_LINES && part->alive; i++)
-		tell_stored(part, i);
+	for (int i = 0; i < STORE_LINES; i++)
+		on_stored(part, i);
 }
 
 /* ---- what comes in ------------------------------------------------------------ */
@@ -136,13 +94,34 @@ static void receive_message(struct master_part *part, const struct letter *lette
 	event.message.local = MASTER_ADDRESS;
 	event.message.force = letter->force;
 	if (event.message.message)
-		feed(part, &event);
+		master_steps_feed(&part->steps, &event);
+}
+
+struct replying {
+	struct master_part *part;
+	struct conn *conn;
+	const struct letter *letter;
+	uint64_t stream; /* 0: the call opens none */
+};
+
+/* The answer leaves before what is said on the stream that it opens. */
+static void reply_to_call(void *context)
+{
+	const struct replying *r = context;
+	const struct master_reply *said = &r->part->steps.actions.reply;
+	struct letter reply = {
+		.kind = LETTER_REPLY, .number = r->letter->number, .status = said->status};
+
+	reply.name = xstrdup(said->stream_id ? said->stream_id : said->text);
+	if (r->stream && reply.status == 200)
+		r->conn->tag = r->stream;
+	conn_send(r->conn, &r->part->process, &reply);
 }
 
 static void receive_call(struct master_part *part, struct conn *conn, const struct letter *letter)
 {
 	struct master_event event = {.type = MASTER_CALL};
-	struct letter reply = {.kind = LETTER_REPLY, .number = letter->number};
+	struct replying replying = {part, conn, letter, 0};
 
 	event.call.call = letter_open(letter, &mesos__scheduler__call__descriptor);
 	if (!event.call.call)
@@ -150,16 +129,8 @@ static void receive_call(struct master_part *part, struct conn *conn, const stru
 	event.call.acceptable = true;
 	event.call.stream_id = letter->name;
 	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE)
-		event.call.stream = ++part->last_stream;
-	master_part_step(part, &event);
-	reply.status = part->out.reply.status;
-	reply.name = xstrdup(part->out.reply.stream_id ? part->out.reply.stream_id
-						       : part->out.reply.text);
-	if (event.call.stream && reply.status == 200)
-		conn->tag = event.call.stream;
-	conn_send(conn, &part->process, &reply);
-	take_actions(part);
-	master_part_arm(part);
+		event.call.stream = replying.stream = ++part->last_stream;
+	master_steps_feed_opening(&part->steps, &event, reply_to_call, &replying);
 }
 
 static void master_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
@@ -180,11 +151,11 @@ static void master_part_closed(struct process *p, struct conn *conn)
 	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
 		event.exited.pid = conn->linked;
 		world_log(part->world, "master hears that %s is gone", conn->linked);
-		feed(part, &event);
+		master_steps_feed(&part->steps, &event);
 	} else if (conn->tag) {
 		event.type = MASTER_STREAM_CLOSED;
 		event.stream_closed.stream = conn->tag;
-		feed(part, &event);
+		master_steps_feed(&part->steps, &event);
 	}
 }
 
@@ -236,44 +207,95 @@ static void give_answer(struct master_part *part, uint64_t request, int status, 
 
 /* ---- what comes out ----------------------------------------------------------------- */
 
-static void take_action(struct master_part *part, const struct master_action *action)
+/* Before each step: what the one before it left is seen. */
+static int64_t part_now(void *context)
 {
-	switch (action->type) {
-	case MASTER_SEND_EVENT:
-		stream_send(&part->process, action->send_event.stream, action->send_event.event);
-		break;
-	case MASTER_END_STREAM:
-		stream_end(&part->process, action->end_stream.stream);
-		break;
-	case MASTER_SEND_MESSAGE:
-		pid_send(&part->process, action->send_message.from, action->send_message.to,
-			 action->send_message.message);
-		break;
-	case MASTER_LINK:
-		pid_link(&part->process, action->link.pid);
-		break;
-	case MASTER_UNLINK:
-		pid_unlink(&part->process, action->link.pid);
-		break;
-	case MASTER_STORE:
-		disk_write(&part->disk, action->store.line, action->store.class, action->store.ops,
-			   action->store.count, action->store.ticket);
-		break;
-	case MASTER_ANSWER:
-		give_answer(part, action->answer.request, action->answer.status,
-			    action->answer.text);
-		break;
-	case MASTER_EXIT:
-		world_fail(part->world, "the master gave up: %s", action->exit.text);
-		break;
-	}
+	const struct master_part *part = context;
+
+	if (part->started)
+		see(part);
+	return part->world->now + part->skew;
 }
 
-static void take_actions(struct master_part *part)
+static void part_wake_at(void *context, int64_t when)
 {
-	for (size_t i = 0; i < part->out.count; i++)
-		take_action(part, &part->out.items[i]);
+	struct master_part *part = context;
+
+	see(part);
+	if (when == TIME_NEVER)
+		world_cancel(part->world, &part->tick);
+	else
+		world_at(part->world, &part->tick, when - part->skew);
 }
+
+static void part_send_event(void *context, uint64_t stream, const Mesos__Scheduler__Event *event)
+{
+	struct master_part *part = context;
+
+	stream_send(&part->process, stream, event);
+}
+
+static void part_end_stream(void *context, uint64_t stream)
+{
+	struct master_part *part = context;
+
+	stream_end(&part->process, stream);
+}
+
+static void part_send_message(void *context, const char *from, const char *to,
+			      const ProtobufCMessage *message)
+{
+	struct master_part *part = context;
+
+	pid_send(&part->process, from, to, message);
+}
+
+static void part_link(void *context, const char *pid)
+{
+	struct master_part *part = context;
+
+	pid_link(&part->process, pid);
+}
+
+static void part_unlink(void *context, const char *pid)
+{
+	struct master_part *part = context;
+
+	pid_unlink(&part->process, pid);
+}
+
+static uint64_t part_store(void *context, enum store_line line, enum store_class class,
+			   const struct store_op *ops, size_t count)
+{
+	struct master_part *part = context;
+
+	return disk_write(&part->disk, line, class, ops, count);
+}
+
+static void part_answer(void *context, uint64_t request, int status, const char *text)
+{
+	give_answer(context, request, status, text);
+}
+
+static void part_exit(void *context, const char *text)
+{
+	struct master_part *part = context;
+
+	world_fail(part->world, "the master gave up: %s", text);
+}
+
+static const struct master_outlet outlet = {
+	.now = part_now,
+	.wake_at = part_wake_at,
+	.send_event = part_send_event,
+	.end_stream = part_end_stream,
+	.send_message = part_send_message,
+	.link = part_link,
+	.unlink = part_unlink,
+	.store = part_store,
+	.answer = part_answer,
+	.exit = part_exit,
+};
 
 /* ---- lives -------------------------------------------------------------------------- */
 
@@ -282,7 +304,7 @@ static int master_part_load(void *context, struct slice key, struct slice value)
 	struct master_part *part = context;
 	struct err err;
 
-	if (master_load(part->core, key, value, &err))
+	if (master_load(part->steps.core, key, value, &err))
 		world_fail(part->world, "the master cannot read %.*s: %s", (int)key.len, key.data,
 			   err.text);
 	return 0;
@@ -332,17 +354,16 @@ static void master_part_on_start(struct happening *h)
 	process_start(&part->process, part->world, &ops, "master", MASTER_ADDRESS);
 	part->alive = true;
 	part->skew = part->next_skew;
-	if (master_create(&options, &part->core, &err)) {
+	master_steps_init(&part->steps, &outlet, part);
+	if (master_create(&options, &part->steps.core, &err)) {
 		world_fail(part->world, "no master: %s", err.text);
 		return;
 	}
 	disk_load(&part->disk, master_part_load, part);
-	master_actions_clear(&part->out);
 	if (part->world->coverage)
 		coverage_begin(part->world->coverage, "master");
-	master_start(part->core, part_now(part), &part->out);
-	take_actions(part);
-	master_part_arm(part);
+	master_steps_begin(&part->steps);
+	part->started = true;
 }
 
 static void on_disk_failed(void *context, bool crash)
@@ -364,7 +385,6 @@ struct master_part *master_part_create(struct world *w)
 	rng_seed(&character, w->seed ^ 0x75);
 	part->rushing = rng_unit(&character) < RUSHING;
 	list_init(&part->asked);
-	master_actions_init(&part->out);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);
 	return part;
@@ -380,8 +400,9 @@ static void master_part_stop(struct master_part *part, bool crash)
 	part->process.vanishes = crash;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
-	master_destroy(part->core);
-	part->core = NULL;
+	master_destroy(part->steps.core);
+	master_steps_free(&part->steps);
+	part->started = false;
 	while (!list_empty(&part->asked))
 		asked_free(list_first(&part->asked, struct asked, link));
 }
@@ -400,7 +421,6 @@ void master_part_destroy(struct master_part *part)
 	master_part_stop(part, false);
 	world_cancel(part->world, &part->start);
 	disk_free(&part->disk);
-	master_actions_free(&part->out);
 	free(part);
 }
 
@@ -432,29 +452,27 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 			void *context)
 {
 	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
-	int status;
+	const struct master_reply *reply;
 
 	if (!part->alive || process_paused(&part->process))
 		return 503;
 	part->answer = answer;
 	part->answer_context = context;
 	event.operator_.request = master_part_ask(part, call, number);
-	master_part_step(part, &event);
-	status = part->out.reply.status;
-	if (status)
-		give_answer(part, event.operator_.request, status, part->out.reply.text);
-	take_actions(part);
-	master_part_arm(part);
-	return status;
+	master_steps_feed(&part->steps, &event);
+	reply = &part->steps.actions.reply;
+	if (reply->status)
+		give_answer(part, event.operator_.request, reply->status, reply->text);
+	return reply->status;
 }
 
 void master_part_left(const struct master_part *part, struct buf *out)
 {
 	if (part->alive)
-		coverage_left_in_master(part->core, out);
+		coverage_left_in_master(part->steps.core, out);
 }
 
 bool master_part_waits(const struct master_part *part)
 {
-	return part->alive && coverage_waits_in_master(part->core);
+	return part->alive && coverage_waits_in_master(part->steps.core);
 }

@@ -136,6 +136,16 @@ static bool says_nothing(const struct scheduler_part *part, const struct book *b
 	       book->last == STATE(UNREACHABLE);
 }
 
+/* The second launch under an id goes ahead on another agent, if the master had forgotten the first:
+ * who wants it ended must ask there. */
+static void note_agent(struct book *book, const Mesos__TaskStatus *status)
+{
+	if (!status->agent_id || !strcmp(status->agent_id->value, book->agent_id))
+		return;
+	free(book->agent_id);
+	book->agent_id = xstrdup(status->agent_id->value);
+}
+
 void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus *status)
 {
 	struct book *book = scheduler_book_find(part, status->task_id->value);
@@ -157,6 +167,7 @@ void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus 
 		/* Lost ones may come back with their agent. */
 		book->over = false;
 		book->last = status->state;
+		note_agent(book, status);
 	}
 	if (status->has_uuid && scheduler_wants_acknowledged(part, status))
 		scheduler_acknowledge(part, status);

@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/table.h"
 #include "lab/world/disk.h"
+#include "store/groups.h"
 
+#define WAKE_HIGH (20 * MICROSECOND) /* until the writer takes what waits */
 #define WRITE_HIGH (2 * MILLISECOND)
 #define SYNC_HIGH (20 * MILLISECOND)
 #define SLOW_HIGH (3 * SECOND)
@@ -19,24 +21,19 @@ struct disk_record {
 	char bytes[]; /* key, value, NUL */
 };
 
-struct disk_batch {
-	struct happening happening;
+/* What was written at once. */
+struct disk_group {
 	struct list link;
-	struct disk *disk;
-	int line;
-	enum store_class class;
-	uint64_t ticket;
 	size_t count;
 	struct disk_record *records[]; /* NULL: it is in the table */
 };
 
-static void batch_free(struct disk_batch *batch)
+static void group_free(struct disk_group *group)
 {
-	world_cancel(batch->disk->world, &batch->happening);
-	list_remove(&batch->link);
-	for (size_t i = 0; i < batch->count; i++)
-		free(batch->records[i]);
-	free(batch);
+	list_remove(&group->link);
+	for (size_t i = 0; i < group->count; i++)
+		free(group->records[i]);
+	free(group);
 }
 
 static struct disk_record *record_new(const struct store_op *op)
@@ -81,62 +78,116 @@ static void disk_put(struct disk_record **table, struct disk_record *r)
 		HASH_ADD_KEYPTR_BYHASHVALUE(hh, *table, r->bytes, r->key_len, hash, r);
 }
 
+static int line_number(const struct disk_line *line)
+{
+	return (int)(line - line->disk->lines);
+}
+
 static void sync_written(struct disk *disk, int line)
 {
-	struct disk_batch *batch, *next;
+	struct disk_group *group, *next;
 
-	list_for_each (batch, next, &disk->lines[line].written, link) {
-		for (size_t i = 0; i < batch->count; i++) {
-			disk_put(&disk->synced, batch->records[i]);
-			batch->records[i] = NULL;
+	list_for_each (group, next, &disk->lines[line].written, link) {
+		for (size_t i = 0; i < group->count; i++) {
+			disk_put(&disk->synced, group->records[i]);
+			group->records[i] = NULL;
 		}
-		batch_free(batch);
+		group_free(group);
 	}
 	if (disk->world->observer)
 		disk->world->observer->synced(disk->world->observer, disk, line);
 }
 
-static void tell_written(const struct disk_batch *batch)
+static void tell_written(struct disk_line *line, const struct disk_group *group)
 {
-	struct observer *o = batch->disk->world->observer;
+	struct observer *o = line->disk->world->observer;
 
-	for (size_t i = 0; o && i < batch->count; i++)
-		o->written(o, batch->disk, batch->line, record_key(batch->records[i]),
-			   record_value(batch->records[i]));
+	for (size_t i = 0; o && i < group->count; i++)
+		o->written(o, line->disk, line_number(line), record_key(group->records[i]),
+			   record_value(group->records[i]));
 }
 
-static void written(struct happening *h)
+/* The group is with the kernel. */
+static struct disk_group *keep_written(struct disk_line *line, const struct store_group *group)
 {
-	struct disk_batch *batch = container_of(h, struct disk_batch, happening);
-	struct disk *disk = batch->disk;
-	uint64_t ticket = batch->ticket;
-	int line = batch->line;
-	bool sync = batch->class == STORE_REGISTRY;
+	size_t count;
+	struct store_op *ops = store_group_ops(group, &count);
+	struct disk_group *kept = xcalloc(1, sizeof(*kept) + count * sizeof(*kept->records));
+
+	kept->count = count;
+	for (size_t i = 0; i < count; i++)
+		kept->records[i] = record_new(&ops[i]);
+	free(ops);
+	list_append(&line->written, &kept->link);
+	return kept;
+}
+
+/* False if it cannot be written: then the process is over. */
+static bool write_group(struct disk_line *line, const struct store_group *group, bool sync)
+{
+	struct disk *disk = line->disk;
+	bool whole;
 
 	if (disk->failing_until > disk->world->now && (sync || disk->full)) {
 		world_log(disk->world, "a write of %s fails", disk->name);
 		disk->fail(disk->context, false);
-		return;
+		return false;
 	}
 	if (disk->doom && --disk->doom == 0) {
-		bool whole = world_chance(disk->world, 0.5);
-
+		whole = world_chance(disk->world, 0.5);
 		world_log(disk->world, "the machine of %s crashes %s a write", disk->name,
 			  whole ? "after" : "in");
-		if (whole) {
-			list_remove(&batch->link);
-			list_append(&disk->lines[line].written, &batch->link);
-		}
+		if (whole)
+			keep_written(line, group);
 		disk->fail(disk->context, true);
-		return;
+		return false;
 	}
-	list_remove(&batch->link);
-	list_append(&disk->lines[line].written, &batch->link);
-	tell_written(batch);
+	tell_written(line, keep_written(line, group));
 	if (sync)
-		sync_written(disk, line);
-	if (disk->done)
-		disk->done(disk->context, line, ticket);
+		sync_written(disk, line_number(line));
+	return true;
+}
+
+static void line_written(struct happening *h);
+
+static void write_next(struct disk_line *line)
+{
+	struct world *w = line->disk->world;
+	bool last = line->writing.next == line->writing.prev;
+	int64_t high = last && line->sync ? SYNC_HIGH : WRITE_HIGH;
+
+	if (w->slow_disks_until > w->now)
+		high = SLOW_HIGH;
+	line->happening.run = line_written;
+	world_after(w, &line->happening, world_between(w, 20 * MICROSECOND, high));
+}
+
+static void line_wakes(struct happening *h)
+{
+	struct disk_line *line = container_of(h, struct disk_line, happening);
+
+	line->sync = store_groups_take(&line->waiting, &line->writing);
+	write_next(line);
+}
+
+static void line_written(struct happening *h)
+{
+	struct disk_line *line = container_of(h, struct disk_line, happening);
+	struct store_group *group = list_first(&line->writing, struct store_group, link);
+	bool sync = line->sync && line->writing.next == line->writing.prev;
+
+	if (!write_group(line, group, sync))
+		return;
+	line->applied = group->last;
+	if (sync)
+		line->durable = group->last;
+	store_group_free(group);
+	if (!list_empty(&line->writing))
+		write_next(line);
+	else if (!list_empty(&line->waiting))
+		line_wakes(h);
+	if (line->disk->done)
+		line->disk->done(line->disk->context, line_number(line));
 }
 
 void disk_init(struct disk *disk, struct world *w, const char *name,
@@ -144,15 +195,26 @@ void disk_init(struct disk *disk, struct world *w, const char *name,
 {
 	*disk = (struct disk){.world = w, .name = name, .fail = fail, .context = context};
 	for (int i = 0; i < DISK_LINES; i++) {
+		disk->lines[i].disk = disk;
+		list_init(&disk->lines[i].waiting);
+		list_init(&disk->lines[i].writing);
 		list_init(&disk->lines[i].written);
-		list_init(&disk->lines[i].queued);
 	}
 }
 
-static void list_free(struct list *batches)
+/* What is in the memory of the process. */
+static void line_drop(struct disk_line *line)
 {
-	while (!list_empty(batches))
-		batch_free(list_first(batches, struct disk_batch, link));
+	world_cancel(line->disk->world, &line->happening);
+	store_groups_free(&line->waiting);
+	store_groups_free(&line->writing);
+	line->last = line->applied = line->durable = 0;
+}
+
+static void written_free(struct disk_line *line)
+{
+	while (!list_empty(&line->written))
+		group_free(list_first(&line->written, struct disk_group, link));
 }
 
 void disk_free(struct disk *disk)
@@ -160,8 +222,8 @@ void disk_free(struct disk *disk)
 	struct disk_record *r, *next;
 
 	for (int i = 0; i < DISK_LINES; i++) {
-		list_free(&disk->lines[i].queued);
-		list_free(&disk->lines[i].written);
+		line_drop(&disk->lines[i]);
+		written_free(&disk->lines[i]);
 	}
 	HASH_ITER (hh, disk->synced, r, next) {
 		HASH_DEL(disk->synced, r);
@@ -169,7 +231,7 @@ void disk_free(struct disk *disk)
 	}
 }
 
-bool disk_open(struct disk *disk, void (*done)(void *context, int line, uint64_t ticket))
+bool disk_open(struct disk *disk, void (*done)(void *context, int line))
 {
 	if (disk->failing_until > disk->world->now)
 		return false;
@@ -186,13 +248,13 @@ void disk_mend(struct disk *disk)
 /* A crash of the machine loses a random part of what was not synced. */
 static void crash_line(struct disk *disk, int line)
 {
-	struct disk_batch *batch, *next;
+	struct disk_group *group, *next;
 	bool lost = false;
 
-	list_for_each (batch, next, &disk->lines[line].written, link) {
+	list_for_each (group, next, &disk->lines[line].written, link) {
 		lost = lost || world_chance(disk->world, 0.2);
 		if (lost)
-			batch_free(batch);
+			group_free(group);
 	}
 	/* The machine's memory is gone: what is left is on the disk itself. */
 	sync_written(disk, line);
@@ -202,7 +264,7 @@ void disk_drop(struct disk *disk, bool crash)
 {
 	disk->done = NULL;
 	for (int i = 0; i < DISK_LINES; i++) {
-		list_free(&disk->lines[i].queued);
+		line_drop(&disk->lines[i]);
 		if (crash)
 			crash_line(disk, i);
 	}
@@ -212,33 +274,20 @@ void disk_drop(struct disk *disk, bool crash)
 		disk->world->observer->crashed(disk->world->observer, disk);
 }
 
-void disk_write(struct disk *disk, int number, enum store_class class, const struct store_op *ops,
-		size_t count, uint64_t ticket)
+uint64_t disk_write(struct disk *disk, int number, enum store_class class,
+		    const struct store_op *ops, size_t count)
 {
 	struct disk_line *line = &disk->lines[number];
 	struct world *w = disk->world;
-	struct disk_batch *batch = xcalloc(1, sizeof(*batch) + count * sizeof(*batch->records));
-	int64_t high = class == STORE_REGISTRY ? SYNC_HIGH : WRITE_HIGH, when;
 
-	if (w->slow_disks_until > w->now)
-		high = SLOW_HIGH;
-	batch->happening.run = written;
-	batch->disk = disk;
-	batch->line = number;
-	batch->class = class;
-	batch->ticket = ticket;
-	batch->count = count;
-	for (size_t i = 0; i < count; i++) {
-		batch->records[i] = record_new(&ops[i]);
+	for (size_t i = 0; i < count; i++)
 		disk->bytes += ops[i].key.len + ops[i].value.len;
+	if (list_empty(&line->writing) && list_empty(&line->waiting)) {
+		line->happening.run = line_wakes;
+		world_after(w, &line->happening, world_between(w, 0, WAKE_HIGH));
 	}
-	when = w->now + world_between(w, 20 * MICROSECOND, high);
-	if (when < line->last)
-		when = line->last;
-	line->last = when;
-	list_init(&batch->link);
-	list_append(&line->queued, &batch->link);
-	world_at(w, &batch->happening, when);
+	store_groups_add(&line->waiting, ++line->last, class, ops, count);
+	return line->last;
 }
 
 struct found {
@@ -265,10 +314,10 @@ static bool same_key(const struct disk_record *a, const struct disk_record *b)
 	return a->key_len == b->key_len && !memcmp(a->bytes, b->bytes, a->key_len);
 }
 
-static void add_found(struct found *found, size_t *count, const struct disk_batch *batch)
+static void add_found(struct found *found, size_t *count, const struct disk_group *group)
 {
-	for (size_t i = 0; i < batch->count; i++) {
-		found[*count] = (struct found){batch->records[i], *count};
+	for (size_t i = 0; i < group->count; i++) {
+		found[*count] = (struct found){group->records[i], *count};
 		++*count;
 	}
 }
@@ -277,13 +326,13 @@ static void add_found(struct found *found, size_t *count, const struct disk_batc
 static struct found *find_all(const struct disk *disk, size_t *count)
 {
 	struct disk_record *r, *next;
-	struct disk_batch *batch, *after;
+	struct disk_group *group, *after;
 	struct found *found;
 	size_t most = HASH_COUNT(disk->synced);
 
 	for (int i = 0; i < DISK_LINES; i++) {
-		list_for_each (batch, after, &disk->lines[i].written, link)
-			most += batch->count;
+		list_for_each (group, after, &disk->lines[i].written, link)
+			most += group->count;
 	}
 	found = xmalloc(most * sizeof(*found));
 	*count = 0;
@@ -292,8 +341,8 @@ static struct found *find_all(const struct disk *disk, size_t *count)
 		++*count;
 	}
 	for (int i = 0; i < DISK_LINES; i++) {
-		list_for_each (batch, after, &disk->lines[i].written, link)
-			add_found(found, count, batch);
+		list_for_each (group, after, &disk->lines[i].written, link)
+			add_found(found, count, group);
 	}
 	qsort(found, *count, sizeof(*found), disk_compare);
 	return found;

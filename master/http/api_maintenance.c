@@ -10,7 +10,8 @@ void api_get_maintenance_status(const struct operator_call *c)
 	response->get_maintenance_status =
 		PROTO_NEW(arena, Mesos__Master__Response__GetMaintenanceStatus,
 			  mesos__master__response__get_maintenance_status__descriptor);
-	response->get_maintenance_status->status = master_maintenance_status(c->shell->core, arena);
+	response->get_maintenance_status->status =
+		master_maintenance_status(c->shell->steps.core, arena);
 	api_respond(c, response);
 }
 
@@ -24,6 +25,6 @@ void api_get_maintenance_schedule(const struct operator_call *c)
 		PROTO_NEW(arena, Mesos__Master__Response__GetMaintenanceSchedule,
 			  mesos__master__response__get_maintenance_schedule__descriptor);
 	response->get_maintenance_schedule->schedule =
-		master_maintenance_schedule(c->shell->core, arena);
+		master_maintenance_schedule(c->shell->steps.core, arena);
 	api_respond(c, response);
 }

@@ -39,7 +39,7 @@ static Mesos__Master__Response *collected(const struct offload_read *read)
 
 	response->has_type = 1;
 	response->type = what->type;
-	what->collect(shell->core, arena, response);
+	what->collect(shell->steps.core, arena, response);
 	return response;
 }
 
@@ -150,7 +150,7 @@ void api_operator(void *context, struct http_request *request)
 {
 	struct operator_call c = {.shell = context, .request = request};
 
-	if (!master_ready(c.shell->core)) {
+	if (!master_ready(c.shell->steps.core)) {
 		http_reply_text(request, 503, "Master has not finished recovery");
 		return;
 	}

@@ -13,7 +13,7 @@ void api_get_quota(const struct operator_call *c)
 
 	response->get_quota = PROTO_NEW(arena, Mesos__Master__Response__GetQuota,
 					mesos__master__response__get_quota__descriptor);
-	response->get_quota->status = master_quota_status(c->shell->core, arena);
+	response->get_quota->status = master_quota_status(c->shell->steps.core, arena);
 	api_respond(c, response);
 }
 
@@ -26,7 +26,7 @@ void api_get_weights(const struct operator_call *c)
 		PROTO_NEW(arena, Mesos__Master__Response__GetWeights,
 			  mesos__master__response__get_weights__descriptor);
 
-	get->n_weight_infos = master_weight_infos(c->shell->core, arena, &get->weight_infos);
+	get->n_weight_infos = master_weight_infos(c->shell->steps.core, arena, &get->weight_infos);
 	/* Without weights Mesos leaves out the whole answer, not the list alone. */
 	if (get->n_weight_infos)
 		response->get_weights = get;
@@ -87,7 +87,7 @@ void api_get_roles(const struct operator_call *c)
 {
 	static const struct api_read roles = {MESOS__MASTER__RESPONSE__TYPE__GET_ROLES,
 					      collect_roles};
-	const struct master *m = c->shell->core;
+	const struct master *m = c->shell->steps.core;
 
 	api_respond_read(c, &roles, HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks));
 }

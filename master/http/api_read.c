@@ -32,7 +32,7 @@ void api_get_version(const struct operator_call *c)
 
 void api_get_master(const struct operator_call *c)
 {
-	const struct master *m = c->shell->core;
+	const struct master *m = c->shell->steps.core;
 	Mesos__Master__Response *response =
 		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_MASTER);
 	Mesos__Master__Response__GetMaster *get =

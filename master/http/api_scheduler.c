@@ -19,7 +19,7 @@ struct opening {
 static void open_if_granted(void *context)
 {
 	struct opening *opening = context;
-	const struct master_reply *reply = &opening->shell->actions.reply;
+	const struct master_reply *reply = &opening->shell->steps.actions.reply;
 	const char *headers[] = {"Mesos-Stream-Id", NULL, NULL};
 
 	if (reply->status != 200 || !reply->stream_id)
@@ -36,7 +36,7 @@ void api_scheduler(void *context, struct http_request *request)
 	struct opening opening = {.shell = shell, .request = request};
 	struct master_event event = {.type = MASTER_CALL};
 
-	if (!master_ready(shell->core)) {
+	if (!master_ready(shell->steps.core)) {
 		http_reply_text(request, 503, "Master has not finished recovery");
 		return;
 	}
@@ -50,7 +50,8 @@ void api_scheduler(void *context, struct http_request *request)
 	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
 	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.call.stream = opening.number = event_streams_number(&shell->streams);
-	shell_step_opening(shell, &event, open_if_granted, &opening);
+	master_steps_feed_opening(&shell->steps, &event, open_if_granted, &opening);
 	if (!opening.opened)
-		http_reply_text(request, shell->actions.reply.status, shell->actions.reply.text);
+		http_reply_text(request, shell->steps.actions.reply.status,
+				shell->steps.actions.reply.text);
 }

@@ -120,7 +120,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 	struct json_writer w;
 
 	(void)content_type;
-	api_state_collect(what, shell->core, &read->request->arena, &state);
+	api_state_collect(what, shell->steps.core, &read->request->arena, &state);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "type", what->name);
@@ -131,7 +131,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 	if (what->parts & TASKS) {
 		jw_key(&w, "get_tasks");
 		jw_begin_object(&w);
-		write_tasks(shell->core, &w);
+		write_tasks(shell->steps.core, &w);
 		jw_end_object(&w);
 	}
 	if (state.get_executors)
@@ -218,7 +218,7 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	Mesos__Master__Response response = MESOS__MASTER__RESPONSE__INIT;
 	const struct state_read *what = read->what;
 	const struct shell *shell = read->context;
-	const struct master *m = shell->core;
+	const struct master *m = shell->steps.core;
 	struct arena *arena = &read->request->arena;
 
 	(void)content_type;
@@ -267,7 +267,7 @@ static void api_state_answer(const struct operator_call *c, const struct state_r
 		.content_type = http_media_name(c->media),
 	};
 
-	read_any(c->shell, &read, count_objects(what, c->shell->core));
+	read_any(c->shell, &read, count_objects(what, c->shell->steps.core));
 }
 
 #define TYPE(name) MESOS__MASTER__RESPONSE__TYPE__##name, #name

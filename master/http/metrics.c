@@ -310,7 +310,7 @@ static void share_metrics(const struct master *m, metric_fn *each, void *context
 
 static void allocator_metrics(const struct shell *shell, metric_fn *each, void *context)
 {
-	const struct master *m = shell->core;
+	const struct master *m = shell->steps.core;
 
 	timing_metrics(&shell->latency_timing, (int64_t)uv_hrtime(),
 		       "allocator/mesos/allocation_run_latency_ms", each, context);
@@ -330,7 +330,7 @@ static void registrar_metrics(const struct shell *shell, metric_fn *each, void *
 	each(context, "registrar/queued_operations",
 	     (double)shell_store_queued(shell, LINE_REGISTRY));
 	each(context, "registrar/registry_size_bytes",
-	     (double)store_size(shell->lines[LINE_REGISTRY].store));
+	     (double)store_size(shell->stores[LINE_REGISTRY]));
 	each(context, "registrar/log/recovered", 1);
 	each(context, "registrar/log/ensemble_size", 1);
 	each(context, "registrar/state_fetch_ms", shell->fetch_ms);
@@ -370,7 +370,7 @@ static void system_metrics(metric_fn *each, void *context)
 
 void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 {
-	struct master *m = shell->core;
+	struct master *m = shell->steps.core;
 	const struct master_sums *sums = sums_now(m);
 
 	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));

@@ -69,7 +69,8 @@ void rest_maintenance_schedule(void *context, struct http_request *request)
 	if (!strcmp(request->method, "POST"))
 		update_schedule(shell, request);
 	else if (!strcmp(request->method, "GET"))
-		reply_message(request, master_maintenance_schedule(shell->core, &request->arena));
+		reply_message(request,
+			      master_maintenance_schedule(shell->steps.core, &request->arena));
 	else
 		http_reply_not_allowed(request, "GET, POST");
 }
@@ -81,7 +82,8 @@ void rest_maintenance_status(void *context, struct http_request *request)
 	if (strcmp(request->method, "GET"))
 		http_reply_not_allowed(request, "GET");
 	else
-		reply_message(request, master_maintenance_status(shell->core, &request->arena));
+		reply_message(request,
+			      master_maintenance_status(shell->steps.core, &request->arena));
 }
 
 /* The machines of the body; false after the request was answered. */

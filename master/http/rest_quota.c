@@ -35,7 +35,7 @@ static void get_quota(struct shell *shell, struct http_request *request)
 {
 	struct buf json = BUF_INIT;
 
-	proto_to_json(master_quota_status(shell->core, &request->arena), SPELL_V0, &json);
+	proto_to_json(master_quota_status(shell->steps.core, &request->arena), SPELL_V0, &json);
 	router_reply_json(request, &json);
 	buf_free(&json);
 }
@@ -83,12 +83,12 @@ static void remove_quota(struct shell *shell, struct http_request *request)
 					     path));
 		return;
 	}
-	if (!master_role_allowed(shell->core, role)) {
+	if (!master_role_allowed(shell->steps.core, role)) {
 		rest_quota_refuse(request, "Failed to validate remove quota request for path", path,
 				  arena_printf(arena, "Unknown role '%s'", role));
 		return;
 	}
-	if (!master_find_quota(shell->core, role)) {
+	if (!master_find_quota(shell->steps.core, role)) {
 		rest_quota_refuse(request, "Failed to remove quota for path", path,
 				  arena_printf(arena, "Role '%s' has no quota set", role));
 		return;
@@ -119,7 +119,7 @@ static void get_weights(struct shell *shell, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 	Mesos__WeightInfo **list;
-	size_t count = master_weight_infos(shell->core, &request->arena, &list);
+	size_t count = master_weight_infos(shell->steps.core, &request->arena, &list);
 
 	jw_init(&w, &body);
 	jw_begin_array(&w);

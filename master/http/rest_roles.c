@@ -75,11 +75,11 @@ static void write_roles(const struct shell *shell, struct http_request *request,
 {
 	struct roles_view view;
 
-	roles_view_make(&view, shell->core, &request->arena);
+	roles_view_make(&view, shell->steps.core, &request->arena);
 	jw_key(w, "roles");
 	jw_begin_array(w);
 	for (struct role_view *role = view.roles; role; role = role->hh.next)
-		write_role(w, shell->core, view.arena, role);
+		write_role(w, shell->steps.core, view.arena, role);
 	jw_end_array(w);
 	roles_view_free(&view);
 }
@@ -90,5 +90,6 @@ void rest_roles(void *context, struct http_request *request)
 	struct shell *shell = context;
 
 	read_rest(shell, request, &roles,
-		  HASH_COUNT(shell->core->agents) + HASH_COUNT(shell->core->frameworks));
+		  HASH_COUNT(shell->steps.core->agents) +
+			  HASH_COUNT(shell->steps.core->frameworks));
 }

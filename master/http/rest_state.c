@@ -117,7 +117,7 @@ static void write_leader(struct json_writer *w, const struct master *m)
 
 static void write_identity(struct json_writer *w, const struct shell *shell)
 {
-	const struct master *m = shell->core;
+	const struct master *m = shell->steps.core;
 
 	endpoint_write_version(w);
 	jw_kv_double(w, "start_time", clock_seconds(shell->start_time));
@@ -145,15 +145,15 @@ static void write_state(const struct shell *shell, struct http_request *request,
 {
 	(void)request;
 	write_identity(w, shell);
-	write_agent_counts(w, shell->core);
-	if (shell->core->info->domain) {
+	write_agent_counts(w, shell->steps.core);
+	if (shell->steps.core->info->domain) {
 		jw_key(w, "domain");
-		endpoint_write_domain(w, shell->core->info->domain);
+		endpoint_write_domain(w, shell->steps.core->info->domain);
 	}
-	write_leader(w, shell->core);
+	write_leader(w, shell->steps.core);
 	write_flags(w, shell);
-	write_agents(w, shell->core, NULL, false);
-	rest_state_write_frameworks(w, shell->core, NULL);
+	write_agents(w, shell->steps.core, NULL, false);
+	rest_state_write_frameworks(w, shell->steps.core, NULL);
 	write_empty_array(w, "orphan_tasks");
 	write_empty_array(w, "unregistered_frameworks");
 }
@@ -163,13 +163,13 @@ void rest_state(void *context, struct http_request *request)
 	static const struct rest_read state = {write_state};
 	struct shell *shell = context;
 
-	read_rest(shell, request, &state, count_objects(shell->core));
+	read_rest(shell, request, &state, count_objects(shell->steps.core));
 }
 
 static void write_slaves(const struct shell *shell, struct http_request *request,
 			 struct json_writer *w)
 {
-	write_agents(w, shell->core, http_query(request, "slave_id"), true);
+	write_agents(w, shell->steps.core, http_query(request, "slave_id"), true);
 }
 
 void rest_slaves(void *context, struct http_request *request)
@@ -178,13 +178,13 @@ void rest_slaves(void *context, struct http_request *request)
 	struct shell *shell = context;
 	bool one = http_query(request, "slave_id") != NULL;
 
-	read_rest(shell, request, &slaves, one ? 1 : HASH_COUNT(shell->core->agents));
+	read_rest(shell, request, &slaves, one ? 1 : HASH_COUNT(shell->steps.core->agents));
 }
 
 static void write_all_frameworks(const struct shell *shell, struct http_request *request,
 				 struct json_writer *w)
 {
-	rest_state_write_frameworks(w, shell->core, http_query(request, "framework_id"));
+	rest_state_write_frameworks(w, shell->steps.core, http_query(request, "framework_id"));
 	write_empty_array(w, "unregistered_frameworks");
 }
 
@@ -193,8 +193,8 @@ void rest_frameworks(void *context, struct http_request *request)
 	static const struct rest_read frameworks = {write_all_frameworks};
 	struct shell *shell = context;
 	const char *id = http_query(request, "framework_id");
-	const struct framework *one = id ? find_framework(shell->core, id) : NULL;
-	size_t objects = one ? read_framework_tasks(one) : count_objects(shell->core);
+	const struct framework *one = id ? find_framework(shell->steps.core, id) : NULL;
+	size_t objects = one ? read_framework_tasks(one) : count_objects(shell->steps.core);
 
 	read_rest(shell, request, &frameworks, id && !one ? 1 : objects);
 }
@@ -305,14 +305,14 @@ static void write_task_list(const struct shell *shell, struct http_request *requ
 	size_t offset = query_number(request, "offset", 0);
 	struct arena scratch = {0};
 
-	collect_tasks(&list, shell->core->frameworks, framework_id);
-	collect_tasks(&list, shell->core->completed, framework_id);
+	collect_tasks(&list, shell->steps.core->frameworks, framework_id);
+	collect_tasks(&list, shell->steps.core->completed, framework_id);
 	if (list.count > 1)
 		qsort(list.items, list.count, sizeof(*list.items), compare_tasks);
 	jw_key(w, "tasks");
 	jw_begin_array(w);
 	for (size_t i = offset; i < list.count && i - offset < limit; i++)
-		rest_write_task(w, shell->core,
+		rest_write_task(w, shell->steps.core,
 				list.items[ascending ? i : list.count - 1 - i].record, &scratch);
 	jw_end_array(w);
 	arena_free(&scratch);
@@ -325,7 +325,7 @@ void rest_tasks(void *context, struct http_request *request)
 	struct shell *shell = context;
 	bool one = http_query(request, "task_id") != NULL;
 
-	read_rest(shell, request, &tasks, one ? 1 : read_all_tasks(shell->core));
+	read_rest(shell, request, &tasks, one ? 1 : read_all_tasks(shell->steps.core));
 }
 
 /* ---- the small ones ------------------------------------------------------ */
@@ -359,7 +359,7 @@ void rest_health(void *context, struct http_request *request)
 void rest_redirect(void *context, struct http_request *request)
 {
 	struct shell *shell = context;
-	const Mesos__MasterInfo *info = shell->core->info;
+	const Mesos__MasterInfo *info = shell->steps.core->info;
 	const char *path = router_resolve(&shell->router, request);
 	const char *headers[] = {"Location", NULL, NULL};
 

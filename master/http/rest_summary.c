@@ -110,7 +110,7 @@ static void clear_tables(struct summary *table)
 static void write_state_summary(const struct shell *shell, struct http_request *request,
 				struct json_writer *w)
 {
-	const struct master *m = shell->core;
+	const struct master *m = shell->steps.core;
 	struct tables t = {.arena = &request->arena};
 
 	for (struct framework *f = m->frameworks; f; f = f->hh.next)
@@ -149,5 +149,5 @@ void rest_state_summary(void *context, struct http_request *request)
 	struct shell *shell = context;
 
 	read_rest(shell, request, &summary,
-		  read_all_tasks(shell->core) + HASH_COUNT(shell->core->agents));
+		  read_all_tasks(shell->steps.core) + HASH_COUNT(shell->steps.core->agents));
 }

@@ -78,9 +78,11 @@ static void expect_lines(const char *warm, const char *registry)
 static void make_old_registry(void)
 {
 	static const char *const keys[] = {
-		"agent/a", "arrival/a", "completed/f/1", "executor/a/f/e", "filter/1",
-		"framework/f", "given-role/r", "given/f/r", "gone/g", "later/x", "maintenance/schedule",
-		"master", "quota/r", "task/f/t", "unreachable/u", "weight/r", NULL};
+		"agent/a",  "arrival/a",   "completed/f/1",	   "executor/a/f/e",
+		"filter/1", "framework/f", "given-role/r",	   "given/f/r",
+		"gone/g",   "later/x",	   "maintenance/schedule", "master",
+		"quota/r",  "task/f/t",	   "unreachable/u",	   "weight/r",
+		NULL};
 	struct store *store;
 	struct err err;
 
