@@ -204,6 +204,9 @@ static void init_loop(struct agent_shell *shell)
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
+	shell->slow = slow_pool_create(&shell->loop);
+	for (int i = 0; i < AGENT_FILE_LANES; i++)
+		slow_lane_init(&shell->files[i]);
 	for (int i = 0; i < 3; i++) {
 		uv_signal_init(&shell->loop, &shell->signals[i]);
 		shell->signals[i].data = shell;
@@ -340,19 +343,19 @@ static int open_store(struct agent_shell *shell, struct err *err)
 static int create_parts(struct agent_shell *shell, struct err *err)
 {
 	const struct agent_flags *f = shell->flags;
-	struct containers_options containers = {
+	struct posix_options posix = {
 		.loop = &shell->loop,
+		.pool = shell->slow,
 		.open_files = shell->open_files,
 		.program = shell->program,
 		.runtime_dir = f->runtime_dir,
 		.frameworks_home = f->frameworks_home,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
-		.report = report_cb,
-		.context = shell,
 	};
 	struct gc_options gc = {
 		.loop = &shell->loop,
+		.pool = shell->slow,
 		.work_dir = f->work_dir,
 		.delay = f->gc_delay,
 		.headroom = f->gc_disk_headroom,
@@ -360,12 +363,18 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.collected = collected_cb,
 		.context = shell,
 	};
+	int rv;
 
 	shell->messenger = messenger_create(&shell->loop, server_exited_cb, shell);
 	shell->gc = gc_create(&gc);
-	shell->volumes = volume_worker_create(&shell->loop, report_cb, shell);
-	shell->remover = volume_remover_create(&shell->loop, volume_removed_cb, shell);
-	return containers_create(&containers, &shell->containers, err);
+	shell->volumes = volume_worker_create(shell->slow, report_cb, shell);
+	shell->remover = volume_remover_create(&shell->loop, shell->slow, volume_removed_cb, shell);
+	rv = posix_create(&posix, &shell->posix, err);
+	if (rv < 0)
+		return rv;
+	shell->containers = containers_create(&posix_backend, shell->posix, report_cb, shell);
+	posix_answer(shell->posix, shell->containers);
+	return 0;
 }
 
 /* Tells whether the machine was booted since the last agent ran here. */
@@ -455,13 +464,16 @@ static void close_parts(struct agent_shell *shell)
 	if (shell->detector)
 		detector_close(shell->detector);
 	if (shell->containers)
-		containers_close(shell->containers);
+		containers_destroy_all(shell->containers);
+	if (shell->posix)
+		posix_close(shell->posix);
 	if (shell->gc)
 		gc_close(shell->gc);
 	if (shell->volumes)
 		volume_worker_close(shell->volumes);
 	if (shell->remover)
 		volume_remover_close(shell->remover);
+	slow_pool_close(shell->slow);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	for (int i = 0; i < 3; i++)
 		uv_close((uv_handle_t *)&shell->signals[i], NULL);

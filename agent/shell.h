@@ -5,8 +5,9 @@
 #include <sys/resource.h>
 #include <uv.h>
 
-#include "agent/containers/container.h"
+#include "agent/containers/core/containers.h"
 #include "agent/containers/gc.h"
+#include "agent/containers/posix/posix.h"
 #include "agent/core/agent.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
@@ -22,6 +23,9 @@
 #define AGENT_STREAM_BACKLOG_MAX (64u << 20)
 /* Largest request body: a replay of an executor with very many tasks is some MB. */
 #define AGENT_REQUEST_BODY_MAX (64u << 20)
+
+/* So many threads may look at files for clients, while others launch. */
+#define AGENT_FILE_LANES 2
 
 struct agent_shell;
 
@@ -45,6 +49,10 @@ struct agent_shell {
 	struct store *store;
 	struct http_server *http;
 	struct messenger *messenger;
+	struct slow_pool *slow;
+	struct slow_lane files[AGENT_FILE_LANES]; /* requests for files take turns */
+	unsigned next_file;
+	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;
 	struct volume_worker *volumes;

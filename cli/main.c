@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "agent/containers/fetcher.h"
-#include "agent/containers/init.h"
+#include "agent/containers/posix/init.h"
 #include "agent/server.h"
 #include "base/clock.h"
 #include "cli/cli.h"

@@ -98,8 +98,7 @@ struct store_op *store_group_ops(const struct store_group *group, size_t *count)
 	for (entry = group->entries; entry; entry = entry->hh.next, ops++) {
 		ops->key = (struct slice){entry->data, entry->key_len};
 		if (!entry->deletes)
-			ops->value =
-				(struct slice){entry->data + entry->key_len, entry->value_len};
+			ops->value = (struct slice){entry->data + entry->key_len, entry->value_len};
 	}
 	return ops - *count;
 }

@@ -17,7 +17,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "base/timer.h"
@@ -30,7 +29,9 @@ struct entry {
 
 /* Something in the trash, to be removed. */
 struct rubbish {
-	struct list link;
+	struct slow_job slow;
+	struct gc *gc;
+	bool removed;
 	char path[];
 };
 
@@ -40,79 +41,61 @@ struct gc {
 	struct entry *table;
 	struct timers timers;
 	struct gc_counters counters;
-	struct list rubbish;
-	struct rubbish *removing; /* in the hands of the thread */
-	bool removed;
+	struct slow_lane lane; /* of removals */
 	uint64_t next_name;
 	int64_t max_age;
 	uv_timer_t due;
 	uv_timer_t watch;
-	uv_work_t work;
 	int open_handles;
-	atomic_bool closing; /* the thread looks at it */
+	atomic_bool closing; /* threads look at it */
 };
 
 /* ---- removing ------------------------------------------------------------ */
 
-static void remove_next(struct gc *gc);
-
 static void gc_free_if_done(struct gc *gc)
 {
-	struct rubbish *rubbish, *next;
-
-	if (gc->open_handles || gc->removing)
+	if (gc->open_handles || gc->lane.busy)
 		return;
-	list_for_each (rubbish, next, &gc->rubbish, link)
-		free(rubbish);
 	timers_free(&gc->timers);
 	free(gc->trash);
 	free(gc);
 }
 
 /* On a thread of the pool. */
-static void remove_work(uv_work_t *work)
+static void rubbish_remove(struct slow_job *slow)
 {
-	struct gc *gc = work->data;
+	struct rubbish *rubbish = container_of(slow, struct rubbish, slow);
 	struct err err;
 
-	gc->removed = sandbox_remove(gc->removing->path, &gc->closing, &err) == 0;
+	rubbish->removed = sandbox_remove(rubbish->path, &rubbish->gc->closing, &err) == 0;
 	/* What is left is removed by the next agent. */
-	if (!gc->removed && !gc->closing)
+	if (!rubbish->removed && !rubbish->gc->closing)
 		log_warning("%s", err.text);
 }
 
-static void removed_cb(uv_work_t *work, int status)
+static void rubbish_done(struct slow_job *slow, bool canceled)
 {
-	struct gc *gc = work->data;
+	struct rubbish *rubbish = container_of(slow, struct rubbish, slow);
+	struct gc *gc = rubbish->gc;
 
-	if (status == 0 && gc->removed)
+	if (!canceled && rubbish->removed)
 		gc->counters.succeeded++;
 	else
 		gc->counters.failed++;
-	free(gc->removing);
-	gc->removing = NULL;
+	free(rubbish);
 	if (gc->closing)
 		gc_free_if_done(gc);
-	else
-		remove_next(gc);
-}
-
-static void remove_next(struct gc *gc)
-{
-	if (gc->removing || list_empty(&gc->rubbish))
-		return;
-	gc->removing = list_first(&gc->rubbish, struct rubbish, link);
-	list_remove(&gc->removing->link);
-	gc->work.data = gc;
-	uv_queue_work(gc->options.loop, &gc->work, remove_work, removed_cb);
 }
 
 static void add_rubbish(struct gc *gc, const char *path)
 {
-	struct rubbish *rubbish = xmalloc(sizeof(*rubbish) + strlen(path) + 1);
+	struct rubbish *rubbish = xcalloc(1, sizeof(*rubbish) + strlen(path) + 1);
 
 	strcpy(rubbish->path, path);
-	list_append(&gc->rubbish, &rubbish->link);
+	rubbish->gc = gc;
+	rubbish->slow.work = rubbish_remove;
+	rubbish->slow.done = rubbish_done;
+	slow_add(gc->options.pool, &gc->lane, &rubbish->slow);
 }
 
 /* What an agent before us did not get to. */
@@ -182,7 +165,6 @@ static void due_cb(uv_timer_t *timer)
 
 	while ((due = timers_pop(&gc->timers, now)))
 		collect(gc, container_of(due, struct entry, timer));
-	remove_next(gc);
 	gc_arm(gc);
 }
 
@@ -252,7 +234,6 @@ static void gc_watch_cb(uv_timer_t *timer)
 	early = gc->options.delay - gc->max_age;
 	while ((first = timers_pop(&gc->timers, early > INT64_MAX - now ? INT64_MAX : now + early)))
 		collect(gc, container_of(first, struct entry, timer));
-	remove_next(gc);
 	gc_arm(gc);
 }
 
@@ -278,7 +259,7 @@ struct gc *gc_create(const struct gc_options *options)
 
 	gc->options = *options;
 	gc->trash = xprintf("%s/trash", options->work_dir);
-	list_init(&gc->rubbish);
+	slow_lane_init(&gc->lane);
 	uv_timer_init(options->loop, &gc->due);
 	uv_timer_init(options->loop, &gc->watch);
 	gc->due.data = gc->watch.data = gc;
@@ -288,7 +269,6 @@ struct gc *gc_create(const struct gc_options *options)
 	uv_timer_start(&gc->watch, gc_watch_cb, interval, interval);
 	look_at_disk(gc);
 	find_old_rubbish(gc);
-	remove_next(gc);
 	return gc;
 }
 
@@ -309,4 +289,5 @@ void gc_close(struct gc *gc)
 		gc_forget(gc, entry);
 	uv_close((uv_handle_t *)&gc->due, gc_closed_cb);
 	uv_close((uv_handle_t *)&gc->watch, gc_closed_cb);
+	slow_lane_cancel(&gc->lane);
 }

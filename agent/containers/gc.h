@@ -1,17 +1,20 @@
 /* Garbage collection of sandboxes: removes paths at their time, earlier when the disk fills.
  *
  * A due path is first renamed into <work_dir>/trash, so that its name is free at once
- * whatever the removal takes; removing runs on a thread of libuv's pool. */
+ * whatever the removal takes; removing is a lane of the pool for slow work. */
 #ifndef AGENT_CONTAINERS_GC_H
 #define AGENT_CONTAINERS_GC_H
 
 #include <stdint.h>
 #include <uv.h>
 
+#include "agent/containers/slow.h"
+
 struct gc;
 
 struct gc_options {
 	uv_loop_t *loop;
+	struct slow_pool *pool;
 	const char *work_dir;
 	int64_t delay;		/* ns; --gc_delay */
 	double headroom;	/* share of the disk to keep free */

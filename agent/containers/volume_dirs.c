@@ -17,6 +17,19 @@
 #define RETRY_MIN_MS 1000u
 #define RETRY_MAX_MS 600000u
 
+struct agent_volumes volumes_copy(struct arena *arena, const struct agent_volumes *list)
+{
+	struct agent_volumes copy = {arena_alloc(arena, (list->count + 1) * sizeof(*copy.items)),
+				     list->count};
+
+	for (size_t i = 0; i < list->count; i++) {
+		copy.items[i] = list->items[i];
+		copy.items[i].path = arena_strdup(arena, list->items[i].path);
+		copy.items[i].name = arena_strdup(arena, list->items[i].name);
+	}
+	return copy;
+}
+
 /* ---- making ---------------------------------------------------------------- */
 
 /* So that the name outlives a crash of the machine, as the record of the volume does. */
@@ -179,106 +192,104 @@ int volume_unlink(const char *sandbox, const struct agent_volumes *volumes, stru
 /* ---- removal --------------------------------------------------------------- */
 
 struct doomed {
-	struct list link;
-	bool mount;
+	struct slow_job slow;
+	struct volume_remover *remover;
+	bool mount, removed;
 	char path[];
 };
 
 struct volume_remover {
-	uv_loop_t *loop;
+	struct slow_pool *pool;
+	struct slow_lane lane;
 	void (*removed)(void *context, const char *path);
 	void *context;
-	struct list queue;
-	struct doomed *busy; /* in the hands of the thread */
-	bool done;
+	struct list failed; /* struct doomed.slow.link: to be tried again */
 	unsigned retry;
-	uv_work_t work;
 	uv_timer_t timer;
 	bool timer_open;
-	atomic_bool closing; /* the thread looks at it */
+	atomic_bool closing; /* threads look at it */
 };
-
-static void volume_dirs_next(struct volume_remover *remover);
 
 static void volume_dirs_free_if_done(struct volume_remover *remover)
 {
-	struct doomed *doomed, *after;
+	struct doomed *doomed;
 
-	if (remover->busy || remover->timer_open)
+	if (remover->lane.busy || remover->timer_open)
 		return;
-	list_for_each (doomed, after, &remover->queue, link)
+	while ((doomed = list_first(&remover->failed, struct doomed, slow.link))) {
+		list_remove(&doomed->slow.link);
 		free(doomed);
+	}
 	free(remover);
 }
 
 /* On a thread of the pool. */
-static void volume_dirs_work_cb(uv_work_t *work)
+static void volume_dirs_work(struct slow_job *slow)
 {
-	struct volume_remover *remover = work->data;
-	const struct doomed *doomed = remover->busy;
+	struct doomed *doomed = container_of(slow, struct doomed, slow);
+	const atomic_bool *closing = &doomed->remover->closing;
 	struct err err = {""};
-	int rv = doomed->mount ? sandbox_empty(doomed->path, &remover->closing, &err)
-			       : sandbox_remove(doomed->path, &remover->closing, &err);
+	int rv = doomed->mount ? sandbox_empty(doomed->path, closing, &err)
+			       : sandbox_remove(doomed->path, closing, &err);
 
-	remover->done = rv == 0;
+	doomed->removed = rv == 0;
 	if (rv < 0 && rv != ERR_CANCELED)
 		log_error("The data of a destroyed volume is still there, and is tried again: %s",
 			  err.text);
 }
 
-static void volume_dirs_timer_cb(uv_timer_t *timer)
+static void volume_dirs_try(struct doomed *doomed)
 {
-	volume_dirs_next(timer->data);
+	slow_add(doomed->remover->pool, &doomed->remover->lane, &doomed->slow);
 }
 
-static void volume_dirs_after_cb(uv_work_t *work, int status)
+static void volume_dirs_timer_cb(uv_timer_t *timer)
 {
-	struct volume_remover *remover = work->data;
-	struct doomed *doomed = remover->busy;
-	bool done = status == 0 && remover->done;
+	struct volume_remover *remover = timer->data;
+	struct doomed *doomed;
 
-	remover->busy = NULL;
-	if (remover->closing) {
+	while ((doomed = list_first(&remover->failed, struct doomed, slow.link))) {
+		list_remove(&doomed->slow.link);
+		volume_dirs_try(doomed);
+	}
+}
+
+static void volume_dirs_done(struct slow_job *slow, bool canceled)
+{
+	struct doomed *doomed = container_of(slow, struct doomed, slow);
+	struct volume_remover *remover = doomed->remover;
+
+	if (canceled || remover->closing) {
 		free(doomed);
-		volume_dirs_free_if_done(remover);
+		if (remover->closing)
+			volume_dirs_free_if_done(remover);
 		return;
 	}
-	if (done) {
+	if (doomed->removed) {
 		remover->retry = RETRY_MIN_MS;
 		remover->removed(remover->context, doomed->path);
 		free(doomed);
-		volume_dirs_next(remover);
 		return;
 	}
-	/* Others first: this one may never succeed. */
-	list_append(&remover->queue, &doomed->link);
+	list_append(&remover->failed, &doomed->slow.link);
+	if (uv_is_active((uv_handle_t *)&remover->timer))
+		return;
 	uv_timer_start(&remover->timer, volume_dirs_timer_cb, remover->retry, 0);
 	remover->retry = remover->retry * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : remover->retry * 2;
 }
 
-static void volume_dirs_next(struct volume_remover *remover)
-{
-	struct doomed *doomed = list_first(&remover->queue, struct doomed, link);
-
-	if (remover->busy || remover->closing || !doomed)
-		return;
-	list_remove(&doomed->link);
-	remover->busy = doomed;
-	remover->work.data = remover;
-	uv_queue_work(remover->loop, &remover->work, volume_dirs_work_cb, volume_dirs_after_cb);
-}
-
-struct volume_remover *volume_remover_create(uv_loop_t *loop,
+struct volume_remover *volume_remover_create(uv_loop_t *loop, struct slow_pool *pool,
 					     void (*removed)(void *context, const char *path),
 					     void *context)
 {
 	struct volume_remover *remover = xcalloc(1, sizeof(*remover));
 
-	remover->loop = loop;
+	remover->pool = pool;
 	remover->removed = removed;
 	remover->context = context;
 	remover->retry = RETRY_MIN_MS;
-	list_init(&remover->queue);
+	slow_lane_init(&remover->lane);
+	list_init(&remover->failed);
 	uv_timer_init(loop, &remover->timer);
 	remover->timer.data = remover;
 	remover->timer_open = true;
@@ -291,8 +302,10 @@ void volume_remover_add(struct volume_remover *remover, const char *path, bool m
 
 	strcpy(doomed->path, path);
 	doomed->mount = mount;
-	list_prepend(&remover->queue, &doomed->link);
-	volume_dirs_next(remover);
+	doomed->remover = remover;
+	doomed->slow.work = volume_dirs_work;
+	doomed->slow.done = volume_dirs_done;
+	volume_dirs_try(doomed);
 }
 
 static void volume_dirs_closed_cb(uv_handle_t *handle)
@@ -307,4 +320,5 @@ void volume_remover_close(struct volume_remover *remover)
 {
 	remover->closing = true;
 	uv_close((uv_handle_t *)&remover->timer, volume_dirs_closed_cb);
+	slow_lane_cancel(&remover->lane);
 }

@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <uv.h>
 
+#include "agent/containers/slow.h"
 #include "agent/core/agent.h"
+
+/* A copy of the list in the arena. */
+struct agent_volumes volumes_copy(struct arena *arena, const struct agent_volumes *list);
 
 /* Makes the directories (mode 0755) and what is above them; those that are there already
  * stay. On failure those made here are removed again. */
@@ -19,11 +23,11 @@ int volume_link(const char *sandbox, const struct agent_volumes *volumes, struct
 /* Removes links to exactly these volumes; whatever else has their names stays. */
 int volume_unlink(const char *sandbox, const struct agent_volumes *volumes, struct err *err);
 
-/* Removes the data of volumes, one at a time on a thread of libuv's pool. What fails is
+/* Removes the data of volumes, one after the other, in a lane of the pool. What fails is
  * tried again, at growing intervals, until it succeeds. */
 struct volume_remover;
 
-struct volume_remover *volume_remover_create(uv_loop_t *loop,
+struct volume_remover *volume_remover_create(uv_loop_t *loop, struct slow_pool *pool,
 					     void (*removed)(void *context, const char *path),
 					     void *context);
 /* `mount`: the directory itself stays. `removed` is never called inside of this. */

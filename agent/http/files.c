@@ -25,7 +25,7 @@ enum files_kind { FILES_BROWSE, FILES_READ, FILES_DOWNLOAD };
 
 /* A request, answered on the loop with what the thread found. */
 struct files_job {
-	uv_work_t work;
+	struct slow_job slow;
 	struct http_request *request;
 	enum files_kind kind;
 	struct files_place place;
@@ -148,10 +148,10 @@ static void read_all(struct files_job *job)
 			  "/files/read.\n");
 }
 
-static void work(uv_work_t *work)
+static void files_work(struct slow_job *slow)
 {
 	static void (*const kinds[])(struct files_job *) = {browse, read_some, read_all};
-	struct files_job *job = work->data;
+	struct files_job *job = container_of(slow, struct files_job, slow);
 
 	if (open_wanted(job))
 		kinds[job->kind](job);
@@ -209,11 +209,11 @@ static void answer_download(struct files_job *job)
 		   job->body.len, headers);
 }
 
-static void done(uv_work_t *work, int status)
+static void files_done(struct slow_job *slow, bool canceled)
 {
-	struct files_job *job = work->data;
+	struct files_job *job = container_of(slow, struct files_job, slow);
 
-	if (status)
+	if (canceled)
 		http_reply_text(job->request, 503, "The agent is ending.\n");
 	else if (job->status == 404) /* No text, and yet a type, as in Mesos. */
 		http_reply(job->request, 404, TEXT, "", 0, NULL);
@@ -279,7 +279,6 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 		return;
 	}
 	job = xcalloc(1, sizeof(*job));
-	job->work.data = job;
 	job->request = request;
 	job->kind = kind;
 	job->place = (struct files_place){shell->flags->work_dir, path, real};
@@ -288,7 +287,9 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 	job->offset = offset;
 	job->length = length;
 	job->fd = -1;
-	uv_queue_work(&shell->loop, &job->work, work, done);
+	job->slow.work = files_work;
+	job->slow.done = files_done;
+	slow_add(shell->slow, &shell->files[shell->next_file++ % AGENT_FILE_LANES], &job->slow);
 }
 
 void agent_files_browse(void *context, struct http_request *request)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 #include "agent/shell.h"
 #include "base/clock.h"
 

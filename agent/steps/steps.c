@@ -3,16 +3,16 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/log.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 /* ---- carrying out -------------------------------------------------------- */
 
 static void steps_store(struct agent_steps *steps, const struct agent_action *action)
 {
 	const struct agent_outlet *o = steps->outlet;
-	uint64_t number =
-		o->store(steps->context, action->store.class, action->store.ops, action->store.count);
+	uint64_t number = o->store(steps->context, action->store.class, action->store.ops,
+				   action->store.count);
 
 	if (action->store.class == STORE_REGISTRY)
 		steps->synced = number;

@@ -5,10 +5,10 @@
 
 #include "agent/containers/volume_dirs.h"
 #include "base/arena.h"
-#include "base/list.h"
 
-struct job {
-	struct list link;
+struct volume_job {
+	struct slow_job slow;
+	struct volume_worker *worker;
 	struct arena arena;
 	struct agent_action action;
 	int rv;
@@ -16,35 +16,17 @@ struct job {
 };
 
 struct volume_worker {
-	uv_loop_t *loop;
+	struct slow_pool *pool;
+	struct slow_lane lane;
 	void (*report)(void *context, const struct agent_event *event);
 	void *context;
-	struct list queue;
-	struct job *busy; /* in the hands of the thread */
-	uv_work_t work;
 	bool closing;
 };
 
-static void job_free(struct job *job)
-{
-	arena_free(&job->arena);
-	free(job);
-}
-
-static void free_all(struct volume_worker *worker)
-{
-	struct job *job, *after;
-
-	list_for_each (job, after, &worker->queue, link)
-		job_free(job);
-	free(worker);
-}
-
 /* On a thread of the pool. */
-static void volume_worker_work_cb(uv_work_t *work)
+static void volume_work(struct slow_job *slow)
 {
-	struct volume_worker *worker = work->data;
-	struct job *job = worker->busy;
+	struct volume_job *job = container_of(slow, struct volume_job, slow);
 	const struct agent_action *action = &job->action;
 
 	if (action->type == AGENT_MAKE_VOLUMES) {
@@ -59,7 +41,7 @@ static void volume_worker_work_cb(uv_work_t *work)
 				      &job->err);
 }
 
-static void report(struct volume_worker *worker, const struct job *job)
+static void report(struct volume_worker *worker, const struct volume_job *job)
 {
 	const char *failure = job->rv < 0 ? job->err.text : NULL;
 	struct agent_event event = {.type = AGENT_VOLUMES_MADE};
@@ -75,64 +57,33 @@ static void report(struct volume_worker *worker, const struct job *job)
 	worker->report(worker->context, &event);
 }
 
-static void volume_worker_next(struct volume_worker *worker);
-
-static void volume_worker_after_cb(uv_work_t *work, int status)
+static void volume_done(struct slow_job *slow, bool canceled)
 {
-	struct volume_worker *worker = work->data;
-	struct job *job = worker->busy;
+	struct volume_job *job = container_of(slow, struct volume_job, slow);
+	struct volume_worker *worker = job->worker;
 
-	worker->busy = NULL;
-	if (status)
-		job->rv = err_set(&job->err, ERR_IO, "%s", uv_strerror(status));
-	if (worker->closing) {
-		free_all(worker);
-	} else {
+	if (!canceled && !worker->closing)
 		report(worker, job);
-		volume_worker_next(worker);
-	}
-	job_free(job);
-}
-
-static void volume_worker_next(struct volume_worker *worker)
-{
-	struct job *job = list_first(&worker->queue, struct job, link);
-
-	if (worker->busy || !job)
-		return;
-	list_remove(&job->link);
-	worker->busy = job;
-	uv_queue_work(worker->loop, &worker->work, volume_worker_work_cb, volume_worker_after_cb);
+	if (worker->closing && !worker->lane.busy)
+		free(worker);
+	arena_free(&job->arena);
+	free(job);
 }
 
 struct volume_worker *
-volume_worker_create(uv_loop_t *loop,
+volume_worker_create(struct slow_pool *pool,
 		     void (*report)(void *context, const struct agent_event *event), void *context)
 {
 	struct volume_worker *worker = xcalloc(1, sizeof(*worker));
 
-	worker->loop = loop;
+	worker->pool = pool;
 	worker->report = report;
 	worker->context = context;
-	worker->work.data = worker;
-	list_init(&worker->queue);
+	slow_lane_init(&worker->lane);
 	return worker;
 }
 
-static struct agent_volumes copy_volumes(struct arena *arena, const struct agent_volumes *list)
-{
-	struct agent_volumes copy = {arena_alloc(arena, (list->count + 1) * sizeof(*copy.items)),
-				     list->count};
-
-	for (size_t i = 0; i < list->count; i++) {
-		copy.items[i] = list->items[i];
-		copy.items[i].path = arena_strdup(arena, list->items[i].path);
-		copy.items[i].name = arena_strdup(arena, list->items[i].name);
-	}
-	return copy;
-}
-
-static void copy_action(struct job *job, const struct agent_action *action)
+static void copy_action(struct volume_job *job, const struct agent_action *action)
 {
 	struct agent_action *own = &job->action;
 	struct arena *arena = &job->arena;
@@ -149,23 +100,28 @@ static void copy_action(struct job *job, const struct agent_action *action)
 	}
 	own->link_volumes.container = arena_strdup(arena, action->link_volumes.container);
 	own->link_volumes.sandbox = arena_strdup(arena, action->link_volumes.sandbox);
-	own->link_volumes.stale = copy_volumes(arena, &action->link_volumes.stale);
-	own->link_volumes.fresh = copy_volumes(arena, &action->link_volumes.fresh);
+	own->link_volumes.stale = volumes_copy(arena, &action->link_volumes.stale);
+	own->link_volumes.fresh = volumes_copy(arena, &action->link_volumes.fresh);
 }
 
 void volume_worker_add(struct volume_worker *worker, const struct agent_action *action)
 {
-	struct job *job = xcalloc(1, sizeof(*job));
+	struct volume_job *job = xcalloc(1, sizeof(*job));
 
 	arena_init(&job->arena);
+	job->worker = worker;
+	job->slow.work = volume_work;
+	job->slow.done = volume_done;
 	copy_action(job, action);
-	list_append(&worker->queue, &job->link);
-	volume_worker_next(worker);
+	slow_add(worker->pool, &worker->lane, &job->slow);
 }
 
 void volume_worker_close(struct volume_worker *worker)
 {
+	bool busy = worker->lane.busy;
+
 	worker->closing = true;
-	if (!worker->busy)
-		free_all(worker);
+	slow_lane_cancel(&worker->lane);
+	if (!busy)
+		free(worker);
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"

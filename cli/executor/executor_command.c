@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/containers/spawn.h"
+#include "agent/containers/posix/spawn.h"
 
 extern char **environ;
 

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 

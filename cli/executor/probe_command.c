@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/containers/process_tree.h"
-#include "agent/containers/spawn.h"
+#include "agent/containers/posix/process_tree.h"
+#include "agent/containers/posix/spawn.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cli/executor/executor_command.h"

@@ -231,19 +231,21 @@ static void part_launch(void *context, const struct agent_launch *launch)
 {
 	struct agent_part *part = context;
 
-	agent_part_use_volumes(part, &launch->volumes);
-	agent_part_launch(part, launch);
+	containers_launch(part->containers, launch);
 }
 
 static void part_reattach(void *context, const char *id, int64_t pid, uint64_t start_ticks)
 {
-	(void)start_ticks;
-	agent_part_reattach(context, id, pid);
+	struct agent_part *part = context;
+
+	containers_reattach(part->containers, id, pid, start_ticks);
 }
 
 static void part_destroy(void *context, const char *id)
 {
-	agent_part_end_container(context, id);
+	struct agent_part *part = context;
+
+	containers_destroy(part->containers, id);
 }
 
 static uint64_t part_store(void *context, enum store_class class, const struct store_op *ops,
@@ -351,6 +353,11 @@ static int agent_part_load(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
+static void report(void *context, const struct agent_event *event)
+{
+	agent_part_feed(context, event);
+}
+
 static void agent_part_on_start(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, start);
@@ -388,6 +395,7 @@ static void agent_part_on_start(struct happening *h)
 	process_start(&part->process, w, &ops, part->name, part->address);
 	part->alive = true;
 	agent_steps_init(&part->steps, &outlet, part);
+	part->containers = containers_create(&agent_part_host, part, report, part);
 	if (agent_create(&options, &part->steps.core, &err)) {
 		world_fail(w, "no agent: %s", err.text);
 		return;
@@ -426,7 +434,7 @@ struct agent_part *agent_part_create(struct world *w, int number, const char *re
 	part->shapes = resource_shapes_create();
 	if (resources_parse(part->shapes, resources, "*", &part->total, &err))
 		world_fail(w, "%s", err.text);
-	list_init(&part->containers);
+	list_init(&part->hosted);
 	list_init(&part->works);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0xa900 + number));
 	disk_init(&part->disk, w, part->name, on_disk_failed, part);
@@ -439,7 +447,7 @@ static void agent_part_stop(struct agent_part *part, bool crash)
 	if (!part->alive)
 		return;
 	part->alive = false;
-	agent_part_orphan(part);
+	containers_destroy_all(part->containers);
 	agent_part_end_works(part);
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->detect);

@@ -6,6 +6,7 @@
 #ifndef LAB_PARTS_AGENT_PART_H
 #define LAB_PARTS_AGENT_PART_H
 
+#include "agent/containers/core/containers.h"
 #include "agent/core/agent.h"
 #include "agent/steps/steps.h"
 #include "lab/parts/parts.h"
@@ -22,7 +23,8 @@ struct agent_part {
 	int former_count;
 	struct process process;
 	bool alive, crashed;
-	struct agent_steps steps; /* with the core, while it is alive */
+	struct agent_steps steps;      /* with the core, while it is alive */
+	struct containers *containers; /* likewise */
 	struct rng rng;
 	struct disk disk;
 	struct resource_shapes *shapes;
@@ -30,7 +32,7 @@ struct agent_part {
 	struct happening tick, start, detect;
 	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
-	struct list containers;	 /* struct container.link */
+	struct list hosted;	 /* struct host_container.link: what runs on its host */
 	struct list works;	 /* struct work.link: on volumes, under way */
 	int64_t last_pid;
 	uint64_t last_stream;
@@ -41,12 +43,7 @@ void agent_part_feed(struct agent_part *part, const struct agent_event *event);
 
 /* ---- containers ------------------------------------------------------------------- */
 
-void agent_part_launch(struct agent_part *part, const struct agent_launch *launch);
-void agent_part_reattach(struct agent_part *part, const char *id, int64_t pid);
-/* Its processes are killed; the agent hears of it, also if there is no such container. */
-void agent_part_end_container(struct agent_part *part, const char *id);
-/* This life of the agent is over: nobody hears of what ends until the next one asks. */
-void agent_part_orphan(struct agent_part *part);
+extern const struct container_backend agent_part_host; /* its context is the agent's part */
 /* The machine is gone, and they with it. */
 void agent_part_drop_containers(struct agent_part *part);
 

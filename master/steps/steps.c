@@ -124,8 +124,7 @@ static void step_waiting(struct master_steps *steps)
 			waiting_free(waiting);
 		}
 		reply.text = text ? arena_strdup(&steps->actions.arena, text) : NULL;
-		reply.stream_id =
-			stream_id ? arena_strdup(&steps->actions.arena, stream_id) : NULL;
+		reply.stream_id = stream_id ? arena_strdup(&steps->actions.arena, stream_id) : NULL;
 		steps->actions.reply = reply;
 		free(text);
 		free(stream_id);

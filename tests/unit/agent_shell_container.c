@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "agent/containers/container.h"
 #include "agent/containers/fetcher.h"
-#include "agent/containers/init.h"
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/init.h"
+#include "agent/containers/posix/posix.h"
+#include "agent/containers/posix/process_tree.h"
 #include "base/clock.h"
 
 /* Runs before Criterion's main. */
@@ -24,6 +24,8 @@ static void __attribute__((constructor)) be_a_subcommand(int argc, char **argv)
 
 static uv_loop_t loop;
 static const char *id; /* of the container; no test running beside may have the same */
+static struct slow_pool *pool;
+static struct posix *posix;
 static struct containers *containers;
 static struct buf events; /* what was reported, a line each */
 static pid_t started_pid;
@@ -58,13 +60,12 @@ static void report(void *context, const struct agent_event *event)
 static void create(const char *program)
 {
 	static char path[4096];
-	struct containers_options options = {
+	struct posix_options options = {
 		.loop = &loop,
 		.program = program,
 		.runtime_dir = at("run"),
 		.frameworks_home = at("home"),
 		.fetcher_stall_timeout = MINUTE,
-		.report = report,
 	};
 	struct err err;
 
@@ -72,7 +73,19 @@ static void create(const char *program)
 		cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
 		options.program = path;
 	}
-	cr_assert_eq(containers_create(&options, &containers, &err), 0, "%s", err.text);
+	options.pool = pool = slow_pool_create(&loop);
+	cr_assert_eq(posix_create(&options, &posix, &err), 0, "%s", err.text);
+	containers = containers_create(&posix_backend, posix, report, NULL);
+	posix_answer(posix, containers);
+}
+
+/* As when the agent ends. */
+static void forget(void)
+{
+	containers_destroy_all(containers);
+	posix_close(posix);
+	slow_pool_close(pool);
+	uv_run(&loop, UV_RUN_DEFAULT);
 }
 
 static void set_up(void)
@@ -85,8 +98,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	containers_close(containers);
-	uv_run(&loop, UV_RUN_DEFAULT);
+	forget();
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	buf_free(&events);
 	remove_directory();
@@ -145,6 +157,17 @@ static bool is_over(void)
 	return events.data && (strstr(events.data, "exited ") || strstr(events.data, "failed "));
 }
 
+static bool is_started(void)
+{
+	return events.data && strstr(events.data, "started ");
+}
+
+/* init's directory is removed on a thread. */
+static bool is_tidy(void)
+{
+	return !rmdir(at("run/containers"));
+}
+
 static bool is_written(void)
 {
 	return *read_text(in_sandbox("pid"));
@@ -163,7 +186,7 @@ Test(agent_shell_container, custom_executor_exits_with_its_status)
 	cr_expect_str_eq(events.data, "started c\nexited c 768\n");
 	cr_expect_str_eq(read_text(in_sandbox("stdout")), "out\n");
 	cr_expect_str_eq(read_text(in_sandbox("stderr")), "err\n");
-	cr_expect_not(exists(at(text("run/containers/%s", id))));
+	run_until(&loop, is_tidy);
 }
 
 Test(agent_shell_container, signals_show_in_the_status)
@@ -264,8 +287,7 @@ static void start_and_forget(const char *value)
 	create(NULL);
 	launch(value);
 	run_until(&loop, is_written);
-	containers_close(containers);
-	uv_run(&loop, UV_RUN_DEFAULT);
+	forget();
 	buf_clear(&events);
 	create(NULL);
 }
@@ -284,6 +306,7 @@ Test(agent_shell_container, finds_a_container_whose_pid_was_not_stored)
 {
 	start_and_forget("echo $$ >pid; sleep 1000");
 	containers_reattach(containers, id, 0, 0);
+	run_until(&loop, is_started);
 	cr_expect_str_eq(events.data, "started c\n");
 	containers_destroy(containers, id);
 	run_until(&loop, is_over);
@@ -294,6 +317,7 @@ Test(agent_shell_container, a_reused_pid_is_not_the_container)
 {
 	create(NULL);
 	containers_reattach(containers, id, getpid(), 1);
+	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data, "exited c -1\n");
 }
 
@@ -301,6 +325,7 @@ Test(agent_shell_container, unknown_users_fail_the_sandbox)
 {
 	create(NULL);
 	launch_as("true", NULL, "no-such-user", NULL);
+	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data,
 			 text("failed c %d Failed to create executor directory '%s': Failed to "
 			      "chown directory to 'no-such-user': No such user 'no-such-user'\n",
@@ -313,6 +338,7 @@ Test(agent_shell_container, programs_that_are_not_there_fail_the_launch)
 
 	create("/no/such/program");
 	launch_as("/no/such/program", argv, NULL, NULL);
+	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data,
 			 text("failed c %d Failed to execute '/no/such/program': No such file or "
 			      "directory\n",
@@ -354,7 +380,7 @@ Test(agent_shell_container, failed_fetches_fail_the_launch)
 		strstr(read_text(in_sandbox("stderr")), "Failed to fetch '/no/such/file'"));
 	cr_expect_eq(containers_counters(containers)->fetches_failed, 1);
 	/* Nothing of it is left. */
-	cr_expect_eq(rmdir(at("run/containers")), 0, "%s", strerror(errno));
+	run_until(&loop, is_tidy);
 }
 
 Test(agent_shell_container, destroy_ends_a_fetch)

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "agent/containers/gc.h"
-#include "agent/containers/process_tree.h"
-#include "agent/containers/spawn.h"
+#include "agent/containers/posix/process_tree.h"
+#include "agent/containers/posix/spawn.h"
 #include "agent/http/files.h"
 #include "base/clock.h"
 
@@ -327,6 +327,7 @@ static bool is_collected(void)
 
 Test(agent_shell_process, collects_at_the_time)
 {
+	struct slow_pool *pool;
 	uv_loop_t loop;
 	struct err err;
 	struct gc_options options = {.loop = &loop,
@@ -342,6 +343,7 @@ Test(agent_shell_process, collects_at_the_time)
 	sandbox_make_directories(at("due/a"), &err);
 	sandbox_make_directories(at("later/a"), &err);
 	sandbox_make_directories(at("kept/a"), &err);
+	options.pool = pool = slow_pool_create(&loop);
 	gc = gc_create(&options);
 	gc_collect(gc, at("due"), now);
 	gc_collect(gc, at("later"), now + HOUR);
@@ -357,6 +359,7 @@ Test(agent_shell_process, collects_at_the_time)
 	cr_expect(exists(at("later/a")));
 	cr_expect(exists(at("kept/a")));
 	gc_close(gc);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	buf_free(&collected);
@@ -369,6 +372,7 @@ static bool is_empty(void)
 
 Test(agent_shell_process, a_full_disk_is_collected_at_once)
 {
+	struct slow_pool *pool;
 	uv_loop_t loop;
 	struct err err;
 	struct gc_options options = {.loop = &loop,
@@ -380,12 +384,14 @@ Test(agent_shell_process, a_full_disk_is_collected_at_once)
 
 	uv_loop_init(&loop);
 	sandbox_make_directories(at("later/a"), &err);
+	options.pool = pool = slow_pool_create(&loop);
 	gc = gc_create(&options);
 	cr_expect_eq(gc_max_age(gc), 0);
 	gc_collect(gc, at("later"), clock_now() + WEEK);
 	run_until(&loop, is_empty);
 	cr_expect_not(exists(at("later")));
 	gc_close(gc);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
 	buf_free(&collected);

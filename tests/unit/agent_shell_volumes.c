@@ -189,6 +189,7 @@ static bool are_two_removed(void)
 Test(agent_shell_volumes, removes_data_and_keeps_the_roots_of_disks)
 {
 	struct volume_remover *remover;
+	struct slow_pool *pool;
 	uv_loop_t loop;
 
 	uv_loop_init(&loop);
@@ -198,7 +199,7 @@ Test(agent_shell_volumes, removes_data_and_keeps_the_roots_of_disks)
 	write_text(at("elsewhere/file"), "safe");
 	cr_assert_eq(symlink(at("elsewhere"), at("disk/link")), 0);
 	cr_assert_eq(symlink(at("elsewhere"), at("v1/a/link")), 0);
-	remover = volume_remover_create(&loop, on_removed, NULL);
+	remover = volume_remover_create(&loop, pool = slow_pool_create(&loop), on_removed, NULL);
 	volume_remover_add(remover, at("v1"), false);
 	volume_remover_add(remover, at("disk"), true);
 	run_until(&loop, are_two_removed);
@@ -209,6 +210,7 @@ Test(agent_shell_volumes, removes_data_and_keeps_the_roots_of_disks)
 	cr_expect_not(exists(at("disk/link")));
 	cr_expect_str_eq(read_text(at("elsewhere/file")), "safe");
 	volume_remover_close(remover);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	buf_free(&removed);
@@ -217,11 +219,12 @@ Test(agent_shell_volumes, removes_data_and_keeps_the_roots_of_disks)
 Test(agent_shell_volumes, tries_again_what_fails)
 {
 	struct volume_remover *remover;
+	struct slow_pool *pool;
 	uv_loop_t loop;
 
 	uv_loop_init(&loop);
 	make_directories(at("v1"));
-	remover = volume_remover_create(&loop, on_removed, NULL);
+	remover = volume_remover_create(&loop, pool = slow_pool_create(&loop), on_removed, NULL);
 	/* A disk that is not there (any more), until it is. */
 	volume_remover_add(remover, at("late"), true);
 	volume_remover_add(remover, at("v1"), false);
@@ -233,6 +236,7 @@ Test(agent_shell_volumes, tries_again_what_fails)
 	cr_expect_str_eq(removed.data, "v1\nlate\n");
 	cr_expect_not(exists(at("late/data")));
 	volume_remover_close(remover);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	buf_free(&removed);
@@ -241,15 +245,17 @@ Test(agent_shell_volumes, tries_again_what_fails)
 Test(agent_shell_volumes, closing_waits_for_the_thread)
 {
 	struct volume_remover *remover;
+	struct slow_pool *pool;
 	uv_loop_t loop;
 
 	uv_loop_init(&loop);
 	make_directories(at("v1"));
 	make_directories(at("v2"));
-	remover = volume_remover_create(&loop, on_removed, NULL);
+	remover = volume_remover_create(&loop, pool = slow_pool_create(&loop), on_removed, NULL);
 	volume_remover_add(remover, at("v1"), false);
 	volume_remover_add(remover, at("v2"), false);
 	volume_remover_close(remover);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	cr_expect_eq(removed.len, 0);
@@ -296,25 +302,32 @@ static void ask_to_link(struct volume_worker *worker, const char *container, con
 	free(volume.path);
 }
 
+static bool four_are_reported(void)
+{
+	return reports.len && strstr(reports.data, "linked d");
+}
+
 Test(agent_shell_volumes, makes_and_links_in_order_and_off_the_loop)
 {
 	struct volume_worker *worker;
+	struct slow_pool *pool;
 	uv_loop_t loop;
 
 	uv_loop_init(&loop);
 	make_directories(at("run"));
 	write_text(at("file"), "");
-	worker = volume_worker_create(&loop, on_report, NULL);
+	worker = volume_worker_create(pool = slow_pool_create(&loop), on_report, NULL);
 	ask_to_make(worker, 1, at("volumes/v1"));
 	ask_to_link(worker, "c", at("run"), at("volumes/v1"));
 	ask_to_make(worker, 2, at("file/v2"));
 	ask_to_link(worker, "d", at("run2"), at("volumes/v1"));
 	cr_expect_eq(reports.len, 0);
-	uv_run(&loop, UV_RUN_DEFAULT);
-	buf_reserve(&reports, 1);
+	run_until(&loop, four_are_reported);
 	cr_expect_str_eq(reports.data, "made 1\nlinked c\nmade 2 not\nlinked d not\n");
 	cr_expect_str_eq(link_target(at("run/data")), at("volumes/v1"));
 	volume_worker_close(worker);
+	slow_pool_close(pool);
+	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	buf_free(&reports);
 }
@@ -322,13 +335,15 @@ Test(agent_shell_volumes, makes_and_links_in_order_and_off_the_loop)
 Test(agent_shell_volumes, a_worker_that_is_closed_reports_no_more)
 {
 	struct volume_worker *worker;
+	struct slow_pool *pool;
 	uv_loop_t loop;
 
 	uv_loop_init(&loop);
-	worker = volume_worker_create(&loop, on_report, NULL);
+	worker = volume_worker_create(pool = slow_pool_create(&loop), on_report, NULL);
 	ask_to_make(worker, 1, at("v1"));
 	ask_to_make(worker, 2, at("v2"));
 	volume_worker_close(worker);
+	slow_pool_close(pool);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(uv_loop_close(&loop), 0);
 	cr_expect_eq(reports.len, 0);

@@ -4,7 +4,7 @@
  * make system calls, and tells of a failure by writing it down. C library functions
  * that change ids of all threads (setuid and its like) would hit ours, so the system
  * calls are made directly. */
-#include "agent/containers/spawn.h"
+#include "agent/containers/posix/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

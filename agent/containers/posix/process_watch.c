@@ -1,12 +1,12 @@
 /* Watching for the end of processes; see process_watch.h. */
-#include "agent/containers/process_watch.h"
+#include "agent/containers/posix/process_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 #include "base/arena.h"
 
 struct process_watch {

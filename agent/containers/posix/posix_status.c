@@ -1,6 +1,6 @@
 /* The exit status of a container's first process, which init (init.h) writes into a file: it
  * is known to an agent that was started after the process ended. */
-#include "agent/containers/container_internal.h"
+#include "agent/containers/posix/posix_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +12,14 @@
 
 #include "base/log.h"
 
-static char *status_directory(const struct containers *c, const char *id)
+static char *status_directory(const struct posix *posix, const char *id)
 {
-	return xprintf("%s/containers/%s", c->options.runtime_dir, id);
+	return xprintf("%s/containers/%s", posix->options.runtime_dir, id);
 }
 
-void container_status_remove(const struct containers *c, const char *id)
+void posix_status_remove(const struct posix *posix, const char *id)
 {
-	char *directory = status_directory(c, id), *file = xprintf("%s/status", directory);
+	char *directory = status_directory(posix, id), *file = xprintf("%s/status", directory);
 
 	unlink(file);
 	rmdir(directory);
@@ -27,9 +27,9 @@ void container_status_remove(const struct containers *c, const char *id)
 	free(directory);
 }
 
-bool container_status_read(const struct containers *c, const char *id, int *status)
+bool posix_status_read(const struct posix *posix, const char *id, int *status)
 {
-	char *directory = status_directory(c, id), *file = xprintf("%s/status", directory);
+	char *directory = status_directory(posix, id), *file = xprintf("%s/status", directory);
 	int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char text[16] = "", more;
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -42,9 +42,9 @@ bool container_status_read(const struct containers *c, const char *id, int *stat
 	       *status <= 0xffff;
 }
 
-char *container_status_make(struct containers *c, const char *id, struct start *start)
+char *posix_status_make(const struct posix *posix, const char *id, struct posix_start *start)
 {
-	char *directory = status_directory(c, id), *argument = NULL;
+	char *directory = status_directory(posix, id), *argument = NULL;
 
 	if ((mkdir(directory, 0755) && errno != EEXIST) ||
 	    (start->switches_user && chown(directory, start->user.uid, start->user.gid)))

@@ -2,8 +2,8 @@
  *
  * By a pidfd, which cannot mistake another process for it; kernels without one are
  * asked every PROCESS_POLL_MS. */
-#ifndef AGENT_CONTAINERS_PROCESS_WATCH_H
-#define AGENT_CONTAINERS_PROCESS_WATCH_H
+#ifndef AGENT_CONTAINERS_POSIX_PROCESS_WATCH_H
+#define AGENT_CONTAINERS_POSIX_PROCESS_WATCH_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,7 +1,5 @@
 /* From the launch of a container to its first process: sandbox, links of volumes, URIs; see
- * container.h. What fails on the way is reported by its stage, and nothing of it is left. */
-#include "agent/containers/container_internal.h"
-
+ * posix.h. What fails on the way is answered by its stage, and nothing of it is left. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,27 +10,46 @@
 
 #include "agent/containers/container_info.h"
 #include "agent/containers/fetcher.h"
+#include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
+#include "base/arena.h"
 #include "base/log.h"
 
 extern char **environ;
 
 /* ---- starting ------------------------------------------------------------ */
 
-static void container_launch_run(struct container *container)
+void posix_free_start(struct posix_start *start)
 {
+	if (!start)
+		return;
+	if (start->spawn.output >= 0)
+		close(start->spawn.output);
+	if (start->spawn.error >= 0)
+		close(start->spawn.error);
+	proto_free(start->command);
+	user_free(&start->user);
+	arena_free(&start->arena);
+	free(start);
+}
+
+void posix_start(void *context, const char *id)
+{
+	struct posix *posix = context;
+	struct posix_container *container = posix_find(posix, id);
 	struct err err = {""};
 
-	if (container_start_process(container, &container->start->spawn, &err) < 0) {
-		container_fail(container, AGENT_STAGE_LAUNCH, err.text);
+	if (posix_start_process(container, &container->start->spawn, &err) < 0) {
+		containers_failed(posix->containers, id, AGENT_STAGE_LAUNCH, err.text);
 		return;
 	}
-	container_free_start(container->start);
+	posix_free_start(container->start);
 	container->start = NULL;
-	container->stage = RUNNING;
-	container_report_started(container);
+	containers_started(posix->containers, id, container->pid, container->start_ticks);
 }
+
+/* ---- fetching ------------------------------------------------------------ */
 
 static int fetch_input(const Mesos__CommandInfo *command, struct err *err)
 {
@@ -58,11 +75,10 @@ static int fetch_input(const Mesos__CommandInfo *command, struct err *err)
 	return fd;
 }
 
-static int container_launch_fetch(struct container *container, const Mesos__CommandInfo *command,
-				  struct err *err)
+static int start_fetcher(struct posix_container *container, struct err *err)
 {
-	const struct containers_options *options = &container->owner->options;
-	struct start *start = container->start;
+	const struct posix_options *options = &container->owner->options;
+	struct posix_start *start = container->start;
 	struct arena *arena = &start->arena;
 	struct spawn spawn = start->spawn;
 	char *argv[8] = {"mesita", "fetch"};
@@ -79,26 +95,33 @@ static int container_launch_fetch(struct container *container, const Mesos__Comm
 	spawn.program = options->program;
 	spawn.arguments = argv;
 	spawn.environment = environ;
-	spawn.input = fetch_input(command, err);
+	spawn.input = fetch_input(start->command, err);
 	if (spawn.input < 0)
 		return ERR_IO;
-	rv = container_start_process(container, &spawn, err);
+	rv = posix_start_process(container, &spawn, err);
 	close(spawn.input);
-	container->stage = FETCHING;
+	container->fetching = rv == 0;
 	return rv;
 }
 
-void container_fetch_ended(struct container *container, int status)
+void posix_fetch(void *context, const char *id)
 {
-	struct containers *c = container->owner;
+	struct posix *posix = context;
+	struct err err = {""};
+
+	if (start_fetcher(posix_find(posix, id), &err) < 0)
+		containers_failed(posix->containers, id, AGENT_STAGE_LAUNCH, err.text);
+}
+
+void posix_fetch_ended(struct posix_container *container, int status)
+{
+	struct containers *containers = container->owner->containers;
 	char text[256];
 
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !container->destroyed) {
-		c->counters.fetches_succeeded++;
-		container_launch_run(container);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		containers_fetched(containers, container->id);
 		return;
 	}
-	c->counters.fetches_failed++;
 	if (WIFEXITED(status))
 		snprintf(text, sizeof(text),
 			 "Failed to fetch all URIs for container '%s': exited with status %d",
@@ -107,10 +130,10 @@ void container_fetch_ended(struct container *container, int status)
 		snprintf(text, sizeof(text),
 			 "Failed to fetch all URIs for container '%s': terminated with signal %s",
 			 container->id, strsignal(WTERMSIG(status)));
-	container_fail(container, AGENT_STAGE_LAUNCH, text);
+	containers_failed(containers, container->id, AGENT_STAGE_LAUNCH, text);
 }
 
-/* ---- launching ----------------------------------------------------------- */
+/* ---- preparing ----------------------------------------------------------- */
 
 static char *const *copy_strings(struct arena *arena, char *const *list)
 {
@@ -126,10 +149,11 @@ static char *const *copy_strings(struct arena *arena, char *const *list)
 }
 
 /* Program and argv as the command says; custom ones below init. */
-static int make_arguments(struct containers *c, struct container *container,
-			  const Mesos__CommandInfo *command, struct err *err)
+static int make_arguments(struct posix_container *container, struct err *err)
 {
-	struct start *start = container->start;
+	const struct posix *posix = container->owner;
+	struct posix_start *start = container->start;
+	const Mesos__CommandInfo *command = start->command;
 	struct arena *arena = &start->arena;
 	bool shell = !command->has_shell || command->shell, custom;
 	size_t count = 0, given = shell ? 3 : command->n_arguments;
@@ -138,11 +162,11 @@ static int make_arguments(struct containers *c, struct container *container,
 
 	if (!command->value)
 		return err_set(err, ERR_INVALID, "The command of the executor has no value");
-	custom = shell || strcmp(program, c->options.program);
+	custom = shell || strcmp(program, posix->options.program);
 	if (custom) {
 		argv[count++] = "mesita";
 		argv[count++] = "init";
-		status = container_status_make(c, container->id, start);
+		status = posix_status_make(posix, container->id, start);
 		container->has_status = true;
 		if (status)
 			argv[count++] = status;
@@ -158,12 +182,12 @@ static int make_arguments(struct containers *c, struct container *container,
 	}
 	for (size_t i = 0; !shell && i < command->n_arguments; i++)
 		argv[count++] = arena_strdup(arena, command->arguments[i]);
-	start->spawn.program = custom ? c->options.program : arena_strdup(arena, program);
+	start->spawn.program = custom ? posix->options.program : arena_strdup(arena, program);
 	start->spawn.arguments = argv;
 	return 0;
 }
 
-static int find_user(const char *name, struct start *start, struct err *err)
+static int find_user(const char *name, struct posix_start *start, struct err *err)
 {
 	int rv;
 
@@ -176,7 +200,8 @@ static int find_user(const char *name, struct start *start, struct err *err)
 	return 0;
 }
 
-static int prepare_sandbox(const struct agent_launch *launch, struct start *start, struct err *err)
+static int prepare_sandbox(const struct agent_launch *launch, struct posix_start *start,
+			   struct err *err)
 {
 	struct spawn *spawn = &start->spawn;
 	const struct user *user;
@@ -197,48 +222,80 @@ static int prepare_sandbox(const struct agent_launch *launch, struct start *star
 	return 0;
 }
 
-static int launch_or_fetch(struct container *container, const struct agent_launch *launch,
-			   struct err *err)
+static int prepare_rest(struct posix_job *job, struct err *err)
 {
-	struct containers *c = container->owner;
+	struct posix_container *container = job->container;
+	const struct agent_launch *launch = &job->prepare.launch;
 	int rv = volume_link(launch->sandbox, &launch->volumes, err);
 
 	if (rv < 0)
 		return rv;
 	rv = fetch_validate(launch->command, err);
 	if (rv < 0) {
-		c->counters.fetches_failed++;
+		job->prepare.unfetchable = true;
 		return err_wrap(err, rv, "Could not fetch");
 	}
-	rv = make_arguments(c, container, launch->command, err);
-	if (rv == 0 && launch->command->n_uris)
-		return container_launch_fetch(container, launch->command, err);
-	if (rv == 0)
-		container_launch_run(container);
-	return rv;
+	return make_arguments(container, err);
 }
 
-void containers_launch(struct containers *c, const struct agent_launch *launch)
+/* On a thread, to which the start belongs meanwhile. */
+static void prepare(struct posix_job *job)
 {
-	struct container *container;
-	enum agent_start_stage stage;
-	struct start *start;
-	struct err err = {""};
+	const struct agent_launch *launch = &job->prepare.launch;
+	struct err *err = &job->prepare.err;
 
-	if (container_find(c, launch->container)) {
-		log_error("container %s was to be launched twice", launch->container);
+	job->prepare.stage = AGENT_STAGE_SANDBOX;
+	job->prepare.rv = prepare_sandbox(launch, job->container->start, err);
+	if (job->prepare.rv < 0)
 		return;
-	}
-	container = container_add(c, launch->container);
-	container->start = start = xcalloc(1, sizeof(*start));
+	job->prepare.rv = container_info_check(launch->info, &job->prepare.stage, err);
+	if (job->prepare.rv < 0)
+		return;
+	job->prepare.stage = AGENT_STAGE_LAUNCH;
+	job->prepare.rv = prepare_rest(job, err);
+}
+
+static void prepared(struct posix_job *job)
+{
+	struct posix_container *container = job->container;
+	struct containers *containers = container->owner->containers;
+
+	if (job->prepare.unfetchable)
+		containers_counters(containers)->fetches_failed++;
+	if (job->prepare.rv < 0)
+		containers_failed(containers, container->id, job->prepare.stage,
+				  job->prepare.err.text);
+	else
+		containers_prepared(containers, container->id, container->start->command->n_uris);
+}
+
+/* What outlives the call of containers_launch(). */
+static struct agent_launch copy_launch(const struct agent_launch *launch, struct posix_start *start)
+{
+	struct arena *arena = &start->arena;
+	struct agent_launch copy = {
+		.container = arena_strdup(arena, launch->container),
+		.sandbox = arena_strdup(arena, launch->sandbox),
+		.user = launch->user ? arena_strdup(arena, launch->user) : NULL,
+		.command = start->command = proto_copy(launch->command),
+		.info = launch->info ? proto_copy_to(arena, launch->info) : NULL,
+		.volumes = volumes_copy(arena, &launch->volumes),
+	};
+
+	return copy;
+}
+
+void posix_prepare(void *context, const struct agent_launch *launch)
+{
+	struct posix *posix = context;
+	struct posix_container *container = posix_add(posix, launch->container);
+	struct posix_start *start = container->start = xcalloc(1, sizeof(*start));
+	struct posix_job *job = xcalloc(1, sizeof(*job));
+
 	arena_init(&start->arena);
-	start->spawn.input = c->null_fd;
+	start->spawn.input = posix->null_fd;
 	start->spawn.output = start->spawn.error = -1;
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);
-	if (prepare_sandbox(launch, start, &err) < 0)
-		container_fail(container, AGENT_STAGE_SANDBOX, err.text);
-	else if (container_info_check(launch->info, &stage, &err) < 0)
-		container_fail(container, stage, err.text);
-	else if (launch_or_fetch(container, launch, &err) < 0)
-		container_fail(container, AGENT_STAGE_LAUNCH, err.text);
+	job->prepare.launch = copy_launch(launch, start);
+	posix_begin_job(container, prepare, prepared, job);
 }

@@ -4,8 +4,8 @@
  * passes signals on, and when the executor ends, kills the rest, writes the executor's
  * wait status down (an agent that was restarted is no longer its parent and cannot
  * wait for it) and ends the same way. */
-#ifndef AGENT_CONTAINERS_INIT_H
-#define AGENT_CONTAINERS_INIT_H
+#ifndef AGENT_CONTAINERS_POSIX_INIT_H
+#define AGENT_CONTAINERS_POSIX_INIT_H
 
 /* Arguments: [--status=FILE] --program=PROGRAM -- ARGV0 [ARGUMENT...] */
 int init_main(int argc, char **argv);

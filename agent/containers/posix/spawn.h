@@ -1,7 +1,7 @@
 /* Starts a process as fast as Linux can: the parent's memory is not copied, and no
  * helper stands between it and the program. */
-#ifndef AGENT_CONTAINERS_SPAWN_H
-#define AGENT_CONTAINERS_SPAWN_H
+#ifndef AGENT_CONTAINERS_POSIX_SPAWN_H
+#define AGENT_CONTAINERS_POSIX_SPAWN_H
 
 #include <stdbool.h>
 #include <sys/resource.h>

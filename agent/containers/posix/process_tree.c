@@ -2,7 +2,7 @@
  *
  * A process may appear or vanish at any moment: what cannot be read is skipped, and
  * killing walks again until a walk finds nobody new. */
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>

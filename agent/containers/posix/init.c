@@ -2,7 +2,7 @@
  *
  * Failures: a program that cannot be executed is told on standard error, exit status 1;
  * a status file that cannot be written is left out, its absence says "unknown". */
-#include "agent/containers/init.h"
+#include "agent/containers/posix/init.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/containers/process_tree.h"
+#include "agent/containers/posix/process_tree.h"
 
 /* What cannot be killed in this time (it hangs in the kernel) is left alone. */
 #define KILL_SECONDS 5

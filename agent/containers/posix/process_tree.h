@@ -1,6 +1,6 @@
 /* Processes as /proc tells of them, and killing all of a container. */
-#ifndef AGENT_CONTAINERS_PROCESS_TREE_H
-#define AGENT_CONTAINERS_PROCESS_TREE_H
+#ifndef AGENT_CONTAINERS_POSIX_PROCESS_TREE_H
+#define AGENT_CONTAINERS_POSIX_PROCESS_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

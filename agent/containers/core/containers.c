@@ -1,0 +1,262 @@
+/* The table of containers and their moves; see containers.h. */
+#include "agent/containers/core/containers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/table.h"
+
+struct container {
+	UT_hash_handle hh; /* by id */
+	enum container_stage stage;
+	bool destroyed;	    /* the agent wants it to end */
+	bool tells_started; /* FINDING: the agent does not know its pid */
+	int64_t pid;	    /* RUNNING */
+	bool known;	    /* CLEANING: the status is */
+	int status;
+	char id[];
+};
+
+struct containers {
+	const struct container_backend *backend;
+	void *context;
+	void (*report)(void *context, const struct agent_event *event);
+	void *report_context;
+	struct container *table;
+	struct containers_counters counters;
+};
+
+/* ---- moves ----------------------------------------------------------------- */
+
+#define BIT(stage) (1u << CONTAINER_##stage)
+
+static const unsigned moves[CONTAINER_STAGES] = {
+	[CONTAINER_PREPARING] = BIT(FETCHING) | BIT(RUNNING),
+	[CONTAINER_FETCHING] = BIT(RUNNING),
+	[CONTAINER_FINDING] = BIT(RUNNING) | BIT(CLEANING),
+	[CONTAINER_RUNNING] = BIT(CLEANING),
+};
+
+static void container_move(struct container *container, enum container_stage to)
+{
+	bool allowed = moves[container->stage] & (1u << to);
+
+	assert(allowed);
+	(void)allowed;
+	container->stage = to;
+}
+
+/* ---- the table --------------------------------------------------------------- */
+
+static struct container *container_find(const struct containers *c, const char *id)
+{
+	struct container *container;
+
+	HASH_FIND_STR(c->table, id, container);
+	return container;
+}
+
+static struct container *container_add(struct containers *c, const char *id,
+				       enum container_stage stage)
+{
+	struct container *container = xcalloc(1, sizeof(*container) + strlen(id) + 1);
+
+	strcpy(container->id, id);
+	container->stage = stage;
+	HASH_ADD_STR(c->table, id, container);
+	return container;
+}
+
+static void report_exited(struct containers *c, const char *id, bool known, int status)
+{
+	struct agent_event event = {.type = AGENT_CONTAINER_EXITED,
+				    .container_exited = {id, known, status}};
+
+	c->report(c->report_context, &event);
+}
+
+/* Nothing is left of it, but its id for a last report. */
+static void container_over(struct containers *c, struct container *container)
+{
+	HASH_DEL(c->table, container);
+	c->backend->forget(c->context, container->id, true);
+}
+
+static void end_with(struct containers *c, struct container *container, bool known, int status)
+{
+	container_over(c, container);
+	report_exited(c, container->id, known, status);
+	free(container);
+}
+
+/* ---- what the backend answers -------------------------------------------------- */
+
+static void container_start(struct containers *c, struct container *container)
+{
+	if (container->destroyed)
+		end_with(c, container, false, 0);
+	else
+		c->backend->start(c->context, container->id);
+}
+
+void containers_prepared(struct containers *c, const char *id, bool fetches)
+{
+	struct container *container = container_find(c, id);
+
+	if (fetches && !container->destroyed) {
+		container_move(container, CONTAINER_FETCHING);
+		c->backend->fetch(c->context, id);
+	} else {
+		container_start(c, container);
+	}
+}
+
+void containers_fetched(struct containers *c, const char *id)
+{
+	struct container *container = container_find(c, id);
+
+	c->counters.fetches_succeeded++;
+	container_start(c, container);
+}
+
+void containers_failed(struct containers *c, const char *id, enum agent_start_stage stage,
+		       const char *text)
+{
+	struct container *container = container_find(c, id);
+	struct agent_event event = {.type = AGENT_CONTAINER_FAILED,
+				    .container_failed = {container->id, stage, text}};
+
+	if (container->stage == CONTAINER_FETCHING)
+		c->counters.fetches_failed++;
+	if (container->destroyed) {
+		end_with(c, container, false, 0);
+		return;
+	}
+	container_over(c, container);
+	c->report(c->report_context, &event);
+	free(container);
+}
+
+void containers_started(struct containers *c, const char *id, int64_t pid, uint64_t start_ticks)
+{
+	struct container *container = container_find(c, id);
+	struct agent_event event = {.type = AGENT_CONTAINER_STARTED,
+				    .container_started = {container->id, pid, start_ticks}};
+	bool tells = container->stage != CONTAINER_FINDING || container->tells_started;
+
+	container_move(container, CONTAINER_RUNNING);
+	container->pid = pid;
+	if (container->destroyed)
+		c->backend->kill(c->context, id);
+	if (tells)
+		c->report(c->report_context, &event);
+}
+
+void containers_ended(struct containers *c, const char *id, bool known, int status)
+{
+	struct container *container = container_find(c, id);
+
+	container_move(container, CONTAINER_CLEANING);
+	container->known = known;
+	container->status = status;
+	c->backend->clean(c->context, id);
+}
+
+void containers_cleaned(struct containers *c, const char *id, bool clean)
+{
+	struct container *container = container_find(c, id);
+
+	if (!clean) {
+		log_error("Processes that container %s left behind cannot be killed", id);
+		c->counters.destroy_errors++;
+	}
+	end_with(c, container, container->known, container->status);
+}
+
+/* ---- what the agent asks -------------------------------------------------------- */
+
+void containers_launch(struct containers *c, const struct agent_launch *launch)
+{
+	if (container_find(c, launch->container)) {
+		log_error("container %s was to be launched twice", launch->container);
+		return;
+	}
+	container_add(c, launch->container, CONTAINER_PREPARING);
+	c->backend->prepare(c->context, launch);
+}
+
+void containers_reattach(struct containers *c, const char *id, int64_t pid, uint64_t start_ticks)
+{
+	struct container *container;
+
+	if (container_find(c, id)) {
+		log_error("container %s was to be reattached to twice", id);
+		return;
+	}
+	container = container_add(c, id, CONTAINER_FINDING);
+	container->tells_started = !pid;
+	c->backend->find(c->context, container->id, pid, start_ticks);
+}
+
+void containers_destroy(struct containers *c, const char *id)
+{
+	struct container *container = container_find(c, id);
+
+	if (!container) {
+		report_exited(c, id, false, 0);
+		return;
+	}
+	if (container->stage == CONTAINER_CLEANING)
+		return;
+	log_info("Destroying container %s", id);
+	container->destroyed = true;
+	/* The others end when they are ready. */
+	if (container->stage == CONTAINER_RUNNING || container->stage == CONTAINER_FETCHING)
+		c->backend->kill(c->context, container->id);
+}
+
+int64_t containers_pid(const struct containers *c, const char *id)
+{
+	const struct container *container = container_find(c, id);
+
+	return container && container->stage == CONTAINER_RUNNING ? container->pid : 0;
+}
+
+struct containers_counters *containers_counters(struct containers *c)
+{
+	return &c->counters;
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+struct containers *containers_create(const struct container_backend *backend, void *context,
+				     void (*report)(void *context, const struct agent_event *event),
+				     void *report_context)
+{
+	struct containers *c = xcalloc(1, sizeof(*c));
+
+	*c = (struct containers){
+		.backend = backend,
+		.context = context,
+		.report = report,
+		.report_context = report_context,
+	};
+	return c;
+}
+
+void containers_destroy_all(struct containers *c)
+{
+	struct container *container, *next;
+
+	HASH_ITER (hh, c->table, container, next) {
+		if (container->stage == CONTAINER_FETCHING)
+			c->backend->kill(c->context, container->id);
+		HASH_DEL(c->table, container);
+		c->backend->forget(c->context, container->id, false);
+		free(container);
+	}
+	free(c);
+}

@@ -1,0 +1,445 @@
+/* The table of processes, their end and what they leave; see posix.h. */
+#include "agent/containers/posix/posix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/process_tree.h"
+#include "agent/containers/sandbox.h"
+#include "base/arena.h"
+#include "base/log.h"
+
+/* Leftovers that survive SIGKILL for so long hang in the kernel; nobody waits longer. */
+#define CLEAN_TIMEOUT_MS 5000
+#define CLEAN_PAUSE_MAX_MS 50
+
+/* ---- table --------------------------------------------------------------- */
+
+struct posix_container *posix_find(const struct posix *posix, const char *id)
+{
+	struct posix_container *container;
+
+	HASH_FIND_STR(posix->table, id, container);
+	return container;
+}
+
+struct posix_container *posix_add(struct posix *posix, const char *id)
+{
+	struct posix_container *container = xcalloc(1, sizeof(*container));
+
+	container->owner = posix;
+	container->id = xstrdup(id);
+	HASH_ADD_KEYPTR(hh, posix->table, container->id, strlen(container->id), container);
+	return container;
+}
+
+static void free_if_done(struct posix_container *container)
+{
+	if (!container->forgotten || container->jobs)
+		return;
+	posix_free_start(container->start);
+	free(container->id);
+	free(container);
+}
+
+/* ---- jobs ------------------------------------------------------------------ */
+
+static void job_work(struct slow_job *slow)
+{
+	struct posix_job *job = container_of(slow, struct posix_job, slow);
+
+	job->work(job);
+}
+
+static void job_done(struct slow_job *slow, bool canceled)
+{
+	struct posix_job *job = container_of(slow, struct posix_job, slow);
+	struct posix_container *container = job->container;
+
+	container->jobs--;
+	if (!canceled && !container->forgotten)
+		job->done(job);
+	else
+		free_if_done(container);
+	free(job);
+}
+
+void posix_begin_job(struct posix_container *container, void (*work)(struct posix_job *job),
+		     void (*done)(struct posix_job *job), struct posix_job *job)
+{
+	job->container = container;
+	job->work = work;
+	job->done = done;
+	job->slow.work = job_work;
+	job->slow.done = job_done;
+	container->jobs++;
+	slow_add(container->owner->options.pool, NULL, &job->slow);
+}
+
+static void begin_job(struct posix_container *container, void (*work)(struct posix_job *job),
+		      void (*done)(struct posix_job *job))
+{
+	posix_begin_job(container, work, done, xcalloc(1, sizeof(struct posix_job)));
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+static void process_ended_cb(void *context);
+
+int posix_start_process(struct posix_container *container, const struct spawn *spawn,
+			struct err *err)
+{
+	struct posix *posix = container->owner;
+	struct spawn limited = *spawn;
+	struct process process;
+	pid_t pid;
+
+	if (posix->options.open_files.rlim_max)
+		limited.open_files = &posix->options.open_files;
+	pid = spawn_process(&limited, err);
+	if (pid < 0)
+		return (int)pid;
+	container->pid = pid;
+	container->child = container->listed = true;
+	container->start_ticks = process_read(pid, &process) ? process.start_ticks : 0;
+	HASH_ADD(hh_pid, posix->by_pid, pid, sizeof(pid), container);
+	container->watch =
+		process_watch_start(posix->options.loop, pid, 0, process_ended_cb, container);
+	return 0;
+}
+
+/* ---- the end of the first process ------------------------------------------ */
+
+/* It was not our child: init may have written its status down. */
+static void read_status(struct posix_job *job)
+{
+	job->ended.known =
+		posix_status_read(job->container->owner, job->container->id, &job->ended.status);
+}
+
+static void status_read(struct posix_job *job)
+{
+	struct posix_container *container = job->container;
+
+	containers_ended(container->owner->containers, container->id, job->ended.known,
+			 job->ended.status);
+}
+
+static void unlist(struct posix_container *container)
+{
+	if (container->listed)
+		HASH_DELETE(hh_pid, container->owner->by_pid, container);
+	container->listed = false;
+}
+
+static void reap(struct posix_container *container)
+{
+	struct posix *posix = container->owner;
+	int status = 0;
+
+	container->ended = false;
+	if (!container->child) {
+		begin_job(container, read_status, status_read);
+		return;
+	}
+	while (waitpid(container->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	unlist(container);
+	if (container->fetching) {
+		container->fetching = false;
+		posix_fetch_ended(container, status);
+	} else {
+		containers_ended(posix->containers, container->id, true, status);
+	}
+}
+
+static void process_ended_cb(void *context)
+{
+	struct posix_container *container = context;
+
+	container->watch = NULL;
+	/* Its pid must not become another's while a thread is about to kill it. */
+	if (container->jobs)
+		container->ended = true;
+	else
+		reap(container);
+}
+
+static void kill_tree(struct posix_job *job)
+{
+	process_tree_signal(job->container->pid, SIGKILL);
+}
+
+static void tree_killed(struct posix_job *job)
+{
+	if (job->container->ended && !job->container->jobs)
+		reap(job->container);
+}
+
+static void posix_kill(void *context, const char *id)
+{
+	begin_job(posix_find(context, id), kill_tree, tree_killed);
+}
+
+/* ---- what it left ------------------------------------------------------------ */
+
+static bool is_foreign(const struct posix *posix, pid_t pid)
+{
+	for (const pid_t *p = posix->foreign; *p; p++)
+		if (*p == pid)
+			return true;
+	return false;
+}
+
+/* Kills and reaps the children that we did not start; returns how many still live. */
+static size_t sweep(struct posix *posix)
+{
+	pid_t *children = process_children();
+	size_t alive = 0;
+
+	for (pid_t *pid = children; *pid; pid++) {
+		struct posix_container *known;
+
+		HASH_FIND(hh_pid, posix->by_pid, pid, sizeof(*pid), known);
+		if (known || is_foreign(posix, *pid))
+			continue;
+		kill(*pid, SIGKILL);
+		if (waitpid(*pid, NULL, WNOHANG) == 0)
+			alive++;
+	}
+	free(children);
+	return alive;
+}
+
+static void clean_soon(struct posix *posix);
+
+static void kill_left(struct posix_job *job)
+{
+	job->alive = process_tree_kill_left(job->container->pid, job->container->id);
+}
+
+static bool is_late(const struct posix_container *container)
+{
+	return uv_now(container->owner->options.loop) > container->clean_deadline;
+}
+
+static void left_killed(struct posix_job *job)
+{
+	struct posix_container *container = job->container;
+
+	if (!job->alive || is_late(container))
+		containers_cleaned(container->owner->containers, container->id, !job->alive);
+	else
+		clean_soon(container->owner);
+}
+
+/* One whose children are ours and that need not be waited for. */
+static struct posix_container *first_clean(const struct posix *posix, size_t alive)
+{
+	struct posix_container *container;
+
+	for (container = posix->table; container; container = container->hh.next)
+		if (container->cleaning && container->child && (!alive || is_late(container)))
+			return container;
+	return NULL;
+}
+
+static void posix_clean_cb(uv_timer_t *timer)
+{
+	struct posix *posix = timer->data;
+	struct posix_container *container;
+	size_t alive = sweep(posix);
+	bool waiting = false;
+
+	/* An answer may change the table. */
+	while ((container = first_clean(posix, alive)))
+		containers_cleaned(posix->containers, container->id, !alive);
+	for (container = posix->table; container; container = container->hh.next) {
+		if (!container->cleaning)
+			continue;
+		if (container->child)
+			waiting = true;
+		else if (!container->jobs)
+			begin_job(container, kill_left, left_killed);
+	}
+	posix->pause =
+		posix->pause * 2 > CLEAN_PAUSE_MAX_MS ? CLEAN_PAUSE_MAX_MS : posix->pause * 2;
+	if (waiting)
+		uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
+}
+
+static void clean_soon(struct posix *posix)
+{
+	if (uv_is_active((uv_handle_t *)&posix->timer))
+		return;
+	uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
+}
+
+static void posix_clean(void *context, const char *id)
+{
+	struct posix *posix = context;
+	struct posix_container *container = posix_find(posix, id);
+
+	container->cleaning = true;
+	container->clean_deadline = uv_now(posix->options.loop) + CLEAN_TIMEOUT_MS;
+	if (!container->child) {
+		begin_job(container, kill_left, left_killed);
+	} else if (!sweep(posix)) {
+		containers_cleaned(posix->containers, id, true);
+	} else {
+		posix->pause = 1;
+		clean_soon(posix);
+	}
+}
+
+/* ---- containers of an earlier agent ---------------------------------------------- */
+
+/* An agent that died too early did not write the pid down. */
+static void look_for(struct posix_job *job)
+{
+	struct posix_container *container = job->container;
+	struct process process;
+	pid_t pid = process_find_container(container->id);
+
+	if (pid && process_read(pid, &process)) {
+		container->pid = pid;
+		container->start_ticks = process.start_ticks;
+	}
+}
+
+static bool is_another(const struct posix_container *container)
+{
+	struct process process;
+
+	return process_read(container->pid, &process) &&
+	       process.start_ticks != container->start_ticks;
+}
+
+static void watch_found(struct posix_container *container)
+{
+	struct posix *posix = container->owner;
+
+	if (container->pid)
+		container->watch =
+			process_watch_start(posix->options.loop, container->pid,
+					    container->start_ticks, process_ended_cb, container);
+	if (container->watch) {
+		containers_started(posix->containers, container->id, container->pid,
+				   container->start_ticks);
+		return;
+	}
+	/* Whoever has the pid now is not to be taken for what was left. */
+	if (is_another(container))
+		container->pid = 0;
+	reap(container);
+}
+
+static void looked_for(struct posix_job *job)
+{
+	watch_found(job->container);
+}
+
+static void posix_find_process(void *context, const char *id, int64_t pid, uint64_t start_ticks)
+{
+	struct posix_container *container = posix_add(context, id);
+
+	container->has_status = true;
+	container->start_ticks = start_ticks;
+	if (pid > 1 && pid <= INT32_MAX) {
+		container->pid = (pid_t)pid;
+		watch_found(container);
+	} else {
+		begin_job(container, look_for, looked_for);
+	}
+}
+
+/* ---- forgetting ------------------------------------------------------------------ */
+
+static void remove_status(struct posix_job *job)
+{
+	posix_status_remove(job->container->owner, job->container->id);
+}
+
+static void nothing_follows(struct posix_job *job)
+{
+	(void)job;
+}
+
+static void posix_forget(void *context, const char *id, bool over)
+{
+	struct posix *posix = context;
+	struct posix_container *container = posix_find(posix, id);
+
+	if (!container)
+		return;
+	HASH_DELETE(hh, posix->table, container);
+	unlist(container);
+	process_watch_stop(container->watch);
+	container->watch = NULL;
+	container->forgotten = true;
+	if (over && container->has_status)
+		begin_job(container, remove_status, nothing_follows);
+	free_if_done(container);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+const struct container_backend posix_backend = {
+	.prepare = posix_prepare,
+	.fetch = posix_fetch,
+	.start = posix_start,
+	.find = posix_find_process,
+	.kill = posix_kill,
+	.clean = posix_clean,
+	.forget = posix_forget,
+};
+
+int posix_create(const struct posix_options *options, struct posix **out, struct err *err)
+{
+	struct posix *posix;
+	char *directory;
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null_fd < 0)
+		return err_set(err, ERR_IO, "Failed to open /dev/null: %s", strerror(errno));
+	posix = xcalloc(1, sizeof(*posix));
+	posix->options = *options;
+	posix->null_fd = null_fd;
+	posix->pause = 1;
+	directory = xprintf("%s/containers", options->runtime_dir);
+	if (sandbox_make_directories(directory, err) < 0)
+		log_warning("Cannot make '%s': %s", directory, err->text);
+	free(directory);
+	posix->foreign = process_children();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	uv_timer_init(options->loop, &posix->timer);
+	posix->timer.data = posix;
+	*out = posix;
+	return 0;
+}
+
+void posix_answer(struct posix *posix, struct containers *containers)
+{
+	posix->containers = containers;
+}
+
+static void posix_closed_cb(uv_handle_t *handle)
+{
+	struct posix *posix = handle->data;
+
+	close(posix->null_fd);
+	free(posix->foreign);
+	free(posix);
+}
+
+void posix_close(struct posix *posix)
+{
+	uv_close((uv_handle_t *)&posix->timer, posix_closed_cb);
+}

@@ -1,0 +1,45 @@
+/* The backend of containers that is made of plain processes: a sandbox and a tree of processes
+ * each.
+ *
+ * How it is known that nothing is left, without walking /proc at each exit: the first
+ * process of a container is a child subreaper, so what is orphaned inside the
+ * container becomes its child; when it ends, what still lives becomes a child of the
+ * agent, which is a subreaper as well. So after an exit, any child of the agent that it
+ * did not start is a leftover, and the kernel lists children in proportion to their
+ * number. Only for containers that were reattached to after a restart of the agent
+ * (their orphans went elsewhere) is /proc walked, on a thread as everything that may be slow.
+ *
+ * Custom executors run below `mesita init` (init.h); the command executor, which is the
+ * agent's own program, is started directly. */
+#ifndef AGENT_CONTAINERS_POSIX_POSIX_H
+#define AGENT_CONTAINERS_POSIX_POSIX_H
+
+#include <sys/resource.h>
+#include <uv.h>
+
+#include "agent/containers/core/containers.h"
+#include "agent/containers/slow.h"
+
+struct posix;
+
+struct posix_options {
+	uv_loop_t *loop;
+	struct slow_pool *pool;
+	const char *program;	 /* absolute path of the mesita binary */
+	const char *runtime_dir; /* absolute; for what init writes down */
+	const char *frameworks_home;
+	const char *hadoop_home;       /* or NULL */
+	int64_t fetcher_stall_timeout; /* ns */
+	struct rlimit open_files;      /* of the processes that are started; zero: as we */
+};
+
+extern const struct container_backend posix_backend; /* its context is a struct posix */
+
+/* Makes this process a child subreaper. The options' strings must outlive it. */
+int posix_create(const struct posix_options *options, struct posix **out, struct err *err);
+/* Whom it answers; before anything is asked of it. */
+void posix_answer(struct posix *posix, struct containers *containers);
+/* After all containers were forgotten. Frees itself from the loop. */
+void posix_close(struct posix *posix);
+
+#endif

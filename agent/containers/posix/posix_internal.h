@@ -1,0 +1,102 @@
+/* What the files of the posix backend share. Nobody else includes this.
+ *
+ *	posix.c		their table, their end
+ *	posix_launch.c	from the launch to the first process
+ *	posix_status.c	the exit status that init writes down */
+#ifndef AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
+#define AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
+
+#include "agent/containers/posix/posix.h"
+#include "agent/containers/posix/process_watch.h"
+#include "agent/containers/posix/spawn.h"
+#include "base/table.h"
+
+struct posix_container {
+	UT_hash_handle hh;     /* by id */
+	UT_hash_handle hh_pid; /* by pid, while it is a child of ours */
+	struct posix *owner;
+	char *id;
+	pid_t pid;
+	uint64_t start_ticks;
+	bool child;    /* of ours, not reattached to */
+	bool listed;   /* in posix.by_pid */
+	bool fetching; /* its process is the fetcher */
+	bool cleaning;
+	bool ended;	 /* while it was being killed: it is reaped after that */
+	bool has_status; /* init was told to write it down, or may have been */
+	bool forgotten;	 /* freed with its last job */
+	int jobs;
+	uint64_t clean_deadline; /* loop's ms */
+	struct process_watch *watch;
+	struct posix_start *start; /* until it is started */
+};
+
+/* What is needed to start the process, from launch to start. While it is prepared it belongs to a
+ * thread. */
+struct posix_start {
+	struct arena arena;
+	struct spawn spawn;
+	struct user user;
+	bool switches_user;
+	Mesos__CommandInfo *command; /* heap */
+};
+
+/* Slow work for a container, on a thread; freed after `done`. */
+struct posix_job {
+	struct slow_job slow;
+	struct posix_container *container;
+	void (*work)(struct posix_job *job);
+	void (*done)(struct posix_job *job); /* not for a container that was forgotten */
+	union {
+		struct {
+			struct agent_launch launch; /* copied into the start's arena */
+			int rv;
+			bool unfetchable; /* by what its URIs say */
+			enum agent_start_stage stage;
+			struct err err;
+		} prepare;
+		struct {
+			bool known;
+			int status;
+		} ended;
+		size_t alive; /* of a cleaning */
+	};
+};
+
+struct posix {
+	struct posix_options options;
+	struct containers *containers; /* whom it answers */
+	struct posix_container *table;
+	struct posix_container *by_pid;
+	pid_t *foreign; /* children that this process had before, ended by 0 */
+	int null_fd;
+	uv_timer_t timer; /* looks after leftovers */
+	uint64_t pause;
+};
+
+/* ---- posix.c --------------------------------------------------------------- */
+
+struct posix_container *posix_find(const struct posix *posix, const char *id);
+struct posix_container *posix_add(struct posix *posix, const char *id);
+void posix_begin_job(struct posix_container *container, void (*work)(struct posix_job *job),
+		     void (*done)(struct posix_job *job), struct posix_job *job);
+/* Its first process (or the fetcher) is watched. */
+int posix_start_process(struct posix_container *container, const struct spawn *spawn,
+			struct err *err);
+
+/* ---- posix_launch.c -------------------------------------------------------- */
+
+void posix_prepare(void *posix, const struct agent_launch *launch);
+void posix_fetch(void *posix, const char *id);
+void posix_start(void *posix, const char *id);
+void posix_free_start(struct posix_start *start);
+void posix_fetch_ended(struct posix_container *container, int status);
+
+/* ---- posix_status.c -------------------------------------------------------- */
+
+/* "--status=..." for init, in the start's arena, or NULL when there is no place for it. */
+char *posix_status_make(const struct posix *posix, const char *id, struct posix_start *start);
+bool posix_status_read(const struct posix *posix, const char *id, int *status);
+void posix_status_remove(const struct posix *posix, const char *id);
+
+#endif

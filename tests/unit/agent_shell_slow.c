@@ -1,0 +1,162 @@
+/* The pool for slow work: lanes keep their order, others overtake, and an end cancels. */
+#include "agent_shell.h"
+
+#include <pthread.h>
+
+#include "agent/containers/slow.h"
+
+static uv_loop_t loop;
+static struct slow_pool *pool;
+static struct buf done; /* a letter each, 'X' before those that were canceled */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static int at_gate;
+
+struct letter {
+	struct slow_job slow;
+	char letter;
+	bool waits;
+};
+
+static void letter_work(struct slow_job *slow)
+{
+	struct letter *l = container_of(slow, struct letter, slow);
+
+	pthread_mutex_lock(&lock);
+	at_gate += l->waits;
+	while (l->waits && !gate_open)
+		pthread_cond_wait(&wake, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void letter_done(struct slow_job *slow, bool canceled)
+{
+	struct letter *l = container_of(slow, struct letter, slow);
+
+	buf_printf(&done, "%s%c", canceled ? "X" : "", l->letter);
+	free(l);
+}
+
+static void add(struct slow_lane *lane, char letter, bool waits)
+{
+	struct letter *l = xcalloc(1, sizeof(*l));
+
+	l->slow.work = letter_work;
+	l->slow.done = letter_done;
+	l->letter = letter;
+	l->waits = waits;
+	slow_add(pool, lane, &l->slow);
+}
+
+static void open_gate(void)
+{
+	pthread_mutex_lock(&lock);
+	gate_open = true;
+	pthread_cond_broadcast(&wake);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool one_at_gate(void)
+{
+	pthread_mutex_lock(&lock);
+	int count = at_gate;
+	pthread_mutex_unlock(&lock);
+	return count == 1;
+}
+
+static bool one_is_done(void)
+{
+	return done.len >= 1;
+}
+
+static void set_up(void)
+{
+	uv_loop_init(&loop);
+	pool = slow_pool_create(&loop);
+	done = BUF_INIT;
+}
+
+static void tear_down(void)
+{
+	buf_free(&done);
+}
+
+TestSuite(agent_shell_slow, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static void finish(const char *expected)
+{
+	slow_pool_close(pool);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	cr_expect_eq(uv_loop_close(&loop), 0);
+	buf_putc(&done, '\0');
+	cr_expect_str_eq(done.data, expected);
+}
+
+static bool all_are_done(void)
+{
+	return done.len == 26;
+}
+
+Test(agent_shell_slow, a_lane_keeps_its_order)
+{
+	struct slow_lane lane;
+
+	slow_lane_init(&lane);
+	for (char letter = 'a'; letter <= 'z'; letter++)
+		add(&lane, letter, false);
+	cr_expect_eq(done.len, 0, "never inside of slow_add()");
+	run_until(&loop, all_are_done);
+	cr_expect_not(lane.busy);
+	finish("abcdefghijklmnopqrstuvwxyz");
+}
+
+Test(agent_shell_slow, a_lane_holds_up_nobody_else)
+{
+	struct slow_lane lane;
+
+	slow_lane_init(&lane);
+	for (char letter = 'a'; letter < 'a' + SLOW_THREADS; letter++)
+		add(&lane, letter, true);
+	add(NULL, 'z', false);
+	run_until(&loop, one_is_done);
+	open_gate();
+	while (lane.busy)
+		uv_run(&loop, UV_RUN_ONCE);
+	finish("zabcdef");
+}
+
+Test(agent_shell_slow, what_waits_in_a_lane_can_be_canceled)
+{
+	struct slow_lane lane;
+
+	slow_lane_init(&lane);
+	add(&lane, 'a', true);
+	add(&lane, 'b', false);
+	run_until(&loop, one_at_gate);
+	slow_lane_cancel(&lane);
+	cr_expect_eq(done.len, 2);
+	add(&lane, 'c', false);
+	open_gate();
+	while (lane.busy)
+		uv_run(&loop, UV_RUN_ONCE);
+	finish("Xbac");
+}
+
+Test(agent_shell_slow, an_end_waits_for_what_was_begun)
+{
+	struct slow_lane lane;
+
+	slow_lane_init(&lane);
+	add(&lane, 'a', true);
+	add(&lane, 'b', false);
+	run_until(&loop, one_at_gate);
+	open_gate();
+	finish("aXb");
+}
+
+Test(agent_shell_slow, an_end_without_work)
+{
+	finish("");
+}
