@@ -154,6 +154,15 @@ static const struct master_outlet outlet = {
 	.exit = server_exit,
 };
 
+/* ---- reading ------------------------------------------------------------------ */
+
+struct view shell_view(const struct shell *shell, const struct http_request *request)
+{
+	/* Nobody is authenticated, and nothing hidden, yet. */
+	(void)request;
+	return (struct view){.m = shell->steps.core};
+}
+
 /* ---- steps ------------------------------------------------------------------ */
 
 double shell_ms_since(int64_t then)

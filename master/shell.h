@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "master/core/master.h"
+#include "master/core/view.h"
 #include "master/flags.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
@@ -86,6 +87,8 @@ void shell_step(struct shell *shell, const struct master_event *event);
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
 /* Answers the request with what the core replies to the event. */
 void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event);
+/* What the client of the request may see. */
+struct view shell_view(const struct shell *shell, const struct http_request *request);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
 

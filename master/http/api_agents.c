@@ -50,13 +50,15 @@ static Mesos__Master__Response__GetAgents__Agent *agent_message(const struct age
 	return agent;
 }
 
-Mesos__Master__Response__GetAgents *api_collect_agents(const struct master *m, struct arena *arena)
+Mesos__Master__Response__GetAgents *api_collect_agents(const struct view *v, struct arena *arena)
 {
 	Mesos__Master__Response__GetAgents *get =
 		PROTO_NEW(arena, Mesos__Master__Response__GetAgents,
 			  mesos__master__response__get_agents__descriptor);
 
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
+	const struct agent *a = NULL;
+
+	while ((a = view_next_agent(v, a))) {
 		if (agent_registered(a))
 			proto_push(arena, get->n_agents, get->agents, agent_message(a, arena));
 		else

@@ -13,14 +13,14 @@
 /* ---- frameworks ----------------------------------------------------------- */
 
 static Mesos__Master__Response__GetFrameworks__Framework *
-framework_message(const struct master *m, struct arena *arena, const struct framework *f)
+framework_message(const struct view *v, struct arena *arena, const struct framework *f)
 {
 	Mesos__Master__Response__GetFrameworks__Framework *message =
 		NEW(arena, Master__Response__GetFrameworks__Framework,
 		    master__response__get_frameworks__framework);
 	struct resources used, offered;
-	struct inverse_offer *inverse, *next_inverse;
-	struct offer *offer, *next;
+	const struct inverse_offer *inverse = NULL;
+	const struct offer *offer = NULL;
 
 	message->framework_info = f->info;
 	message->active = f->active;
@@ -31,10 +31,10 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 	message->reregistered_time =
 		api_time(arena, f->reregistered_time ? f->reregistered_time : f->registered_time);
 	message->unregistered_time = api_time(arena, f->unregistered_time);
-	list_for_each (offer, next, &f->offers, by_framework)
+	while ((offer = view_next_offer(v, f, offer)))
 		proto_push(arena, message->n_offers, message->offers,
-			   master_offer_message(m, arena, offer));
-	list_for_each (inverse, next_inverse, &f->inverse_offers, by_framework)
+			   master_offer_message(v->m, arena, offer));
+	while ((inverse = view_next_inverse(v, f, inverse)))
 		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
 			   master_inverse_message(arena, inverse));
 	framework_held(f, &used, &offered);
@@ -51,66 +51,60 @@ framework_message(const struct master *m, struct arena *arena, const struct fram
 	return message;
 }
 
-Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct master *m,
+Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct view *v,
 							       struct arena *arena)
 {
 	Mesos__Master__Response__GetFrameworks *get =
 		NEW(arena, Master__Response__GetFrameworks, master__response__get_frameworks);
+	const struct framework *f = NULL;
 
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+	while ((f = view_next_framework(v, f)))
 		proto_push(arena, get->n_frameworks, get->frameworks,
-			   framework_message(m, arena, f));
-	for (struct framework *f = m->completed; f; f = f->hh.next)
+			   framework_message(v, arena, f));
+	while ((f = view_next_completed(v, f)))
 		proto_push(arena, get->n_completed_frameworks, get->completed_frameworks,
-			   framework_message(m, arena, f));
+			   framework_message(v, arena, f));
 	return get;
 }
 
 /* ---- executors -------------------------------------------------------------- */
 
-Mesos__Master__Response__GetExecutors *api_collect_executors(const struct master *m,
+static Mesos__Master__Response__GetExecutors__Executor *
+executor_message(struct arena *arena, const struct executor *executor)
+{
+	Mesos__Master__Response__GetExecutors__Executor *message =
+		NEW(arena, Master__Response__GetExecutors__Executor,
+		    master__response__get_executors__executor);
+
+	message->executor_info = executor->info;
+	message->agent_id = executor->agent->info->id;
+	return message;
+}
+
+Mesos__Master__Response__GetExecutors *api_collect_executors(const struct view *v,
 							     struct arena *arena)
 {
 	Mesos__Master__Response__GetExecutors *get =
 		NEW(arena, Master__Response__GetExecutors, master__response__get_executors);
-	struct executor *executor, *next;
+	const struct executor *executor = NULL;
+	const struct framework *f = NULL;
 
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		list_for_each (executor, next, &f->executors, by_framework) {
-			Mesos__Master__Response__GetExecutors__Executor *message =
-				NEW(arena, Master__Response__GetExecutors__Executor,
-				    master__response__get_executors__executor);
-
-			message->executor_info = executor->info;
-			message->agent_id = executor->agent->info->id;
-			proto_push(arena, get->n_executors, get->executors, message);
-		}
+	while ((f = view_next_framework(v, f)))
+		while ((executor = view_next_executor(v, f, executor)))
+			proto_push(arena, get->n_executors, get->executors,
+				   executor_message(arena, executor));
 	return get;
 }
 
 /* ---- tasks -------------------------------------------------------------------- */
 
-static void each_of(const struct framework *f, enum api_tasks which,
-		    void (*each)(void *context, const struct task_record *record), void *context)
-{
-	struct completed_task *done, *next;
-
-	if (which == API_TASKS)
-		for (struct task *t = f->tasks; t; t = t->hh.next)
-			each(context, &t->record);
-	else if (which == API_UNREACHABLE_TASKS)
-		for (struct task *t = f->unreachable; t; t = t->hh.next)
-			each(context, &t->record);
-	else
-		list_for_each (done, next, &f->completed_tasks, link)
-			each(context, &done->record);
-}
-
-void api_each_task(const struct master *m, enum api_tasks which,
+void api_each_task(const struct view *v, enum view_tasks list,
 		   void (*each)(void *context, const struct task_record *record), void *context)
 {
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		each_of(f, which, each, context);
-	for (struct framework *f = m->completed; f; f = f->hh.next)
-		each_of(f, which, each, context);
+	const struct framework *f = NULL;
+
+	while ((f = view_next_framework(v, f)))
+		view_each_task(v, f, list, NULL, each, context);
+	while ((f = view_next_completed(v, f)))
+		view_each_task(v, f, list, NULL, each, context);
 }

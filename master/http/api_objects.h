@@ -4,6 +4,7 @@
 #define MASTER_HTTP_API_OBJECTS_H
 
 #include "master/core/objects.h"
+#include "master/core/view.h"
 
 /* A list of resources as endpoints show them. */
 void api_put_resources(struct arena *arena, const struct resources *r, size_t *count,
@@ -11,19 +12,18 @@ void api_put_resources(struct arena *arena, const struct resources *r, size_t *c
 /* NULL for 0, which is unset. */
 Mesos__TimeInfo *api_time(struct arena *arena, int64_t time);
 
-Mesos__Master__Response__GetAgents *api_collect_agents(const struct master *m, struct arena *arena);
-Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct master *m,
+Mesos__Master__Response__GetAgents *api_collect_agents(const struct view *v, struct arena *arena);
+Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct view *v,
 							       struct arena *arena);
-Mesos__Master__Response__GetExecutors *api_collect_executors(const struct master *m,
+Mesos__Master__Response__GetExecutors *api_collect_executors(const struct view *v,
 							     struct arena *arena);
 
-/* Tasks are many, and packed: they are gone through instead. Each list has the number that it has
- * in Mesos.master.Response.GetTasks. */
-enum api_tasks { API_TASKS = 2, API_COMPLETED_TASKS = 3, API_UNREACHABLE_TASKS = 5 };
-void api_each_task(const struct master *m, enum api_tasks which,
+/* Tasks are many, and packed: they are gone through instead, those of all frameworks, live and
+ * completed. */
+void api_each_task(const struct view *v, enum view_tasks list,
 		   void (*each)(void *context, const struct task_record *record), void *context);
 /* A packed GetTasks: how long it is, and it itself, behind what is in the buffer. */
-size_t api_packed_tasks_size(const struct master *m);
-void api_pack_tasks(const struct master *m, struct buf *out);
+size_t api_packed_tasks_size(const struct view *v);
+void api_pack_tasks(const struct view *v, struct buf *out);
 
 #endif

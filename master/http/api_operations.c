@@ -4,15 +4,18 @@
 
 #define TYPE(name) MESOS__MASTER__CALL__TYPE__##name
 
-static void collect_operations(const struct master *m, struct arena *arena,
+static void collect_operations(const struct view *v, struct arena *arena,
 			       Mesos__Master__Response *response)
 {
 	Mesos__Master__Response__GetOperations *get =
 		PROTO_NEW(arena, Mesos__Master__Response__GetOperations,
 			  mesos__master__response__get_operations__descriptor);
 
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
-		for (struct operation *o = a->operations; o; o = o->hh.next)
+	const struct operation *o = NULL;
+	const struct agent *a = NULL;
+
+	while ((a = view_next_agent(v, a))) {
+		while ((o = view_next_operation(v, a, o)))
 			proto_push(arena, get->n_operations, get->operations, o->info);
 	}
 	response->get_operations = get;

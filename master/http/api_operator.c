@@ -32,14 +32,14 @@ Mesos__Master__Response *api_response(const struct operator_call *c,
 static Mesos__Master__Response *collected(const struct offload_read *read)
 {
 	const struct api_read *what = read->what;
-	const struct shell *shell = read->context;
+	struct view view = shell_view(read->context, read->request);
 	struct arena *arena = &read->request->arena;
 	Mesos__Master__Response *response =
 		PROTO_NEW(arena, Mesos__Master__Response, mesos__master__response__descriptor);
 
 	response->has_type = 1;
 	response->type = what->type;
-	what->collect(shell->steps.core, arena, response);
+	what->collect(&view, arena, response);
 	return response;
 }
 

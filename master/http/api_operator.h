@@ -21,7 +21,7 @@ void api_respond(const struct operator_call *c, const Mesos__Master__Response *r
 struct api_read {
 	Mesos__Master__Response__Type type;
 	/* Fills the response; what it allocates is in the arena. */
-	void (*collect)(const struct master *m, struct arena *arena,
+	void (*collect)(const struct view *v, struct arena *arena,
 			Mesos__Master__Response *response);
 };
 /* 200 with the response, which looks at about so many objects: made in a child process if they

@@ -10,10 +10,11 @@ void api_get_quota(const struct operator_call *c)
 	struct arena *arena = &c->request->arena;
 	Mesos__Master__Response *response =
 		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_QUOTA);
+	struct view view = shell_view(c->shell, c->request);
 
 	response->get_quota = PROTO_NEW(arena, Mesos__Master__Response__GetQuota,
 					mesos__master__response__get_quota__descriptor);
-	response->get_quota->status = master_quota_status(c->shell->steps.core, arena);
+	response->get_quota->status = view_quota_status(&view, arena);
 	api_respond(c, response);
 }
 
@@ -26,7 +27,9 @@ void api_get_weights(const struct operator_call *c)
 		PROTO_NEW(arena, Mesos__Master__Response__GetWeights,
 			  mesos__master__response__get_weights__descriptor);
 
-	get->n_weight_infos = master_weight_infos(c->shell->steps.core, arena, &get->weight_infos);
+	struct view view = shell_view(c->shell, c->request);
+
+	get->n_weight_infos = view_weight_infos(&view, arena, &get->weight_infos);
 	/* Without weights Mesos leaves out the whole answer, not the list alone. */
 	if (get->n_weight_infos)
 		response->get_weights = get;
@@ -69,18 +72,19 @@ static Mesos__Role *role_message(const struct master *m, const struct role_view 
 	return role;
 }
 
-static void collect_roles(const struct master *m, struct arena *arena,
+static void collect_roles(const struct view *v, struct arena *arena,
 			  Mesos__Master__Response *response)
 {
-	struct roles_view view;
+	struct roles_view roles;
 
 	response->get_roles = PROTO_NEW(arena, Mesos__Master__Response__GetRoles,
 					mesos__master__response__get_roles__descriptor);
-	roles_view_make(&view, m, arena);
-	for (struct role_view *role = view.roles; role; role = role->hh.next)
-		proto_push(arena, response->get_roles->n_roles, response->get_roles->roles,
-			   role_message(m, role, arena));
-	roles_view_free(&view);
+	roles_view_make(&roles, v->m, arena);
+	for (struct role_view *role = roles.roles; role; role = role->hh.next)
+		if (view_sees_role(v, role->name))
+			proto_push(arena, response->get_roles->n_roles, response->get_roles->roles,
+				   role_message(v->m, role, arena));
+	roles_view_free(&roles);
 }
 
 void api_get_roles(const struct operator_call *c)

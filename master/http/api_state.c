@@ -20,15 +20,15 @@ struct state_read {
 	unsigned parts;
 };
 
-static void api_state_collect(const struct state_read *what, const struct master *m,
+static void api_state_collect(const struct state_read *what, const struct view *v,
 			      struct arena *arena, Mesos__Master__Response__GetState *state)
 {
 	if (what->parts & EXECUTORS)
-		state->get_executors = api_collect_executors(m, arena);
+		state->get_executors = api_collect_executors(v, arena);
 	if (what->parts & FRAMEWORKS)
-		state->get_frameworks = api_collect_frameworks(m, arena);
+		state->get_frameworks = api_collect_frameworks(v, arena);
 	if (what->parts & AGENTS)
-		state->get_agents = api_collect_agents(m, arena);
+		state->get_agents = api_collect_agents(v, arena);
 }
 
 /* ---- JSON ------------------------------------------------------------------ */
@@ -62,22 +62,22 @@ static void write_task(void *context, const struct task_record *record)
 		proto_write_json(task, SPELL_V1_ALL, to->w);
 }
 
-static void write_tasks(const struct master *m, struct json_writer *w)
+static void write_tasks(const struct view *v, struct json_writer *w)
 {
 	static const struct {
 		const char *name;
-		enum api_tasks which;
+		enum view_tasks list;
 	} lists[] = {
-		{"tasks", API_TASKS},
-		{"unreachable_tasks", API_UNREACHABLE_TASKS},
-		{"completed_tasks", API_COMPLETED_TASKS},
+		{"tasks", VIEW_TASKS},
+		{"unreachable_tasks", VIEW_UNREACHABLE_TASKS},
+		{"completed_tasks", VIEW_COMPLETED_TASKS},
 	};
 	struct task_writer to = {.w = w};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		jw_key(w, lists[i].name);
 		jw_begin_array(w);
-		api_each_task(m, lists[i].which, write_task, &to);
+		api_each_task(v, lists[i].list, write_task, &to);
 		jw_end_array(w);
 	}
 	arena_free(&to.arena);
@@ -116,11 +116,11 @@ static void render_json(const struct offload_read *read, struct buf *body,
 {
 	Mesos__Master__Response__GetState state = MESOS__MASTER__RESPONSE__GET_STATE__INIT;
 	const struct state_read *what = read->what;
-	const struct shell *shell = read->context;
+	struct view view = shell_view(read->context, read->request);
 	struct json_writer w;
 
 	(void)content_type;
-	api_state_collect(what, shell->steps.core, &read->request->arena, &state);
+	api_state_collect(what, &view, &read->request->arena, &state);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "type", what->name);
@@ -131,7 +131,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 	if (what->parts & TASKS) {
 		jw_key(&w, "get_tasks");
 		jw_begin_object(&w);
-		write_tasks(shell->steps.core, &w);
+		write_tasks(&view, &w);
 		jw_end_object(&w);
 	}
 	if (state.get_executors)
@@ -155,13 +155,13 @@ static void add_size(void *context, const struct task_record *record)
 	*size += wire_head(head, 1, record->len) + record->len;
 }
 
-size_t api_packed_tasks_size(const struct master *m)
+size_t api_packed_tasks_size(const struct view *v)
 {
 	size_t size = 0;
 
-	api_each_task(m, API_TASKS, add_size, &size);
-	api_each_task(m, API_COMPLETED_TASKS, add_size, &size);
-	api_each_task(m, API_UNREACHABLE_TASKS, add_size, &size);
+	api_each_task(v, VIEW_TASKS, add_size, &size);
+	api_each_task(v, VIEW_COMPLETED_TASKS, add_size, &size);
+	api_each_task(v, VIEW_UNREACHABLE_TASKS, add_size, &size);
 	return size;
 }
 
@@ -178,36 +178,37 @@ static void pack_task(void *context, const struct task_record *record)
 	buf_append(to->out, record->bytes, record->len);
 }
 
-static void pack_list(const struct master *m, enum api_tasks which, struct buf *out)
+/* The number of the list is its one in Mesos.master.Response.GetTasks. */
+static void pack_list(const struct view *v, enum view_tasks list, uint32_t number, struct buf *out)
 {
-	struct task_packer to = {out, which};
+	struct task_packer to = {out, number};
 
-	api_each_task(m, which, pack_task, &to);
+	api_each_task(v, list, pack_task, &to);
 }
 
-void api_pack_tasks(const struct master *m, struct buf *out)
+void api_pack_tasks(const struct view *v, struct buf *out)
 {
-	pack_list(m, API_TASKS, out);
-	pack_list(m, API_COMPLETED_TASKS, out);
-	pack_list(m, API_UNREACHABLE_TASKS, out);
+	pack_list(v, VIEW_TASKS, 2, out);
+	pack_list(v, VIEW_COMPLETED_TASKS, 3, out);
+	pack_list(v, VIEW_UNREACHABLE_TASKS, 5, out);
 }
 
 /* Numbers of Mesos.master.Response, and of its GetState. */
 enum { GET_STATE = 9, GET_TASKS = 13, STATE_GET_TASKS = 1 };
 
 /* Behind the type of the response: all of `state`, and the tasks before it. */
-static void pack_state(const struct master *m, const Mesos__Master__Response__GetState *state,
+static void pack_state(const struct view *v, const Mesos__Master__Response__GetState *state,
 		       struct arena *arena, struct buf *body)
 {
 	struct slice others = proto_pack_to(arena, state);
-	size_t tasks = api_packed_tasks_size(m);
+	size_t tasks = api_packed_tasks_size(v);
 	uint8_t head[WIRE_HEAD_MAX];
 
 	buf_reserve(body, tasks + others.len + 2 * WIRE_HEAD_MAX);
 	wire_put_head(body, GET_STATE,
 		      wire_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
 	wire_put_head(body, STATE_GET_TASKS, tasks);
-	api_pack_tasks(m, body);
+	api_pack_tasks(v, body);
 	buf_append(body, others.data, others.len);
 }
 
@@ -217,12 +218,11 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	Mesos__Master__Response__GetState state = MESOS__MASTER__RESPONSE__GET_STATE__INIT;
 	Mesos__Master__Response response = MESOS__MASTER__RESPONSE__INIT;
 	const struct state_read *what = read->what;
-	const struct shell *shell = read->context;
-	const struct master *m = shell->steps.core;
+	struct view view = shell_view(read->context, read->request);
 	struct arena *arena = &read->request->arena;
 
 	(void)content_type;
-	api_state_collect(what, m, arena, &state);
+	api_state_collect(what, &view, arena, &state);
 	response.has_type = 1;
 	response.type = what->type;
 	if (!what->member) {
@@ -232,22 +232,23 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	}
 	proto_pack(&response, body);
 	if (what->member) {
-		pack_state(m, &state, arena, body);
+		pack_state(&view, &state, arena, body);
 	} else if (what->parts & TASKS) {
-		size_t size = api_packed_tasks_size(m);
+		size_t size = api_packed_tasks_size(&view);
 
 		buf_reserve(body, size + WIRE_HEAD_MAX);
 		wire_put_head(body, GET_TASKS, size);
-		api_pack_tasks(m, body);
+		api_pack_tasks(&view, body);
 	}
 }
 
 /* ---- calls --------------------------------------------------------------------- */
 
-static size_t count_objects(const struct state_read *what, const struct master *m)
+static size_t count_objects(const struct state_read *what, const struct view *v)
 {
+	const struct master *m = v->m;
 	size_t frameworks = HASH_COUNT(m->frameworks) + HASH_COUNT(m->completed);
-	size_t count = what->parts & TASKS ? read_all_tasks(m) : 0;
+	size_t count = what->parts & TASKS ? view_count_tasks(v) : 0;
 
 	if (what->parts & AGENTS)
 		count += HASH_COUNT(m->agents);
@@ -267,7 +268,9 @@ static void api_state_answer(const struct operator_call *c, const struct state_r
 		.content_type = http_media_name(c->media),
 	};
 
-	read_any(c->shell, &read, count_objects(what, c->shell->steps.core));
+	struct view view = shell_view(c->shell, c->request);
+
+	read_any(c->shell, &read, count_objects(what, &view));
 }
 
 #define TYPE(name) MESOS__MASTER__RESPONSE__TYPE__##name, #name

@@ -372,6 +372,9 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 {
 	struct master *m = shell->steps.core;
 	const struct master_sums *sums = sums_now(m);
+	/* Metrics are for everybody who may ask for them. */
+	struct view view = {.m = m};
+	const struct framework *f = NULL;
 
 	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	each(context, "master/elected", m->elected_time != 0);
@@ -390,7 +393,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	task_metrics(m, each, context);
 	counter_metrics(m, each, context);
 	if (shell->flags->publish_per_framework_metrics)
-		for (struct framework *f = m->frameworks; f; f = f->hh.next)
+		while ((f = view_next_framework(&view, f)))
 			one_framework(f, each, context);
 	read_metrics(shell, each, context);
 	system_metrics(each, context);

@@ -42,10 +42,12 @@ void metrics_quota(const struct master *m,
 		   void (*each)(void *context, const char *name, double value), void *context)
 {
 	struct sink sink = {each, context, BUF_INIT};
+	struct view view = {.m = m};
+	const struct quota *quota = NULL;
 	struct arena arena;
 
 	arena_init(&arena);
-	for (const struct quota *quota = m->quotas; quota; quota = quota->hh.next)
+	while ((quota = view_next_quota(&view, quota)))
 		put_quota(&sink, m, quota, &arena);
 	arena_free(&arena);
 	buf_free(&sink.name);

@@ -1,27 +1,12 @@
 /* Answers to reads, made at once or in a child process by how much there is to look at. */
 #include "master/http/rest.h"
 
-size_t read_framework_tasks(const struct framework *f)
-{
-	return HASH_COUNT(f->tasks) + f->unreachable_count + f->completed_task_count;
-}
-
-size_t read_all_tasks(const struct master *m)
-{
-	size_t count = 0;
-
-	for (const struct framework *f = m->frameworks; f; f = f->hh.next)
-		count += read_framework_tasks(f);
-	for (const struct framework *f = m->completed; f; f = f->hh.next)
-		count += read_framework_tasks(f);
-	return count;
-}
-
 static void render_rest(const struct offload_read *read, struct buf *body,
 			const char **content_type)
 {
 	const struct rest_read *what = read->what;
 	const char *function = router_jsonp(read->request);
+	struct view view = shell_view(read->context, read->request);
 	struct json_writer w;
 
 	if (function) {
@@ -30,7 +15,7 @@ static void render_rest(const struct offload_read *read, struct buf *body,
 	}
 	jw_init(&w, body);
 	jw_begin_object(&w);
-	what->write(read->context, read->request, &w);
+	what->write(read->context, &view, read->request, &w);
 	jw_end_object(&w);
 	if (function)
 		buf_putc(body, ')');

@@ -11,9 +11,9 @@
 void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full);
 void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent);
 /* `scratch` is for the unpacked record alone, and used again for the next one. */
-void rest_write_task(struct json_writer *w, const struct master *m,
-		     const struct task_record *record, struct arena *scratch);
-void rest_write_framework(struct json_writer *w, const struct master *m, const struct framework *f);
+void rest_write_task(struct json_writer *w, const struct view *v, const struct task_record *record,
+		     struct arena *scratch);
+void rest_write_framework(struct json_writer *w, const struct view *v, const struct framework *f);
 /* The keys of a framework that /state-summary has too. */
 void rest_write_framework_head(struct json_writer *w, const struct framework *f);
 
@@ -33,7 +33,7 @@ bool rest_is_post(struct http_request *request);
 
 /* A read of an endpoint: writes the members of its object. */
 struct rest_read {
-	void (*write)(const struct shell *shell, struct http_request *request,
+	void (*write)(const struct shell *shell, const struct view *v, struct http_request *request,
 		      struct json_writer *w);
 };
 /* Answers with the read, which looks at about so many objects. */
@@ -41,9 +41,6 @@ void read_rest(struct shell *shell, struct http_request *request, const struct r
 	       size_t objects);
 /* The same for any body. */
 void read_any(struct shell *shell, const struct offload_read *read, size_t objects);
-/* Of one framework, of all that are known and of those that are completed; kept ones included. */
-size_t read_framework_tasks(const struct framework *f);
-size_t read_all_tasks(const struct master *m);
 
 void rest_state(void *shell, struct http_request *request);
 void rest_state_summary(void *shell, struct http_request *request);

@@ -65,25 +65,24 @@ static void update_schedule(struct shell *shell, struct http_request *request)
 void rest_maintenance_schedule(void *context, struct http_request *request)
 {
 	struct shell *shell = context;
+	struct view view = shell_view(shell, request);
 
 	if (!strcmp(request->method, "POST"))
 		update_schedule(shell, request);
 	else if (!strcmp(request->method, "GET"))
-		reply_message(request,
-			      master_maintenance_schedule(shell->steps.core, &request->arena));
+		reply_message(request, view_maintenance_schedule(&view, &request->arena));
 	else
 		http_reply_not_allowed(request, "GET, POST");
 }
 
 void rest_maintenance_status(void *context, struct http_request *request)
 {
-	struct shell *shell = context;
+	struct view view = shell_view(context, request);
 
 	if (strcmp(request->method, "GET"))
 		http_reply_not_allowed(request, "GET");
 	else
-		reply_message(request,
-			      master_maintenance_status(shell->steps.core, &request->arena));
+		reply_message(request, view_maintenance_status(&view, &request->arena));
 }
 
 /* The machines of the body; false after the request was answered. */

@@ -126,47 +126,58 @@ static void write_roles(struct json_writer *w, const struct framework *f)
 	jw_end_array(w);
 }
 
-void rest_write_task(struct json_writer *w, const struct master *m,
-		     const struct task_record *record, struct arena *scratch)
+void rest_write_task(struct json_writer *w, const struct view *v, const struct task_record *record,
+		     struct arena *scratch)
 {
 	Mesos__Task *task;
 
 	arena_reset(scratch);
 	task = task_record_unpack(record, scratch);
 	if (task)
-		endpoint_write_task(w, m->shapes, task);
+		endpoint_write_task(w, v->m->shapes, task);
 }
 
-static void write_tasks(struct json_writer *w, const struct master *m, const struct framework *f)
-{
-	struct completed_task *done, *next;
-	struct arena scratch = {0};
+struct task_writer {
+	struct json_writer *w;
+	const struct view *v;
+	struct arena scratch;
+};
 
-	jw_key(w, "tasks");
-	jw_begin_array(w);
-	for (struct task *t = f->tasks; t; t = t->hh.next)
-		rest_write_task(w, m, &t->record, &scratch);
-	jw_end_array(w);
-	jw_key(w, "unreachable_tasks");
-	jw_begin_array(w);
-	for (struct task *t = f->unreachable; t; t = t->hh.next)
-		rest_write_task(w, m, &t->record, &scratch);
-	jw_end_array(w);
-	jw_key(w, "completed_tasks");
-	jw_begin_array(w);
-	list_for_each (done, next, &f->completed_tasks, link)
-		rest_write_task(w, m, &done->record, &scratch);
-	jw_end_array(w);
-	arena_free(&scratch);
+static void write_one_task(void *context, const struct task_record *record)
+{
+	struct task_writer *to = context;
+
+	rest_write_task(to->w, to->v, record, &to->scratch);
 }
 
-static void write_offers(struct json_writer *w, const struct framework *f)
+static void write_tasks(struct json_writer *w, const struct view *v, const struct framework *f)
 {
-	struct offer *offer, *next;
+	static const struct {
+		const char *key;
+		enum view_tasks list;
+	} lists[] = {
+		{"tasks", VIEW_TASKS},
+		{"unreachable_tasks", VIEW_UNREACHABLE_TASKS},
+		{"completed_tasks", VIEW_COMPLETED_TASKS},
+	};
+	struct task_writer to = {.w = w, .v = v};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		jw_key(w, lists[i].key);
+		jw_begin_array(w);
+		view_each_task(v, f, lists[i].list, NULL, write_one_task, &to);
+		jw_end_array(w);
+	}
+	arena_free(&to.scratch);
+}
+
+static void write_offers(struct json_writer *w, const struct view *v, const struct framework *f)
+{
+	const struct offer *offer = NULL;
 
 	jw_key(w, "offers");
 	jw_begin_array(w);
-	list_for_each (offer, next, &f->offers, by_framework) {
+	while ((offer = view_next_offer(v, f, offer))) {
 		jw_begin_object(w);
 		jw_kv_string(w, "id", offer->id);
 		jw_kv_string(w, "framework_id", f->id);
@@ -182,23 +193,23 @@ static void write_offers(struct json_writer *w, const struct framework *f)
 	jw_end_array(w);
 }
 
-static void rest_objects_write_executors(struct json_writer *w, const struct master *m,
+static void rest_objects_write_executors(struct json_writer *w, const struct view *v,
 					 const struct framework *f)
 {
-	struct executor *executor, *next;
+	const struct executor *executor = NULL;
 
 	jw_key(w, "executors");
 	jw_begin_array(w);
-	list_for_each (executor, next, &f->executors, by_framework) {
+	while ((executor = view_next_executor(v, f, executor))) {
 		jw_begin_object(w);
-		endpoint_write_executor_members(w, m->shapes, executor->info);
+		endpoint_write_executor_members(w, v->m->shapes, executor->info);
 		jw_kv_string(w, "slave_id", executor->agent->id);
 		jw_end_object(w);
 	}
 	jw_end_array(w);
 }
 
-void rest_write_framework(struct json_writer *w, const struct master *m, const struct framework *f)
+void rest_write_framework(struct json_writer *w, const struct view *v, const struct framework *f)
 {
 	struct resources sum, offered;
 
@@ -220,9 +231,9 @@ void rest_write_framework(struct json_writer *w, const struct master *m, const s
 	if (f->reregistered_time && f->reregistered_time != f->registered_time)
 		jw_kv_double(w, "reregistered_time", clock_seconds(f->reregistered_time));
 	write_roles(w, f);
-	write_tasks(w, m, f);
-	write_offers(w, f);
-	rest_objects_write_executors(w, m, f);
+	write_tasks(w, v, f);
+	write_offers(w, v, f);
+	rest_objects_write_executors(w, v, f);
 	if (f->info->labels) {
 		jw_key(w, "labels");
 		endpoint_write_labels(w, f->info->labels);

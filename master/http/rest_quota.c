@@ -33,9 +33,10 @@ static struct json *parse_body(struct http_request *request, enum json_type type
 
 static void get_quota(struct shell *shell, struct http_request *request)
 {
+	struct view view = shell_view(shell, request);
 	struct buf json = BUF_INIT;
 
-	proto_to_json(master_quota_status(shell->steps.core, &request->arena), SPELL_V0, &json);
+	proto_to_json(view_quota_status(&view, &request->arena), SPELL_V0, &json);
 	router_reply_json(request, &json);
 	buf_free(&json);
 }
@@ -119,7 +120,8 @@ static void get_weights(struct shell *shell, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 	Mesos__WeightInfo **list;
-	size_t count = master_weight_infos(shell->steps.core, &request->arena, &list);
+	struct view view = shell_view(shell, request);
+	size_t count = view_weight_infos(&view, &request->arena, &list);
 
 	jw_init(&w, &body);
 	jw_begin_array(&w);

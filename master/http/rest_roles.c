@@ -70,18 +70,20 @@ static void write_role(struct json_writer *w, const struct master *m, struct are
 	jw_end_object(w);
 }
 
-static void write_roles(const struct shell *shell, struct http_request *request,
-			struct json_writer *w)
+static void write_roles(const struct shell *shell, const struct view *v,
+			struct http_request *request, struct json_writer *w)
 {
-	struct roles_view view;
+	struct roles_view roles;
 
-	roles_view_make(&view, shell->steps.core, &request->arena);
+	(void)shell;
+	roles_view_make(&roles, v->m, &request->arena);
 	jw_key(w, "roles");
 	jw_begin_array(w);
-	for (struct role_view *role = view.roles; role; role = role->hh.next)
-		write_role(w, shell->steps.core, view.arena, role);
+	for (struct role_view *role = roles.roles; role; role = role->hh.next)
+		if (view_sees_role(v, role->name))
+			write_role(w, v->m, roles.arena, role);
 	jw_end_array(w);
-	roles_view_free(&view);
+	roles_view_free(&roles);
 }
 
 void rest_roles(void *context, struct http_request *request)

@@ -26,11 +26,13 @@ static void answer_send(struct answer *answer, struct http_request *request)
 	buf_free(&answer->body);
 }
 
-static void write_agents(struct json_writer *w, const struct master *m, const char *only, bool full)
+static void write_agents(struct json_writer *w, const struct view *v, const char *only, bool full)
 {
+	const struct agent *a = NULL;
+
 	jw_key(w, "slaves");
 	jw_begin_array(w);
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
+	while ((a = view_next_agent(v, a))) {
 		if (!agent_registered(a) || (only && strcmp(only, a->id)))
 			continue;
 		jw_begin_object(w);
@@ -40,35 +42,29 @@ static void write_agents(struct json_writer *w, const struct master *m, const ch
 	jw_end_array(w);
 	jw_key(w, "recovered_slaves");
 	jw_begin_array(w);
-	for (struct agent *a = m->agents; a; a = a->hh.next)
+	while ((a = view_next_agent(v, a)))
 		if (a->state == AGENT_RECOVERED && (!only || !strcmp(only, a->id)))
 			rest_write_recovered_agent(w, a);
 	jw_end_array(w);
 }
 
-static void rest_state_write_frameworks(struct json_writer *w, const struct master *m,
+static void rest_state_write_frameworks(struct json_writer *w, const struct view *v,
 					const char *only)
 {
+	const struct framework *f = NULL;
+
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
+	while ((f = view_next_framework(v, f)))
 		if (!only || !strcmp(only, f->id))
-			rest_write_framework(w, m, f);
+			rest_write_framework(w, v, f);
 	jw_end_array(w);
 	jw_key(w, "completed_frameworks");
 	jw_begin_array(w);
-	for (struct framework *f = m->completed; f; f = f->hh.next)
+	while ((f = view_next_completed(v, f)))
 		if (!only || !strcmp(only, f->id))
-			rest_write_framework(w, m, f);
+			rest_write_framework(w, v, f);
 	jw_end_array(w);
-}
-
-/* Completed or not, NULL if there is none. */
-static const struct framework *find_framework(const struct master *m, const char *id)
-{
-	const struct framework *f = master_find_framework(m, id);
-
-	return f ? f : master_find_completed(m, id);
 }
 
 static void write_empty_array(struct json_writer *w, const char *key)
@@ -87,16 +83,17 @@ static void write_flags(struct json_writer *w, const struct shell *shell)
 	flags_json(&shell->flags->parsed, w);
 }
 
-static void write_agent_counts(struct json_writer *w, const struct master *m)
+static void write_agent_counts(struct json_writer *w, const struct view *v)
 {
+	const struct agent *a = NULL;
 	size_t active = 0, inactive = 0;
 
-	for (struct agent *a = m->agents; a; a = a->hh.next)
+	while ((a = view_next_agent(v, a)))
 		if (agent_registered(a))
 			*(agent_active(a) ? &active : &inactive) += 1;
 	jw_kv_double(w, "activated_slaves", (double)active);
 	jw_kv_double(w, "deactivated_slaves", (double)inactive);
-	jw_kv_double(w, "unreachable_slaves", HASH_COUNT(m->unreachable));
+	jw_kv_double(w, "unreachable_slaves", HASH_COUNT(v->m->unreachable));
 }
 
 static void write_leader(struct json_writer *w, const struct master *m)
@@ -134,26 +131,26 @@ static void write_identity(struct json_writer *w, const struct shell *shell)
 	jw_end_array(w);
 }
 
-static size_t count_objects(const struct master *m)
+static size_t count_objects(const struct view *v)
 {
-	return read_all_tasks(m) + HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks) +
-	       HASH_COUNT(m->completed);
+	return view_count_tasks(v) + HASH_COUNT(v->m->agents) + HASH_COUNT(v->m->frameworks) +
+	       HASH_COUNT(v->m->completed);
 }
 
-static void write_state(const struct shell *shell, struct http_request *request,
-			struct json_writer *w)
+static void write_state(const struct shell *shell, const struct view *v,
+			struct http_request *request, struct json_writer *w)
 {
 	(void)request;
 	write_identity(w, shell);
-	write_agent_counts(w, shell->steps.core);
-	if (shell->steps.core->info->domain) {
+	write_agent_counts(w, v);
+	if (v->m->info->domain) {
 		jw_key(w, "domain");
-		endpoint_write_domain(w, shell->steps.core->info->domain);
+		endpoint_write_domain(w, v->m->info->domain);
 	}
-	write_leader(w, shell->steps.core);
+	write_leader(w, v->m);
 	write_flags(w, shell);
-	write_agents(w, shell->steps.core, NULL, false);
-	rest_state_write_frameworks(w, shell->steps.core, NULL);
+	write_agents(w, v, NULL, false);
+	rest_state_write_frameworks(w, v, NULL);
 	write_empty_array(w, "orphan_tasks");
 	write_empty_array(w, "unregistered_frameworks");
 }
@@ -162,14 +159,16 @@ void rest_state(void *context, struct http_request *request)
 {
 	static const struct rest_read state = {write_state};
 	struct shell *shell = context;
+	struct view view = shell_view(shell, request);
 
-	read_rest(shell, request, &state, count_objects(shell->steps.core));
+	read_rest(shell, request, &state, count_objects(&view));
 }
 
-static void write_slaves(const struct shell *shell, struct http_request *request,
-			 struct json_writer *w)
+static void write_slaves(const struct shell *shell, const struct view *v,
+			 struct http_request *request, struct json_writer *w)
 {
-	write_agents(w, shell->steps.core, http_query(request, "slave_id"), true);
+	(void)shell;
+	write_agents(w, v, http_query(request, "slave_id"), true);
 }
 
 void rest_slaves(void *context, struct http_request *request)
@@ -181,10 +180,11 @@ void rest_slaves(void *context, struct http_request *request)
 	read_rest(shell, request, &slaves, one ? 1 : HASH_COUNT(shell->steps.core->agents));
 }
 
-static void write_all_frameworks(const struct shell *shell, struct http_request *request,
-				 struct json_writer *w)
+static void write_all_frameworks(const struct shell *shell, const struct view *v,
+				 struct http_request *request, struct json_writer *w)
 {
-	rest_state_write_frameworks(w, shell->steps.core, http_query(request, "framework_id"));
+	(void)shell;
+	rest_state_write_frameworks(w, v, http_query(request, "framework_id"));
 	write_empty_array(w, "unregistered_frameworks");
 }
 
@@ -193,8 +193,9 @@ void rest_frameworks(void *context, struct http_request *request)
 	static const struct rest_read frameworks = {write_all_frameworks};
 	struct shell *shell = context;
 	const char *id = http_query(request, "framework_id");
-	const struct framework *one = id ? find_framework(shell->steps.core, id) : NULL;
-	size_t objects = one ? read_framework_tasks(one) : count_objects(shell->steps.core);
+	struct view view = shell_view(shell, request);
+	const struct framework *one = id ? view_find_framework(&view, id) : NULL;
+	size_t objects = one ? view_count_framework_tasks(one) : count_objects(&view);
 
 	read_rest(shell, request, &frameworks, id && !one ? 1 : objects);
 }
@@ -211,55 +212,38 @@ struct task_list {
 	struct listed_task *items;
 	size_t count;
 	size_t cap;
-	const char *task_id; /* only this one, or NULL */
 };
 
-static void task_list_add(struct task_list *list, const struct task_record *record)
+static void task_list_add(void *context, const struct task_record *record)
 {
-	struct slice id = task_record_id(record);
+	struct task_list *list = context;
 
-	if (list->task_id && !slice_eq(id, list->task_id))
-		return;
 	if (list->count == list->cap) {
 		list->cap = list->cap ? 2 * list->cap : 64;
 		list->items = xrealloc(list->items, list->cap * sizeof(*list->items));
 	}
 	list->items[list->count++] = (struct listed_task){
-		.since = task_record_first_time(record), .id = id, .record = record};
+		.since = task_record_first_time(record),
+		.id = task_record_id(record),
+		.record = record,
+	};
 }
 
-/* The one that is asked for is found by its id. */
-static void collect_live(struct task_list *list, const struct framework *f)
+static void collect_tasks(struct task_list *list, const struct view *v, const char *framework_id,
+			  const char *task_id)
 {
-	struct task *task;
+	const struct framework *f = NULL;
 
-	if (list->task_id) {
-		task = framework_find_task(f, list->task_id);
-		if (task)
-			task_list_add(list, &task->record);
-		task = framework_find_unreachable(f, list->task_id);
-		if (task)
-			task_list_add(list, &task->record);
+	if (framework_id) {
+		f = view_find_framework(v, framework_id);
+		if (f)
+			view_each_task(v, f, VIEW_ALL_TASKS, task_id, task_list_add, list);
 		return;
 	}
-	for (task = f->tasks; task; task = task->hh.next)
-		task_list_add(list, &task->record);
-	for (task = f->unreachable; task; task = task->hh.next)
-		task_list_add(list, &task->record);
-}
-
-static void collect_tasks(struct task_list *list, const struct framework *frameworks,
-			  const char *framework_id)
-{
-	struct completed_task *done, *next;
-
-	for (const struct framework *f = frameworks; f; f = f->hh.next) {
-		if (framework_id && strcmp(framework_id, f->id))
-			continue;
-		collect_live(list, f);
-		list_for_each (done, next, &f->completed_tasks, link)
-			task_list_add(list, &done->record);
-	}
+	while ((f = view_next_framework(v, f)))
+		view_each_task(v, f, VIEW_ALL_TASKS, task_id, task_list_add, list);
+	while ((f = view_next_completed(v, f)))
+		view_each_task(v, f, VIEW_ALL_TASKS, task_id, task_list_add, list);
 }
 
 /* As strcmp() does with texts. */
@@ -294,26 +278,26 @@ static size_t query_number(struct http_request *request, const char *name, size_
 	return *end ? preset : (size_t)value;
 }
 
-static void write_task_list(const struct shell *shell, struct http_request *request,
-			    struct json_writer *w)
+static void write_task_list(const struct shell *shell, const struct view *v,
+			    struct http_request *request, struct json_writer *w)
 {
-	const char *framework_id = http_query(request, "framework_id");
 	const char *order = http_query(request, "order");
 	bool ascending = order && !strcmp(order, "asc");
-	struct task_list list = {.task_id = http_query(request, "task_id")};
+	struct task_list list = {0};
 	size_t limit = query_number(request, "limit", 100);
 	size_t offset = query_number(request, "offset", 0);
 	struct arena scratch = {0};
 
-	collect_tasks(&list, shell->steps.core->frameworks, framework_id);
-	collect_tasks(&list, shell->steps.core->completed, framework_id);
+	(void)shell;
+	collect_tasks(&list, v, http_query(request, "framework_id"),
+		      http_query(request, "task_id"));
 	if (list.count > 1)
 		qsort(list.items, list.count, sizeof(*list.items), compare_tasks);
 	jw_key(w, "tasks");
 	jw_begin_array(w);
 	for (size_t i = offset; i < list.count && i - offset < limit; i++)
-		rest_write_task(w, shell->steps.core,
-				list.items[ascending ? i : list.count - 1 - i].record, &scratch);
+		rest_write_task(w, v, list.items[ascending ? i : list.count - 1 - i].record,
+				&scratch);
 	jw_end_array(w);
 	arena_free(&scratch);
 	free(list.items);
@@ -324,8 +308,9 @@ void rest_tasks(void *context, struct http_request *request)
 	static const struct rest_read tasks = {write_task_list};
 	struct shell *shell = context;
 	bool one = http_query(request, "task_id") != NULL;
+	struct view view = shell_view(shell, request);
 
-	read_rest(shell, request, &tasks, one ? 1 : read_all_tasks(shell->steps.core));
+	read_rest(shell, request, &tasks, one ? 1 : view_count_tasks(&view));
 }
 
 /* ---- the small ones ------------------------------------------------------ */

@@ -55,29 +55,19 @@ struct tables {
 	struct arena *arena;
 	struct summary *agents;
 	struct summary *frameworks;
+	const struct framework *f; /* whose tasks are counted */
 };
 
-static void count_task(struct tables *t, const struct framework *f, const struct task_record *task)
+static void count_task(void *context, const struct task_record *task)
 {
-	struct summary *framework = summary_of(t->arena, &t->frameworks, slice_of(f->id));
+	struct tables *t = context;
+	struct summary *framework = summary_of(t->arena, &t->frameworks, slice_of(t->f->id));
 	struct summary *agent = summary_of(t->arena, &t->agents, task_record_agent_id(task));
 
 	framework->states[task->state]++;
 	agent->states[task->state]++;
 	note_other(t->arena, framework, agent->id);
 	note_other(t->arena, agent, framework->id);
-}
-
-static void count_framework(struct tables *t, const struct framework *f)
-{
-	struct completed_task *done, *next;
-
-	for (struct task *task = f->tasks; task; task = task->hh.next)
-		count_task(t, f, &task->record);
-	for (struct task *task = f->unreachable; task; task = task->hh.next)
-		count_task(t, f, &task->record);
-	list_for_each (done, next, &f->completed_tasks, link)
-		count_task(t, f, &done->record);
 }
 
 static void write_summary(struct json_writer *w, struct summary *table, const char *id,
@@ -107,20 +97,21 @@ static void clear_tables(struct summary *table)
 	HASH_CLEAR(hh, table);
 }
 
-static void write_state_summary(const struct shell *shell, struct http_request *request,
-				struct json_writer *w)
+static void write_state_summary(const struct shell *shell, const struct view *v,
+				struct http_request *request, struct json_writer *w)
 {
-	const struct master *m = shell->steps.core;
 	struct tables t = {.arena = &request->arena};
+	const struct framework *f = NULL;
+	const struct agent *a = NULL;
 
-	for (struct framework *f = m->frameworks; f; f = f->hh.next)
-		count_framework(&t, f);
-	jw_kv_string(w, "hostname", m->info->hostname);
+	while ((t.f = view_next_framework(v, t.f)))
+		view_each_task(v, t.f, VIEW_ALL_TASKS, NULL, count_task, &t);
+	jw_kv_string(w, "hostname", v->m->info->hostname);
 	if (shell->flags->cluster)
 		jw_kv_string(w, "cluster", shell->flags->cluster);
 	jw_key(w, "slaves");
 	jw_begin_array(w);
-	for (struct agent *a = m->agents; a; a = a->hh.next) {
+	while ((a = view_next_agent(v, a))) {
 		if (!agent_registered(a))
 			continue;
 		jw_begin_object(w);
@@ -131,7 +122,7 @@ static void write_state_summary(const struct shell *shell, struct http_request *
 	jw_end_array(w);
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
-	for (struct framework *f = m->frameworks; f; f = f->hh.next) {
+	while ((f = view_next_framework(v, f))) {
 		jw_begin_object(w);
 		rest_write_framework_head(w, f);
 		write_summary(w, t.frameworks, f->id, "slave_ids");
@@ -147,7 +138,7 @@ void rest_state_summary(void *context, struct http_request *request)
 {
 	static const struct rest_read summary = {write_state_summary};
 	struct shell *shell = context;
+	struct view view = shell_view(shell, request);
 
-	read_rest(shell, request, &summary,
-		  read_all_tasks(shell->steps.core) + HASH_COUNT(shell->steps.core->agents));
+	read_rest(shell, request, &summary, view_count_tasks(&view) + HASH_COUNT(view.m->agents));
 }

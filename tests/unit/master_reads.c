@@ -43,7 +43,7 @@ static const char *as_json(const void *message)
 
 static const char *frameworks(void)
 {
-	return as_json(api_collect_frameworks(d->m, &arena));
+	return as_json(api_collect_frameworks(&(struct view){.m = d->m}, &arena));
 }
 
 static const char *tasks(void)
@@ -51,8 +51,8 @@ static const char *tasks(void)
 	struct buf packed = BUF_INIT;
 	Mesos__Master__Response__GetTasks *get;
 
-	api_pack_tasks(d->m, &packed);
-	cr_expect_eq(packed.len, api_packed_tasks_size(d->m));
+	api_pack_tasks(&(struct view){.m = d->m}, &packed);
+	cr_expect_eq(packed.len, api_packed_tasks_size(&(struct view){.m = d->m}));
 	get = proto_unpack(&mesos__master__response__get_tasks__descriptor, &arena, packed.data,
 			   packed.len, NULL);
 	buf_free(&packed);
@@ -198,7 +198,7 @@ Test(master_reads, executors_with_their_agents)
 
 	run_task("t1", ",\"command\":null,\"executor\":{\"executor_id\":{\"value\":\"e\"},"
 		       "\"type\":\"CUSTOM\",\"command\":{\"value\":\"x\"}}");
-	json = as_json(api_collect_executors(d->m, &arena));
+	json = as_json(api_collect_executors(&(struct view){.m = d->m}, &arena));
 	has(json, "{\"executors\":[{\"executor_info\":{");
 	has(json, "\"executor_id\":{\"value\":\"e\"}");
 	has(json, "\"framework_id\":{\"value\":\"" FID "\"}");
@@ -210,13 +210,13 @@ Test(master_reads, agents_and_those_not_back_yet)
 	const char *json;
 
 	driver_agent(d, AGENT1);
-	json = as_json(api_collect_agents(d->m, &arena));
+	json = as_json(api_collect_agents(&(struct view){.m = d->m}, &arena));
 	has(json, "{\"agents\":[{\"agent_info\":{");
 	has(json, "\"active\":true");
 	has(json, "\"pid\":\"" AGENT1 "\"");
 	has(json, "\"total_resources\":[{\"name\":\"cpus\"");
 	hasnt(json, "recovered_agents");
 	driver_restart(d, "M2");
-	json = as_json(api_collect_agents(d->m, &arena));
+	json = as_json(api_collect_agents(&(struct view){.m = d->m}, &arena));
 	has(json, "{\"recovered_agents\":[{");
 }

@@ -1,0 +1,286 @@
+#include "master/core/view.h"
+
+#include <string.h>
+
+#include "master/core/frameworks/frameworks.h"
+#include "master/core/objects.h"
+#include "master/core/roles/quota.h"
+
+static bool may_see(const struct view *v, const struct view_object *object)
+{
+	return !v->authorizer ||
+	       v->authorizer->may_see(v->authorizer->context, v->principal, object);
+}
+
+static bool sees_framework(const struct view *v, const struct framework *f)
+{
+	return may_see(v, &(struct view_object){.kind = VIEW_FRAMEWORK, .framework = f});
+}
+
+bool view_sees_role(const struct view *v, const char *role)
+{
+	return may_see(v, &(struct view_object){.kind = VIEW_ROLE, .role = role});
+}
+
+/* ---- frameworks -------------------------------------------------------------- */
+
+static const struct framework *first_seen(const struct view *v, const struct framework *f)
+{
+	while (f && !sees_framework(v, f))
+		f = f->hh.next;
+	return f;
+}
+
+const struct framework *view_next_framework(const struct view *v, const struct framework *after)
+{
+	return first_seen(v, after ? after->hh.next : v->m->frameworks);
+}
+
+const struct framework *view_next_completed(const struct view *v, const struct framework *after)
+{
+	return first_seen(v, after ? after->hh.next : v->m->completed);
+}
+
+const struct framework *view_find_framework(const struct view *v, const char *id)
+{
+	const struct framework *f = master_find_framework(v->m, id);
+
+	if (!f)
+		f = master_find_completed(v->m, id);
+	return f && sees_framework(v, f) ? f : NULL;
+}
+
+/* ---- what frameworks have --------------------------------------------------------- */
+
+/* The next of a list, or NULL at its end. */
+#define NEXT_IN(head, after, type, member)                                                         \
+	((after)                                                                                   \
+		 ? ((after)->member.next == (head) ? NULL                                          \
+						   : list_entry((after)->member.next, type, member)) \
+		 : list_first(head, type, member))
+
+const struct executor *view_next_executor(const struct view *v, const struct framework *f,
+					  const struct executor *after)
+{
+	struct view_object object = {.kind = VIEW_EXECUTOR, .framework = f};
+
+	do {
+		after = NEXT_IN(&f->executors, after, struct executor, by_framework);
+		object.executor = after;
+	} while (after && !may_see(v, &object));
+	return after;
+}
+
+const struct offer *view_next_offer(const struct view *v, const struct framework *f,
+				    const struct offer *after)
+{
+	(void)v;
+	return NEXT_IN(&f->offers, after, struct offer, by_framework);
+}
+
+const struct inverse_offer *view_next_inverse(const struct view *v, const struct framework *f,
+					      const struct inverse_offer *after)
+{
+	(void)v;
+	return NEXT_IN(&f->inverse_offers, after, struct inverse_offer, by_framework);
+}
+
+/* ---- agents, roles, operations ------------------------------------------------------- */
+
+const struct agent *view_next_agent(const struct view *v, const struct agent *after)
+{
+	return after ? after->hh.next : v->m->agents;
+}
+
+const struct quota *view_next_quota(const struct view *v, const struct quota *after)
+{
+	do
+		after = after ? after->hh.next : v->m->quotas;
+	while (after && !view_sees_role(v, after->config->role));
+	return after;
+}
+
+/* The role that the operation is about; NULL: none. */
+static const char *operation_role(const struct operation *o)
+{
+	const Mesos__Offer__Operation *info = o->info->info;
+	const Mesos__Resource *first = NULL;
+
+	if (info->reserve && info->reserve->n_resources)
+		first = info->reserve->resources[0];
+	else if (info->unreserve && info->unreserve->n_resources)
+		first = info->unreserve->resources[0];
+	else if (info->create && info->create->n_volumes)
+		first = info->create->volumes[0];
+	else if (info->destroy && info->destroy->n_volumes)
+		first = info->destroy->volumes[0];
+	else if (info->grow_volume)
+		first = info->grow_volume->volume;
+	else if (info->shrink_volume)
+		first = info->shrink_volume->volume;
+	return first && first->n_reservations
+		       ? first->reservations[first->n_reservations - 1]->role
+		       : NULL;
+}
+
+const struct operation *view_next_operation(const struct view *v, const struct agent *a,
+					    const struct operation *after)
+{
+	const char *role;
+
+	do {
+		after = after ? after->hh.next : a->operations;
+		role = after ? operation_role(after) : NULL;
+	} while (role && !view_sees_role(v, role));
+	return after;
+}
+
+/* ---- what operators set ---------------------------------------------------------------- */
+
+Mesos__Quota__QuotaStatus *view_quota_status(const struct view *v, struct arena *arena)
+{
+	Mesos__Quota__QuotaStatus *status = master_quota_status(v->m, arena);
+	size_t kept = 0;
+
+	/* Both lists are in the same order. */
+	for (size_t i = 0; i < status->n_configs; i++) {
+		if (!view_sees_role(v, status->configs[i]->role))
+			continue;
+		status->configs[kept] = status->configs[i];
+		status->infos[kept++] = status->infos[i];
+	}
+	status->n_configs = status->n_infos = kept;
+	return status;
+}
+
+size_t view_weight_infos(const struct view *v, struct arena *arena, Mesos__WeightInfo ***list)
+{
+	size_t count = master_weight_infos(v->m, arena, list), kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (view_sees_role(v, (*list)[i]->role))
+			(*list)[kept++] = (*list)[i];
+	}
+	return kept;
+}
+
+static bool sees_machine(const struct view *v, enum view_kind kind, const Mesos__MachineID *machine)
+{
+	return may_see(v, &(struct view_object){.kind = kind, .machine = machine});
+}
+
+static void keep_window(const struct view *v, struct arena *arena,
+			const Mesos__Maintenance__Window *window,
+			Mesos__Maintenance__Schedule *schedule)
+{
+	Mesos__Maintenance__Window *copy = PROTO_NEW(arena, Mesos__Maintenance__Window,
+						     mesos__maintenance__window__descriptor);
+
+	copy->unavailability = window->unavailability;
+	for (size_t i = 0; i < window->n_machine_ids; i++) {
+		if (sees_machine(v, VIEW_MAINTENANCE_SCHEDULE, window->machine_ids[i]))
+			proto_push(arena, copy->n_machine_ids, copy->machine_ids,
+				   window->machine_ids[i]);
+	}
+	if (copy->n_machine_ids)
+		proto_push(arena, schedule->n_windows, schedule->windows, copy);
+}
+
+Mesos__Maintenance__Schedule *view_maintenance_schedule(const struct view *v, struct arena *arena)
+{
+	Mesos__Maintenance__Schedule *all = master_maintenance_schedule(v->m, arena), *seen;
+
+	if (!v->authorizer)
+		return all;
+	seen = PROTO_NEW(arena, Mesos__Maintenance__Schedule,
+			 mesos__maintenance__schedule__descriptor);
+	for (size_t i = 0; i < all->n_windows; i++)
+		keep_window(v, arena, all->windows[i], seen);
+	return seen;
+}
+
+Mesos__Maintenance__ClusterStatus *view_maintenance_status(const struct view *v,
+							   struct arena *arena)
+{
+	Mesos__Maintenance__ClusterStatus *status = master_maintenance_status(v->m, arena);
+	size_t draining = 0, down = 0;
+
+	for (size_t i = 0; i < status->n_draining_machines; i++) {
+		if (sees_machine(v, VIEW_MAINTENANCE_STATUS, status->draining_machines[i]->id))
+			status->draining_machines[draining++] = status->draining_machines[i];
+	}
+	for (size_t i = 0; i < status->n_down_machines; i++) {
+		if (sees_machine(v, VIEW_MAINTENANCE_STATUS, status->down_machines[i]))
+			status->down_machines[down++] = status->down_machines[i];
+	}
+	status->n_draining_machines = draining;
+	status->n_down_machines = down;
+	return status;
+}
+
+/* ---- tasks ------------------------------------------------------------------------- */
+
+struct seeing {
+	const struct view *v;
+	const struct framework *f;
+	void (*each)(void *context, const struct task_record *record);
+	void *context;
+};
+
+static void see_task(const struct seeing *s, const struct task_record *record)
+{
+	struct view_object object = {.kind = VIEW_TASK, .framework = s->f, .task = record};
+
+	if (may_see(s->v, &object))
+		s->each(s->context, record);
+}
+
+static void see_table(const struct seeing *s, const struct task *tasks, const char *id)
+{
+	const struct task *t = tasks;
+
+	if (id) {
+		HASH_FIND_STR(tasks, id, t);
+		if (t)
+			see_task(s, &t->record);
+		return;
+	}
+	for (; t; t = t->hh.next)
+		see_task(s, &t->record);
+}
+
+void view_each_task(const struct view *v, const struct framework *f, unsigned lists, const char *id,
+		    void (*each)(void *context, const struct task_record *record), void *context)
+{
+	struct seeing s = {v, f, each, context};
+	struct completed_task *done, *next;
+
+	if (lists & VIEW_TASKS)
+		see_table(&s, f->tasks, id);
+	if (lists & VIEW_UNREACHABLE_TASKS)
+		see_table(&s, f->unreachable, id);
+	if (!(lists & VIEW_COMPLETED_TASKS))
+		return;
+	list_for_each (done, next, &f->completed_tasks, link) {
+		if (!id || slice_eq(task_record_id(&done->record), id))
+			see_task(&s, &done->record);
+	}
+}
+
+/* ---- sizes ---------------------------------------------------------------------------- */
+
+size_t view_count_framework_tasks(const struct framework *f)
+{
+	return HASH_COUNT(f->tasks) + f->unreachable_count + f->completed_task_count;
+}
+
+size_t view_count_tasks(const struct view *v)
+{
+	size_t count = 0;
+
+	for (const struct framework *f = v->m->frameworks; f; f = f->hh.next)
+		count += view_count_framework_tasks(f);
+	for (const struct framework *f = v->m->completed; f; f = f->hh.next)
+		count += view_count_framework_tasks(f);
+	return count;
+}
