@@ -191,6 +191,11 @@ void agent_shell_stored(struct agent_shell *shell)
 	agent_steps_stored(&shell->steps, store_applied(shell->store), durable);
 }
 
+void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job)
+{
+	slow_add(shell->slow, &shell->files[shell->next_file++ % AGENT_FILE_LANES], job);
+}
+
 void agent_shell_stop(struct agent_shell *shell, int status)
 {
 	if (shell->steps.over)

@@ -72,6 +72,8 @@ struct agent_shell {
 
 extern const struct agent_outlet agent_shell_outlet; /* its context is the shell */
 void agent_shell_step(struct agent_shell *shell, const struct agent_event *event);
+/* Has a thread look at files for a client. */
+void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job);
 /* Ends the process's loop. */
 void agent_shell_stop(struct agent_shell *shell, int status);
 /* An executor's subscription went away (struct event_streams). */

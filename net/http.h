@@ -124,6 +124,16 @@ struct http_stream *http_stream_open(struct http_request *request, const char *c
 				     const char *const *extra, size_t limit,
 				     void (*closed)(void *context, struct http_stream *stream),
 				     void *context);
+/* Opens an answer of so many bytes that come in parts. `drained` is called from the loop when
+ * little of what was written waits: once, and once more after each write. So who writes a part then
+ * holds no more than that, however slowly the client reads; one that takes nothing for too long is
+ * gone
+ * (`closed`, as above). If the stream is ended before all was written, the connection is. */
+struct http_stream *http_body_open(struct http_request *request, const char *content_type,
+				   const char *const *extra, uint64_t length,
+				   void (*drained)(void *context, struct http_stream *stream),
+				   void (*closed)(void *context, struct http_stream *stream),
+				   void *context);
 /* Queues one chunk (copied); written when the loop turn ends. */
 void http_stream_write(struct http_stream *stream, const void *data, size_t len);
 /* One RecordIO record ("<length>\n<bytes>") as exactly one chunk. */

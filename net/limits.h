@@ -35,6 +35,8 @@
 #define HTTP_HELD_MAX (8 * 1024 * 1024)
 /* Streams opened behind one another on one connection: nobody needs the second. */
 #define HTTP_STREAMS_MAX 8
+/* Unsent bytes of an answer that comes in parts, below which the next part is asked for. */
+#define HTTP_BODY_LOW (64 * 1024)
 /* Unsent bytes of a stream whose opener gave no limit. */
 #define HTTP_STREAM_LIMIT (64 * 1024 * 1024)
 /* Connections of a server, about 1 KiB each when idle. */

@@ -1,8 +1,8 @@
 /* /files/browse, /files/read, /files/download: sandboxes and the agent's log.
  *
  * Which paths are sandboxes the core knows. All that touches the disk happens on a thread of
- * libuv's pool: a task may have made its sandbox slow to look at. Reads are at most 64 KiB, a
- * download is read whole. */
+ * the pool for slow work: a task may have made its sandbox slow to look at. Reads are at most
+ * 64 KiB; a download is read in parts, as fast as its client takes them. */
 #include "agent/http/files.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@
 #include "agent/shell.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */
-/* Larger files are read in parts with /files/read. */
-#define DOWNLOAD_MAX (64 * 1024 * 1024)
+/* Of a download; what a client that does not read makes us hold, once or twice. */
+#define DOWNLOAD_PART (128 * 1024)
 #define LOG_PATH "/slave/log"
 #define TEXT "text/plain; charset=utf-8"
 
@@ -26,6 +26,7 @@ enum files_kind { FILES_BROWSE, FILES_READ, FILES_DOWNLOAD };
 /* A request, answered on the loop with what the thread found. */
 struct files_job {
 	struct slow_job slow;
+	struct agent_shell *shell;
 	struct http_request *request;
 	enum files_kind kind;
 	struct files_place place;
@@ -126,31 +127,16 @@ static void read_some(struct files_job *job)
 	free(data);
 }
 
-static void read_all(struct files_job *job)
+/* Its parts are read as the client takes them. */
+static void look_whole(struct files_job *job)
 {
-	ssize_t got = 1;
-
-	if (S_ISDIR(job->info.st_mode)) {
+	if (S_ISDIR(job->info.st_mode))
 		files_say(job, 400, "Cannot download a directory.\n");
-		return;
-	}
-	while (job->info.st_size <= DOWNLOAD_MAX && got > 0 && job->body.len <= DOWNLOAD_MAX) {
-		buf_reserve(&job->body, READ_MAX);
-		got = read(job->fd, job->body.data + job->body.len, READ_MAX);
-		if (got > 0)
-			job->body.len += (size_t)got;
-	}
-	if (got < 0)
-		fail_read(job, errno);
-	else if (job->info.st_size > DOWNLOAD_MAX || job->body.len > DOWNLOAD_MAX)
-		files_say(job, 413,
-			  "The file is too large to be downloaded at once: read it in parts with "
-			  "/files/read.\n");
 }
 
 static void files_work(struct slow_job *slow)
 {
-	static void (*const kinds[])(struct files_job *) = {browse, read_some, read_all};
+	static void (*const kinds[])(struct files_job *) = {browse, read_some, look_whole};
 	struct files_job *job = container_of(slow, struct files_job, slow);
 
 	if (open_wanted(job))
@@ -197,17 +183,103 @@ static const char *base_name(struct arena *arena, const char *path)
 	return slash ? slash + 1 : copy;
 }
 
+/* ---- downloads ----------------------------------------------------------------- */
+
+/* A file on its way to a client, a part at a time: read on a thread when the client has taken
+ * the one before. */
+struct download {
+	struct slow_job slow;
+	struct agent_shell *shell;
+	struct http_stream *stream; /* NULL: the client is gone */
+	bool reading;
+	int fd;
+	off_t at, size;
+	ssize_t got;
+	char part[DOWNLOAD_PART];
+};
+
+static void download_free(struct download *d)
+{
+	close(d->fd);
+	free(d);
+}
+
+static void download_read(struct slow_job *slow)
+{
+	struct download *d = container_of(slow, struct download, slow);
+	off_t left = d->size - d->at;
+
+	d->got = pread(d->fd, d->part, left < DOWNLOAD_PART ? (size_t)left : DOWNLOAD_PART, d->at);
+}
+
+static void download_end(struct download *d)
+{
+	if (d->stream)
+		http_stream_end(d->stream);
+	download_free(d);
+}
+
+static void download_done(struct slow_job *slow, bool canceled)
+{
+	struct download *d = container_of(slow, struct download, slow);
+
+	d->reading = false;
+	/* A file that shrinks meanwhile, or cannot be read, ends the connection. */
+	if (canceled || !d->stream || d->got <= 0) {
+		download_end(d);
+		return;
+	}
+	d->at += d->got;
+	http_stream_write(d->stream, d->part, (size_t)d->got);
+	if (d->at == d->size)
+		download_end(d);
+}
+
+static void download_drained(void *context, struct http_stream *stream)
+{
+	struct download *d = context;
+
+	(void)stream;
+	d->reading = true;
+	d->slow.work = download_read;
+	d->slow.done = download_done;
+	agent_shell_read_files(d->shell, &d->slow);
+}
+
+static void download_closed(void *context, struct http_stream *stream)
+{
+	struct download *d = context;
+
+	(void)stream;
+	d->stream = NULL;
+	if (!d->reading)
+		download_free(d);
+}
+
 static void answer_download(struct files_job *job)
 {
 	struct http_request *request = job->request;
 	const char *name = base_name(&request->arena, job->place.path);
+	const char *media = media_of(name);
 	const char *headers[] = {"Content-Disposition",
 				 arena_printf(&request->arena, "attachment; filename=%s", name),
 				 NULL};
+	struct download *d;
 
-	http_reply(request, 200, media_of(name), job->body.data ? job->body.data : "",
-		   job->body.len, headers);
+	if (job->info.st_size == 0) {
+		http_reply(request, 200, media, "", 0, headers);
+		return;
+	}
+	d = xcalloc(1, sizeof(*d));
+	d->shell = job->shell;
+	d->fd = job->fd;
+	d->size = job->info.st_size;
+	job->fd = -1;
+	d->stream = http_body_open(request, media, headers, (uint64_t)d->size, download_drained,
+				   download_closed, d);
 }
+
+/* ---- requests -------------------------------------------------------------------- */
 
 static void files_done(struct slow_job *slow, bool canceled)
 {
@@ -229,8 +301,6 @@ static void files_done(struct slow_job *slow, bool canceled)
 	buf_free(&job->body);
 	free(job);
 }
-
-/* ---- requests -------------------------------------------------------------------- */
 
 /* A parameter that is a number of at least -1; absent is -1. False: answered. */
 static bool files_parse_number(struct http_request *request, const char *name, const char *negative,
@@ -279,6 +349,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 		return;
 	}
 	job = xcalloc(1, sizeof(*job));
+	job->shell = shell;
 	job->request = request;
 	job->kind = kind;
 	job->place = (struct files_place){shell->flags->work_dir, path, real};
@@ -289,7 +360,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 	job->fd = -1;
 	job->slow.work = files_work;
 	job->slow.done = files_done;
-	slow_add(shell->slow, &shell->files[shell->next_file++ % AGENT_FILE_LANES], &job->slow);
+	agent_shell_read_files(shell, &job->slow);
 }
 
 void agent_files_browse(void *context, struct http_request *request)

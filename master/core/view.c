@@ -54,9 +54,9 @@ const struct framework *view_find_framework(const struct view *v, const char *id
 
 /* The next of a list, or NULL at its end. */
 #define NEXT_IN(head, after, type, member)                                                         \
-	((after)                                                                                   \
-		 ? ((after)->member.next == (head) ? NULL                                          \
-						   : list_entry((after)->member.next, type, member)) \
+	((after) ? ((after)->member.next == (head)                                                 \
+			    ? NULL                                                                 \
+			    : list_entry((after)->member.next, type, member))                      \
 		 : list_first(head, type, member))
 
 const struct executor *view_next_executor(const struct view *v, const struct framework *f,
@@ -118,9 +118,8 @@ static const char *operation_role(const struct operation *o)
 		first = info->grow_volume->volume;
 	else if (info->shrink_volume)
 		first = info->shrink_volume->volume;
-	return first && first->n_reservations
-		       ? first->reservations[first->n_reservations - 1]->role
-		       : NULL;
+	return first && first->n_reservations ? first->reservations[first->n_reservations - 1]->role
+					      : NULL;
 }
 
 const struct operation *view_next_operation(const struct view *v, const struct agent *a,

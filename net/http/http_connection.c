@@ -23,7 +23,8 @@ static bool has_streams(const struct http_connection *connection)
 /* No further request is taken now, though there may be input. */
 static bool is_paused(const struct http_connection *connection)
 {
-	if (connection->current)
+	/* An answer that comes in parts is an answer that is still to come. */
+	if (connection->current || (has_streams(connection) && !http_stream_lasts(connection)))
 		return true;
 	return !has_streams(connection) && !connection->detached &&
 	       output_waiting(&connection->output) > HTTP_OUTPUT_HIGH;
@@ -215,7 +216,7 @@ static void adjust_reading(struct http_connection *connection)
 		return;
 	if (connection->in_done || connection->input.len < HTTP_READ_AHEAD) {
 		read_start(connection);
-	} else if (has_streams(connection)) {
+	} else if (http_stream_lasts(connection)) {
 		log_info_limited("Closing the connection of %s: too many requests behind a stream",
 				 connection->peer);
 		http_connection_close(connection);
@@ -248,7 +249,7 @@ void http_connection_eof(struct http_connection *connection)
 	if (connection->reading)
 		uv_read_stop((uv_stream_t *)&connection->tcp);
 	connection->reading = false;
-	if (has_streams(connection) || connection->lingering)
+	if (http_stream_lasts(connection) || connection->lingering)
 		http_connection_close(connection);
 	else
 		http_server_touch(connection);
@@ -356,6 +357,7 @@ void http_connection_turn(struct http_connection *connection)
 {
 	http_connection_flush(connection);
 	resume_input(connection);
+	http_stream_drained(connection);
 	http_connection_flush(connection);
 	adjust_reading(connection);
 	/* A peer that cannot be written to will be closed by its own reset, or here
@@ -398,7 +400,7 @@ static bool is_stalled(struct http_connection *connection, uint64_t now)
 {
 	size_t waiting = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
 
-	if (!connection->output.active || has_streams(connection))
+	if (!connection->output.active || http_stream_lasts(connection))
 		return false;
 	if (waiting != connection->write_seen) {
 		connection->write_seen = waiting;

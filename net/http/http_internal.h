@@ -60,6 +60,10 @@ struct http_stream {
 	struct http_connection *connection;
 	size_t limit;
 	bool ended;
+	bool sized;    /* not chunked */
+	bool hungry;   /* sized: drained is to be called */
+	uint64_t left; /* sized: bytes to come */
+	void (*drained)(void *context, struct http_stream *stream);
 	struct buf pending; /* its bytes while another stream is in front */
 	struct buf after;   /* answers that follow it */
 	void (*closed)(void *context, struct http_stream *stream);
@@ -180,5 +184,9 @@ void http_reply_headers(struct buf *out, const char *const *extra);
 
 /* -- http_stream.c -- */
 void http_stream_abandon(struct http_connection *connection); /* it is closed */
+/* Asks the stream in front for more, if it is one of known length and little of it waits. */
+void http_stream_drained(struct http_connection *connection);
+/* Whether a stream is open that ends by its client's end alone. */
+bool http_stream_lasts(const struct http_connection *connection);
 
 #endif

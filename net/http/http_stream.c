@@ -1,6 +1,6 @@
-/* Answers that last: chunked, one chunk a write, in order with the other answers of
- * the connection. The stream in front writes to the connection's output; one behind it
- * gathers its bytes until its turn comes. */
+/* Answers that last: chunked, one chunk a write; and those of a known length that come in parts.
+ * Both are in order with the other answers of the connection. The stream in front writes to the
+ * connection's output; one behind it gathers its bytes until its turn comes. */
 #include "net/http/http_internal.h"
 
 #include <stdlib.h>
@@ -39,27 +39,26 @@ static void write_head(struct http_stream *stream, const char *content_type,
 	struct buf *out = bytes_of(stream);
 
 	http_reply_head(stream->connection->server, out, 200);
-	buf_puts(out, "Transfer-Encoding: chunked\r\n");
+	if (stream->sized)
+		buf_printf(out, "Content-Length: %llu\r\n", (unsigned long long)stream->left);
+	else
+		buf_puts(out, "Transfer-Encoding: chunked\r\n");
 	http_reply_headers(out, extra);
 	if (content_type)
 		http_reply_headers(out, (const char *const[]){"Content-Type", content_type, NULL});
 	buf_puts(out, "\r\n");
 }
 
-struct http_stream *http_stream_open(struct http_request *request, const char *content_type,
-				     const char *const *extra, size_t limit,
-				     void (*closed)(void *context, struct http_stream *stream),
-				     void *context)
+static struct http_stream *begin_stream(struct http_request *request, struct http_stream *stream,
+					const char *content_type, const char *const *extra)
 {
 	struct exchange *exchange = request->answer;
 	struct http_connection *connection = exchange->connection;
-	struct http_stream *stream = xcalloc(1, sizeof(*stream));
 
 	if (!connection)
 		connection = http_connection_ghost(exchange->loop);
-	stream->limit = limit ? limit : HTTP_STREAM_LIMIT;
-	stream->closed = closed ? closed : ignore_closed;
-	stream->context = context;
+	if (!stream->closed)
+		stream->closed = ignore_closed;
 	stream->connection = connection;
 	list_append(&connection->streams, &stream->link);
 	connection->stream_count++;
@@ -69,10 +68,63 @@ struct http_stream *http_stream_open(struct http_request *request, const char *c
 	connection->current = NULL;
 	http_exchange_free(exchange);
 	/* A client that is gone already ends the stream, too. */
-	if (connection->eof || connection->broken || connection->stream_count > HTTP_STREAMS_MAX)
+	if ((connection->eof && !stream->sized) || connection->broken ||
+	    connection->stream_count > HTTP_STREAMS_MAX)
 		http_connection_close(connection);
 	http_server_touch(connection);
 	return stream;
+}
+
+struct http_stream *http_stream_open(struct http_request *request, const char *content_type,
+				     const char *const *extra, size_t limit,
+				     void (*closed)(void *context, struct http_stream *stream),
+				     void *context)
+{
+	struct http_stream *stream = xcalloc(1, sizeof(*stream));
+
+	stream->limit = limit ? limit : HTTP_STREAM_LIMIT;
+	stream->closed = closed;
+	stream->context = context;
+	return begin_stream(request, stream, content_type, extra);
+}
+
+struct http_stream *http_body_open(struct http_request *request, const char *content_type,
+				   const char *const *extra, uint64_t length,
+				   void (*drained)(void *context, struct http_stream *stream),
+				   void (*closed)(void *context, struct http_stream *stream),
+				   void *context)
+{
+	struct http_stream *stream = xcalloc(1, sizeof(*stream));
+
+	stream->limit = HTTP_STREAM_LIMIT;
+	stream->sized = stream->hungry = true;
+	stream->left = length;
+	stream->drained = drained;
+	stream->closed = closed;
+	stream->context = context;
+	return begin_stream(request, stream, content_type, extra);
+}
+
+void http_stream_drained(struct http_connection *connection)
+{
+	struct http_stream *stream = front_of(connection);
+
+	if (!stream || !stream->hungry || stream->ended || connection->closing ||
+	    output_waiting(&connection->output) > HTTP_BODY_LOW)
+		return;
+	stream->hungry = false;
+	stream->drained(stream->context, stream);
+}
+
+bool http_stream_lasts(const struct http_connection *connection)
+{
+	struct http_stream *stream, *next;
+
+	list_for_each (stream, next, &connection->streams, link) {
+		if (!stream->sized)
+			return true;
+	}
+	return false;
 }
 
 static void check_limit(struct http_stream *stream)
@@ -118,9 +170,25 @@ static void write_chunk(struct http_stream *stream, const void *head, size_t hea
 	http_server_touch(connection);
 }
 
+static void write_part(struct http_stream *stream, const void *data, size_t len)
+{
+	if (stream->ended || stream->connection->closing)
+		return;
+	if (len > stream->left)
+		len = (size_t)stream->left;
+	stream->left -= len;
+	stream->hungry = true;
+	buf_append(bytes_of(stream), data, len);
+	check_limit(stream);
+	http_server_touch(stream->connection);
+}
+
 void http_stream_write(struct http_stream *stream, const void *data, size_t len)
 {
-	write_chunk(stream, NULL, 0, data, len);
+	if (stream->sized)
+		write_part(stream, data, len);
+	else
+		write_chunk(stream, NULL, 0, data, len);
 }
 
 void http_stream_record(struct http_stream *stream, const void *data, size_t len)
@@ -158,8 +226,14 @@ void http_stream_end(struct http_stream *stream)
 		free_stream(stream);
 		return;
 	}
-	buf_puts(bytes_of(stream), "0\r\n\r\n");
 	stream->ended = true;
+	if (stream->sized && stream->left) {
+		/* What the client waits for does not come. */
+		http_connection_close(connection);
+		return;
+	}
+	if (!stream->sized)
+		buf_puts(bytes_of(stream), "0\r\n\r\n");
 	advance(connection);
 	http_server_touch(connection);
 }

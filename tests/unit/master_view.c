@@ -100,8 +100,7 @@ Test(master_view, frameworks)
 	cr_expect_null(view_find_framework(&some, "M-0001"));
 	cr_expect_not_null(view_find_framework(&all, "M-0001"));
 	cr_expect_null(view_find_framework(&all, "M-0003"));
-	driver_call(d, second,
-		    "{\"framework_id\":{\"value\":\"M-0001\"},\"type\":\"TEARDOWN\"}");
+	driver_call(d, second, "{\"framework_id\":{\"value\":\"M-0001\"},\"type\":\"TEARDOWN\"}");
 	expect_frameworks(&all, "first third (second) ");
 	expect_frameworks(&some, "first third ");
 	cr_expect_null(view_find_framework(&some, "M-0001"));
