@@ -16,10 +16,9 @@
 
 #include "base/arena.h"
 #include "base/list.h"
-#include "net/dial.h"
 #include "net/limits.h"
-#include "net/output.h"
 #include "net/recordio.h"
+#include "net/transport.h"
 
 struct operation {
 	struct list link;
@@ -38,13 +37,9 @@ enum field { FIELD_OTHER, FIELD_TYPE, FIELD_STREAM_ID, FIELD_LOCATION, FIELD_COU
 /* One TCP connection. Outlives the client while its handle is closing. */
 struct wire {
 	struct http_client *client; /* NULL: forgotten */
-	uv_tcp_t tcp;
-	struct dial dial;
-	struct output output;
+	struct transport transport;
 	http_parser parser;
-	bool dialing;
 	bool open;
-	bool closed;
 	uint64_t deadline; /* of connecting, loop time */
 	int sent;	   /* operations that are on their way */
 	bool in_value;
@@ -141,11 +136,10 @@ static void client_encode(struct operation *operation, struct http_client *clien
 
 /* -- a connection's end -- */
 
-static void free_wire(struct wire *wire)
+static void on_wire_closed(void *context)
 {
-	if (!wire->closed || wire->dialing)
-		return;
-	output_free(&wire->output);
+	struct wire *wire = context;
+
 	buf_free(&wire->name);
 	for (int i = 0; i < FIELD_COUNT; i++)
 		buf_free(&wire->fields[i]);
@@ -154,23 +148,12 @@ static void free_wire(struct wire *wire)
 	free(wire);
 }
 
-static void on_wire_closed(uv_handle_t *handle)
-{
-	struct wire *wire = handle->data;
-
-	wire->closed = true;
-	free_wire(wire);
-}
-
 static void forget_wire(struct wire *wire)
 {
 	if (wire->client)
 		wire->client->wire = NULL;
 	wire->client = NULL;
-	if (wire->dialing)
-		dial_cancel(&wire->dial);
-	if (!uv_is_closing((uv_handle_t *)&wire->tcp))
-		uv_close((uv_handle_t *)&wire->tcp, on_wire_closed);
+	transport_close(&wire->transport);
 }
 
 /* The connection broke. The operation on it (or the one it was opened for) fails, from
@@ -365,62 +348,61 @@ static const http_parser_settings settings = {
 
 /* -- the connection -- */
 
-static void client_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void client_on_received(void *context, const char *data, size_t len)
 {
-	struct wire *wire = handle->data;
+	struct wire *wire = context;
+	size_t used;
 
-	*out = uv_buf_init(wire->read_buffer, sizeof(wire->read_buffer));
-}
-
-static void client_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
-{
-	struct wire *wire = stream->data;
-
-	if (count == 0 || !wire->client)
+	if (!wire->client)
 		return;
-	if (count < 0) {
-		/* An answer without a length ends with the connection. */
-		if (count == UV_EOF && wire->sent)
-			http_parser_execute(&wire->parser, &settings, NULL, 0);
-		break_wire(wire, count == UV_EOF ? "connection closed" : uv_strerror((int)count));
-		return;
-	}
-	size_t used = http_parser_execute(&wire->parser, &settings, bytes->base, (size_t)count);
-	if (used != (size_t)count || wire->parser.upgrade ||
-	    HTTP_PARSER_ERRNO(&wire->parser) != HPE_OK)
+	used = http_parser_execute(&wire->parser, &settings, data, len);
+	if (used != len || wire->parser.upgrade || HTTP_PARSER_ERRNO(&wire->parser) != HPE_OK)
 		break_wire(wire, "the answer is not HTTP");
 }
 
-static void client_on_written(struct output *output, int status)
+static void client_on_ended(void *context, int status)
 {
-	struct wire *wire = container_of(output, struct wire, output);
+	struct wire *wire = context;
+
+	if (!wire->client)
+		return;
+	/* An answer without a length ends with the connection. */
+	if (status == UV_EOF && wire->sent)
+		http_parser_execute(&wire->parser, &settings, NULL, 0);
+	break_wire(wire, status == UV_EOF ? "connection closed" : uv_strerror(status));
+}
+
+static void client_on_written(void *context, int status)
+{
+	struct wire *wire = context;
 
 	if (status != 0)
 		break_wire(wire, uv_strerror(status));
-	else if (output_flush(output) != 0)
+	else if (transport_flush(&wire->transport) != 0)
 		break_wire(wire, "write failed");
 }
 
-static void on_dialed(struct dial *dial, int status)
+static void client_on_dialed(void *context, int status)
 {
-	struct wire *wire = container_of(dial, struct wire, dial);
+	struct wire *wire = context;
 
-	wire->dialing = false;
-	if (!wire->client) {
-		free_wire(wire);
-		return;
-	}
 	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&wire->tcp, client_on_alloc, client_on_read);
+		status = transport_read(&wire->transport);
 	if (status != 0) {
 		break_wire(wire, uv_strerror(status));
 		return;
 	}
 	wire->open = true;
-	uv_tcp_nodelay(&wire->tcp, 1);
-	uv_tcp_keepalive(&wire->tcp, 1, TCP_KEEPALIVE_SECONDS);
 	proceed(wire->client);
 }
+
+static const struct transport_handlers handlers = {
+	.dialed = client_on_dialed,
+	.received = client_on_received,
+	.ended = client_on_ended,
+	.written = client_on_written,
+	.closed = on_wire_closed,
+};
 
 static void open_wire(struct http_client *client)
 {
@@ -428,14 +410,12 @@ static void open_wire(struct http_client *client)
 
 	wire->client = client;
 	client->wire = wire;
-	uv_tcp_init(client->loop, &wire->tcp);
-	wire->tcp.data = wire;
-	output_init(&wire->output, (uv_stream_t *)&wire->tcp, client_on_written);
+	transport_init(&wire->transport, client->loop, &handlers, wire, wire->read_buffer,
+		       sizeof(wire->read_buffer));
 	http_parser_init(&wire->parser, HTTP_RESPONSE);
 	wire->parser.data = wire;
 	recordio_init(&wire->records, CLIENT_RECORD_MAX);
-	int rv = dial_start(&wire->dial, &wire->tcp, client->host, client->port, on_dialed);
-	wire->dialing = rv == 0;
+	int rv = transport_dial(&wire->transport, client->host, client->port);
 	wire->deadline = uv_now(client->loop) + CLIENT_CONNECT_TIMEOUT_MS;
 	if (rv != 0)
 		break_wire(wire, uv_strerror(rv));
@@ -484,10 +464,10 @@ static void proceed(struct http_client *client)
 		return;
 	for (; operation && wire->sent < client->depth; operation = next_after(client, operation)) {
 		wire->sent++;
-		buf_append(&wire->output.queued, operation->bytes.data, operation->bytes.len);
+		buf_append(&wire->transport.out, operation->bytes.data, operation->bytes.len);
 		buf_free(&operation->bytes);
 	}
-	int rv = output_flush(&wire->output);
+	int rv = transport_flush(&wire->transport);
 	if (rv != 0)
 		break_wire(wire, uv_strerror(rv));
 }

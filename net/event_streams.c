@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/table.h"
-#include "net/output.h"
 #include "proto/proto.h"
 
 struct event_stream {

@@ -12,9 +12,8 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
-#include "net/dial.h"
 #include "net/limits.h"
-#include "net/output.h"
+#include "net/transport.h"
 
 struct linked {
 	struct list link;
@@ -29,13 +28,9 @@ struct peer {
 	struct list all;
 	struct list dirty;
 	struct list links;
-	uv_tcp_t tcp;
-	struct dial dial;
-	struct output output;
-	bool dialing; /* a dial callback is outstanding */
+	struct transport transport;
 	bool open;
-	bool broken; /* not in the table, handle closing or closed */
-	bool closed;
+	bool broken;	       /* not in the table, closing */
 	uint64_t used;	       /* loop time of the last message, or of the start of dialing */
 	char address[PID_MAX]; /* "host:port", the key */
 };
@@ -67,13 +62,12 @@ static void free_messenger(struct messenger *messenger)
 
 /* -- the end of a peer -- */
 
-static void free_peer(struct peer *peer)
+static void on_peer_closed(void *context)
 {
+	struct peer *peer = context;
 	struct messenger *messenger = peer->messenger;
 	struct linked *linked;
 
-	if (!peer->closed || peer->dialing)
-		return;
 	while ((linked = list_first(&peer->links, struct linked, link))) {
 		/* Out of the list first: the owner may link and unlink in the callback. */
 		list_remove(&linked->link);
@@ -83,17 +77,8 @@ static void free_peer(struct peer *peer)
 	}
 	list_remove(&peer->all);
 	messenger->count--;
-	output_free(&peer->output);
 	free(peer);
 	free_messenger(messenger);
-}
-
-static void on_peer_closed(uv_handle_t *handle)
-{
-	struct peer *peer = handle->data;
-
-	peer->closed = true;
-	free_peer(peer);
 }
 
 static void break_peer(struct peer *peer, const char *why)
@@ -112,16 +97,14 @@ static void break_peer(struct peer *peer, const char *why)
 	list_remove(&peer->all);
 	list_append(&messenger->broken, &peer->all);
 	list_remove(&peer->dirty);
-	if (peer->dialing)
-		dial_cancel(&peer->dial);
-	uv_close((uv_handle_t *)&peer->tcp, on_peer_closed);
+	transport_close(&peer->transport);
 }
 
 /* -- writing -- */
 
 static void flush_peer(struct peer *peer)
 {
-	int rv = output_flush(&peer->output);
+	int rv = transport_flush(&peer->transport);
 
 	if (rv != 0)
 		break_peer(peer, uv_strerror(rv));
@@ -151,9 +134,9 @@ static void touch(struct peer *peer)
 		uv_idle_start(&messenger->flusher, on_turn);
 }
 
-static void messenger_on_written(struct output *output, int status)
+static void messenger_on_written(void *context, int status)
 {
-	struct peer *peer = container_of(output, struct peer, output);
+	struct peer *peer = context;
 
 	if (status != 0)
 		break_peer(peer, uv_strerror(status));
@@ -174,8 +157,8 @@ static void messenger_on_tick(uv_timer_t *ticker)
 		uint64_t idle = now - peer->used;
 		if (!peer->open && idle >= MESSENGER_CONNECT_TIMEOUT_MS)
 			break_peer(peer, uv_strerror(UV_ETIMEDOUT));
-		else if (peer->open && list_empty(&peer->links) && output_idle(&peer->output) &&
-			 idle >= MESSENGER_IDLE_MS)
+		else if (peer->open && list_empty(&peer->links) &&
+			 transport_idle(&peer->transport) && idle >= MESSENGER_IDLE_MS)
 			break_peer(peer, "idle");
 		else if (!peer->open || list_empty(&peer->links))
 			timed = true;
@@ -193,43 +176,41 @@ static void start_ticker(struct messenger *messenger)
 
 /* -- the beginning of a peer -- */
 
-static void messenger_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
-{
-	struct peer *peer = handle->data;
-
-	*out = uv_buf_init(peer->messenger->read_buffer, HTTP_READ_SIZE);
-}
-
 /* Answers say nothing; only the end matters. */
-static void messenger_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void messenger_on_received(void *context, const char *data, size_t len)
 {
-	if (count < 0)
-		break_peer(stream->data,
-			   count == UV_EOF ? "closed by peer" : uv_strerror((int)count));
+	(void)context;
+	(void)data;
+	(void)len;
 }
 
-static void on_dialed(struct dial *dial, int status)
+static void messenger_on_ended(void *context, int status)
 {
-	struct peer *peer = container_of(dial, struct peer, dial);
+	break_peer(context, status == UV_EOF ? "closed by peer" : uv_strerror(status));
+}
 
-	peer->dialing = false;
-	if (peer->broken) {
-		free_peer(peer);
-		return;
-	}
+static void messenger_on_dialed(void *context, int status)
+{
+	struct peer *peer = context;
+
 	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&peer->tcp, messenger_on_alloc,
-				       messenger_on_read);
+		status = transport_read(&peer->transport);
 	if (status != 0) {
 		break_peer(peer, uv_strerror(status));
 		return;
 	}
 	peer->open = true;
 	peer->used = uv_now(peer->messenger->loop);
-	uv_tcp_nodelay(&peer->tcp, 1);
-	uv_tcp_keepalive(&peer->tcp, 1, TCP_KEEPALIVE_SECONDS);
 	touch(peer);
 }
+
+static const struct transport_handlers handlers = {
+	.dialed = messenger_on_dialed,
+	.received = messenger_on_received,
+	.ended = messenger_on_ended,
+	.written = messenger_on_written,
+	.closed = on_peer_closed,
+};
 
 static struct peer *find_peer(struct messenger *messenger, const char *address)
 {
@@ -250,9 +231,8 @@ static struct peer *get_peer(struct messenger *messenger, const char *address, c
 	peer = xcalloc(1, sizeof(*peer));
 	peer->messenger = messenger;
 	snprintf(peer->address, sizeof(peer->address), "%s", address);
-	uv_tcp_init(messenger->loop, &peer->tcp);
-	peer->tcp.data = peer;
-	output_init(&peer->output, (uv_stream_t *)&peer->tcp, messenger_on_written);
+	transport_init(&peer->transport, messenger->loop, &handlers, peer, messenger->read_buffer,
+		       HTTP_READ_SIZE);
 	list_init(&peer->dirty);
 	list_init(&peer->links);
 	list_append(&messenger->all, &peer->all);
@@ -264,8 +244,7 @@ static struct peer *get_peer(struct messenger *messenger, const char *address, c
 	if (messenger->count > MESSENGER_PEERS_MAX)
 		rv = UV_ENOBUFS;
 	if (rv == 0)
-		rv = dial_start(&peer->dial, &peer->tcp, host, port, on_dialed);
-	peer->dialing = rv == 0;
+		rv = transport_dial(&peer->transport, host, port);
 	if (rv != 0)
 		break_peer(peer, uv_strerror(rv));
 	else
@@ -363,9 +342,9 @@ void messenger_send(struct messenger *messenger, const char *from, const char *t
 	struct peer *peer = get_peer(messenger, address, host, port);
 	if (peer->broken)
 		return;
-	messenger_encode(&peer->output.queued, from, id, address, name, body, len);
+	messenger_encode(&peer->transport.out, from, id, address, name, body, len);
 	peer->used = uv_now(messenger->loop);
-	if (output_waiting(&peer->output) > MESSENGER_QUEUE_MAX)
+	if (transport_waiting(&peer->transport) > MESSENGER_QUEUE_MAX)
 		break_peer(peer, "it does not take its messages");
 	else
 		touch(peer);

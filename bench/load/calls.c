@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "net/dial.h"
-#include "net/output.h"
+#include "net/transport.h"
 
 #define READ_SIZE (16 * 1024)
 #define WHY_MAX 1024
@@ -21,10 +20,8 @@ struct sent {
 struct calls {
 	struct calls_handlers handlers;
 	void *context;
-	uv_tcp_t tcp;
+	struct transport transport;
 	uv_prepare_t flush;
-	struct dial dial;
-	struct output output;
 	http_parser parser;
 	char *head;
 	struct buf why;	    /* body of the answer being read */
@@ -32,7 +29,6 @@ struct calls {
 	size_t cap;
 	size_t first;
 	size_t count;
-	bool dialing;
 	bool open;
 	bool closed;
 	int open_handles;
@@ -79,23 +75,17 @@ static const http_parser_settings settings = {
 	.on_message_complete = on_complete,
 };
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void calls_received(void *context, const char *data, size_t len)
 {
-	struct calls *c = handle->data;
+	struct calls *c = context;
 
-	*out = uv_buf_init(c->read_buffer, READ_SIZE);
+	if (http_parser_execute(&c->parser, &settings, data, len) != len)
+		fail(c, "the answer is not HTTP");
 }
 
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void calls_ended(void *context, int status)
 {
-	struct calls *c = stream->data;
-
-	if (count < 0)
-		fail(c, count == UV_EOF ? "the master closed the connection"
-					: uv_strerror((int)count));
-	else if (count > 0 && http_parser_execute(&c->parser, &settings, bytes->base,
-						  (size_t)count) != (size_t)count)
-		fail(c, "the answer is not HTTP");
+	fail(context, status == UV_EOF ? "the master closed the connection" : uv_strerror(status));
 }
 
 /* ---- calls ------------------------------------------------------------------ */
@@ -108,14 +98,14 @@ static void flush_cb(uv_prepare_t *flush)
 	uv_prepare_stop(flush);
 	if (!c->open || c->closed)
 		return;
-	rv = output_flush(&c->output);
+	rv = transport_flush(&c->transport);
 	if (rv != 0)
 		fail(c, uv_strerror(rv));
 }
 
-static void on_written(struct output *output, int status)
+static void calls_written(void *context, int status)
 {
-	struct calls *c = container_of(output, struct calls, output);
+	struct calls *c = context;
 
 	if (status != 0)
 		fail(c, uv_strerror(status));
@@ -141,7 +131,7 @@ static void remember(struct calls *c, Mesos__Scheduler__Call__Type type, int64_t
 void calls_send(struct calls *c, Mesos__Scheduler__Call__Type type, const void *body, size_t len,
 		int64_t now)
 {
-	struct buf *out = &c->output.queued;
+	struct buf *out = &c->transport.out;
 
 	if (c->closed)
 		return;
@@ -157,38 +147,43 @@ void calls_send(struct calls *c, Mesos__Scheduler__Call__Type type, const void *
 
 static void free_calls(struct calls *c)
 {
-	if (c->dialing || c->open_handles > 0)
+	if (--c->open_handles > 0)
 		return;
-	output_free(&c->output);
 	buf_free(&c->why);
 	free(c->queue);
 	free(c->head);
 	free(c);
 }
 
-static void on_dialed(struct dial *dial, int status)
+static void calls_closed(void *context)
 {
-	struct calls *c = container_of(dial, struct calls, dial);
+	free_calls(context);
+}
 
-	c->dialing = false;
-	if (c->closed) {
-		free_calls(c);
-		return;
-	}
+static void calls_dialed(void *context, int status)
+{
+	struct calls *c = context;
+
 	if (status == 0)
-		status = uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
+		status = transport_read(&c->transport);
 	if (status != 0) {
 		fail(c, uv_strerror(status));
 		return;
 	}
 	c->open = true;
-	uv_tcp_nodelay(&c->tcp, 1);
 	uv_prepare_start(&c->flush, flush_cb);
 }
 
 struct calls *calls_create(uv_loop_t *loop, const char *host, int port, const char *head,
 			   const struct calls_handlers *handlers, void *context)
 {
+	static const struct transport_handlers below = {
+		.dialed = calls_dialed,
+		.received = calls_received,
+		.ended = calls_ended,
+		.written = calls_written,
+		.closed = calls_closed,
+	};
 	struct calls *c = xcalloc(1, sizeof(*c));
 
 	c->handlers = *handlers;
@@ -197,21 +192,17 @@ struct calls *calls_create(uv_loop_t *loop, const char *host, int port, const ch
 	c->cap = 64;
 	c->queue = xcalloc(c->cap, sizeof(*c->queue));
 	http_parser_init(&c->parser, HTTP_RESPONSE);
-	uv_tcp_init(loop, &c->tcp);
+	transport_init(&c->transport, loop, &below, c, c->read_buffer, READ_SIZE);
 	uv_prepare_init(loop, &c->flush);
-	c->parser.data = c->tcp.data = c->flush.data = c;
+	c->parser.data = c->flush.data = c;
 	c->open_handles = 2;
-	output_init(&c->output, (uv_stream_t *)&c->tcp, on_written);
-	c->dialing = dial_start(&c->dial, &c->tcp, host, port, on_dialed) == 0;
+	transport_dial(&c->transport, host, port);
 	return c;
 }
 
-static void handle_closed_cb(uv_handle_t *handle)
+static void flush_closed_cb(uv_handle_t *handle)
 {
-	struct calls *c = handle->data;
-
-	c->open_handles--;
-	free_calls(c);
+	free_calls(handle->data);
 }
 
 void calls_close(struct calls *c)
@@ -219,8 +210,6 @@ void calls_close(struct calls *c)
 	if (c->closed)
 		return;
 	c->closed = true;
-	if (c->dialing)
-		dial_cancel(&c->dial);
-	uv_close((uv_handle_t *)&c->tcp, handle_closed_cb);
-	uv_close((uv_handle_t *)&c->flush, handle_closed_cb);
+	transport_close(&c->transport);
+	uv_close((uv_handle_t *)&c->flush, flush_closed_cb);
 }

@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "net/output.h"
+#include "net/transport.h"
 
 #define CONNECTIONS_MAX 64
 #define WINDOW 16 /* messages under way on a connection */
@@ -44,42 +44,41 @@ struct side {
 /* One connection of a side. */
 struct end {
 	struct side *side;
-	uv_tcp_t tcp;
-	uv_connect_t connect;
-	struct output output;
+	struct transport transport;
+	bool closing;
 	size_t part; /* bytes of a message that is not whole yet */
 };
 
-static void on_closed(uv_handle_t *handle)
+static void on_closed(void *context)
 {
-	struct end *end = handle->data;
+	struct end *end = context;
 	struct side *side = end->side;
 
-	output_free(&end->output);
 	if (--side->open == 0 && side->server)
 		uv_stop(&side->loop);
 }
 
 static void close_end(struct end *end, bool failed)
 {
-	if (uv_is_closing((uv_handle_t *)&end->tcp))
+	if (end->closing)
 		return;
+	end->closing = true;
 	end->side->failed |= failed;
-	uv_close((uv_handle_t *)&end->tcp, on_closed);
+	transport_close(&end->transport);
 }
 
 static void send_one(struct end *end)
 {
-	buf_append(&end->output.queued, end->side->message, end->side->size);
-	if (output_flush(&end->output) != 0)
+	buf_append(&end->transport.out, end->side->message, end->side->size);
+	if (transport_flush(&end->transport) != 0)
 		close_end(end, !end->side->server);
 }
 
-static void on_written(struct output *output, int status)
+static void on_written(void *context, int status)
 {
-	struct end *end = output->stream->data;
+	struct end *end = context;
 
-	if (status != 0 || output_flush(output) != 0)
+	if (status != 0 || transport_flush(&end->transport) != 0)
 		close_end(end, !end->side->server);
 }
 
@@ -105,32 +104,38 @@ static void take_one(struct end *end)
 		finish_client(side);
 }
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void on_received(void *context, const char *data, size_t len)
 {
-	struct end *end = handle->data;
+	struct end *end = context;
 
-	*out = uv_buf_init(end->side->read_buffer, READ_SIZE);
-}
-
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
-{
-	struct end *end = stream->data;
-
-	if (count < 0) {
-		close_end(end, !end->side->server);
-		return;
-	}
-	end->part += (size_t)count;
+	(void)data;
+	end->part += len;
 	for (; end->part >= end->side->size; end->part -= end->side->size)
 		take_one(end);
 }
 
+static void on_ended(void *context, int status)
+{
+	struct end *end = context;
+
+	(void)status;
+	close_end(end, !end->side->server);
+}
+
+static void on_connected(void *context, int status);
+
 static void open_end(struct side *side, struct end *end)
 {
+	static const struct transport_handlers handlers = {
+		.dialed = on_connected,
+		.received = on_received,
+		.ended = on_ended,
+		.written = on_written,
+		.closed = on_closed,
+	};
+
 	end->side = side;
-	uv_tcp_init(&side->loop, &end->tcp);
-	end->tcp.data = end;
-	output_init(&end->output, (uv_stream_t *)&end->tcp, on_written);
+	transport_init(&end->transport, &side->loop, &handlers, end, side->read_buffer, READ_SIZE);
 	side->open++;
 }
 
@@ -144,12 +149,10 @@ static void on_connection(uv_stream_t *listener, int status)
 		return;
 	struct end *end = &side->ends[side->count++];
 	open_end(side, end);
-	if (uv_accept(listener, (uv_stream_t *)&end->tcp) != 0) {
+	if (transport_accept(&end->transport, listener) != 0)
 		close_end(end, true);
-		return;
-	}
-	uv_tcp_nodelay(&end->tcp, 1);
-	uv_read_start((uv_stream_t *)&end->tcp, on_alloc, on_read);
+	else
+		transport_read(&end->transport);
 }
 
 static void move_beside(int pid)
@@ -168,6 +171,7 @@ static void serve(struct side *side, int fd, int master_pid)
 	uv_tcp_init(&side->loop, &side->listener);
 	side->listener.data = side;
 	uv_tcp_open(&side->listener, fd);
+	uv_tcp_nodelay(&side->listener, 1);
 	if (uv_listen((uv_stream_t *)&side->listener, CONNECTIONS_MAX, on_connection) == 0)
 		uv_run(&side->loop, UV_RUN_DEFAULT);
 	_exit(0);
@@ -175,17 +179,16 @@ static void serve(struct side *side, int fd, int master_pid)
 
 /* ---- the client -------------------------------------------------------------- */
 
-static void on_connected(uv_connect_t *request, int status)
+static void on_connected(void *context, int status)
 {
-	struct end *end = request->data;
+	struct end *end = context;
 	struct side *side = end->side;
 
 	if (status != 0) {
 		close_end(end, true);
 		return;
 	}
-	uv_tcp_nodelay(&end->tcp, 1);
-	uv_read_start((uv_stream_t *)&end->tcp, on_alloc, on_read);
+	transport_read(&end->transport);
 	for (int i = 0; i < WINDOW && side->left > 0; i++) {
 		side->left--;
 		send_one(end);
@@ -201,7 +204,7 @@ static void on_timeout(uv_timer_t *timer)
 	uv_close((uv_handle_t *)timer, NULL);
 }
 
-static void play_client(struct side *side, const struct sockaddr *address, uint32_t connections)
+static void play_client(struct side *side, int port, uint32_t connections)
 {
 	uv_timer_t timer;
 
@@ -213,8 +216,8 @@ static void play_client(struct side *side, const struct sockaddr *address, uint3
 		struct end *end = &side->ends[side->count];
 
 		open_end(side, end);
-		end->connect.data = end;
-		uv_tcp_connect(&end->connect, &end->tcp, address, on_connected);
+		if (transport_dial(&end->transport, "127.0.0.1", port) != 0)
+			close_end(end, true);
 	}
 	uv_run(&side->loop, UV_RUN_DEFAULT);
 	if (!uv_is_closing((uv_handle_t *)&timer))
@@ -287,7 +290,7 @@ int echo_measure(struct echo *echo, struct err *err)
 		return err_set(err, ERR_IO, "fork: %s", strerror(errno));
 	side = make_side(echo);
 	begin = clock_now();
-	play_client(side, (struct sockaddr *)&address, connections);
+	play_client(side, ntohs(address.sin_port), connections);
 	echo->seconds = (double)(clock_now() - begin) / SECOND;
 	if (side->failed)
 		kill(child, SIGKILL);

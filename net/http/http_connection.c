@@ -27,28 +27,27 @@ static bool is_paused(const struct http_connection *connection)
 	if (connection->current || (has_streams(connection) && !http_stream_lasts(connection)))
 		return true;
 	return !has_streams(connection) && !connection->detached &&
-	       output_waiting(&connection->output) > HTTP_OUTPUT_HIGH;
+	       transport_waiting(&connection->transport) > HTTP_OUTPUT_HIGH;
 }
 
 /* -- the end -- */
 
-static void http_connection_on_closed(uv_handle_t *handle)
+static void http_connection_on_closed(void *context)
 {
-	struct http_connection *connection = handle->data;
+	struct http_connection *connection = context;
 	struct exchange *exchange = connection->current;
 
 	http_stream_abandon(connection);
 	if (exchange) {
 		exchange->peer = xstrdup(connection->peer);
 		exchange->local = xstrdup(connection->local);
-		exchange->loop = connection->tcp.loop;
+		exchange->loop = connection->loop;
 		exchange->connection = NULL;
 		exchange->request.connection = NULL;
 		exchange->request.server = NULL;
 	}
 	if (connection->server)
 		http_server_forget(connection);
-	output_free(&connection->output);
 	buf_free(&connection->head);
 	buf_free(&connection->body);
 	buf_free(&connection->input);
@@ -63,11 +62,7 @@ void http_connection_close(struct http_connection *connection)
 	connection->closing = true;
 	list_remove(&connection->dirty);
 	list_remove(&connection->timed);
-	uv_close((uv_handle_t *)&connection->tcp, http_connection_on_closed);
-}
-
-static void on_shutdown(uv_shutdown_t *request, int status)
-{
+	transport_close(&connection->transport);
 }
 
 /* Nothing more comes from us: tell the client, then wait for its end. */
@@ -76,9 +71,9 @@ static void start_linger(struct http_connection *connection)
 	if (connection->lingering || connection->detached)
 		return;
 	connection->lingering = true;
-	connection->linger_since = uv_now(connection->tcp.loop);
+	connection->linger_since = uv_now(connection->loop);
 	buf_free(&connection->input);
-	if (uv_shutdown(&connection->shutdown, (uv_stream_t *)&connection->tcp, on_shutdown) != 0) {
+	if (transport_finish(&connection->transport) != 0) {
 		http_connection_close(connection);
 		return;
 	}
@@ -91,7 +86,7 @@ static void end_if_done(struct http_connection *connection)
 	if (connection->closing || connection->current || has_streams(connection) ||
 	    connection->parsing)
 		return;
-	if (!connection->broken && !output_idle(&connection->output))
+	if (!connection->broken && !transport_idle(&connection->transport))
 		return;
 	if (connection->eof && (connection->in_done || connection->input.len == 0))
 		http_connection_close(connection);
@@ -221,7 +216,7 @@ static void adjust_reading(struct http_connection *connection)
 				 connection->peer);
 		http_connection_close(connection);
 	} else if (connection->reading) {
-		uv_read_stop((uv_stream_t *)&connection->tcp);
+		transport_pause(&connection->transport);
 		connection->reading = false;
 	}
 }
@@ -247,7 +242,7 @@ void http_connection_eof(struct http_connection *connection)
 	connection->eof = true;
 	connection->receiving = false;
 	if (connection->reading)
-		uv_read_stop((uv_stream_t *)&connection->tcp);
+		transport_pause(&connection->transport);
 	connection->reading = false;
 	if (http_stream_lasts(connection) || connection->lingering)
 		http_connection_close(connection);
@@ -255,34 +250,26 @@ void http_connection_eof(struct http_connection *connection)
 		http_server_touch(connection);
 }
 
-static void http_connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void http_connection_on_received(void *context, const char *data, size_t len)
 {
-	struct http_connection *connection = handle->data;
-
-	*out = uv_buf_init(connection->server->read_buffer, HTTP_READ_SIZE);
+	http_connection_received(context, data, len);
 }
 
-static void http_connection_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void http_connection_on_ended(void *context, int status)
 {
-	struct http_connection *connection = stream->data;
+	struct http_connection *connection = context;
 
-	if (count > 0)
-		http_connection_received(connection, bytes->base, (size_t)count);
-	else if (count == UV_EOF)
-		http_connection_eof(connection);
-	else if (count < 0) {
-		/* Whole requests read before the reset are still done. */
+	/* Whole requests read before a reset are still done. */
+	if (status != UV_EOF)
 		connection->broken = true;
-		http_connection_eof(connection);
-	}
+	http_connection_eof(connection);
 }
 
 static void read_start(struct http_connection *connection)
 {
 	if (connection->reading || connection->eof || connection->detached)
 		return;
-	if (uv_read_start((uv_stream_t *)&connection->tcp, http_connection_on_alloc,
-			  http_connection_on_read) == 0)
+	if (transport_read(&connection->transport) == 0)
 		connection->reading = true;
 	else
 		http_connection_close(connection);
@@ -293,7 +280,7 @@ static void read_start(struct http_connection *connection)
 struct buf *http_connection_sink(struct http_connection *connection)
 {
 	if (!has_streams(connection))
-		return &connection->output.queued;
+		return &connection->transport.out;
 	return &list_entry(connection->streams.prev, struct http_stream, link)->after;
 }
 
@@ -319,34 +306,33 @@ void http_connection_answered(struct http_connection *connection)
 static void set_broken(struct http_connection *connection)
 {
 	connection->broken = true;
-	buf_free(&connection->output.queued);
+	buf_free(&connection->transport.out);
 	if (has_streams(connection))
 		http_connection_close(connection);
 }
 
 void http_connection_flush(struct http_connection *connection)
 {
-	bool was_active = connection->output.active;
+	bool was_active = transport_underway(&connection->transport) > 0;
 
 	if (connection->broken) {
-		buf_clear(&connection->output.queued);
+		buf_clear(&connection->transport.out);
 		return;
 	}
-	if (output_flush(&connection->output) != 0) {
+	if (transport_flush(&connection->transport) != 0) {
 		set_broken(connection);
 		return;
 	}
-	if (connection->output.active && !was_active) {
-		connection->write_since = uv_now(connection->tcp.loop);
-		connection->write_seen =
-			uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+	if (transport_underway(&connection->transport) && !was_active) {
+		connection->write_since = uv_now(connection->loop);
+		connection->write_seen = transport_underway(&connection->transport);
 		http_server_watch(connection);
 	}
 }
 
-static void http_connection_on_written(struct output *output, int status)
+static void http_connection_on_written(void *context, int status)
 {
-	struct http_connection *connection = container_of(output, struct http_connection, output);
+	struct http_connection *connection = context;
 
 	if (status != 0)
 		set_broken(connection);
@@ -365,7 +351,7 @@ void http_connection_turn(struct http_connection *connection)
 	if (connection->broken && !connection->closing && !connection->lingering &&
 	    !connection->eof && !connection->current && connection->input.len == 0) {
 		connection->lingering = true;
-		connection->linger_since = uv_now(connection->tcp.loop);
+		connection->linger_since = uv_now(connection->loop);
 		http_server_watch(connection);
 	}
 	end_if_done(connection);
@@ -398,9 +384,9 @@ static bool is_slow(struct http_connection *connection, uint64_t now)
 
 static bool is_stalled(struct http_connection *connection, uint64_t now)
 {
-	size_t waiting = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+	size_t waiting = transport_underway(&connection->transport);
 
-	if (!connection->output.active || http_stream_lasts(connection))
+	if (!waiting || http_stream_lasts(connection))
 		return false;
 	if (waiting != connection->write_seen) {
 		connection->write_seen = waiting;
@@ -412,7 +398,7 @@ static bool is_stalled(struct http_connection *connection, uint64_t now)
 
 size_t http_connection_waiting(const struct http_connection *connection)
 {
-	return output_waiting(&connection->output) + connection->held;
+	return transport_waiting(&connection->transport) + connection->held;
 }
 
 void http_connection_tick(struct http_connection *connection, uint64_t now)
@@ -424,42 +410,27 @@ void http_connection_tick(struct http_connection *connection, uint64_t now)
 		http_connection_close(connection);
 		return;
 	}
-	if (!connection->receiving && !connection->output.active && !connection->lingering)
+	if (!connection->receiving && !transport_underway(&connection->transport) &&
+	    !connection->lingering)
 		list_remove(&connection->timed);
 }
 
 /* -- the beginning -- */
 
-static void format_address(const uv_tcp_t *tcp,
-			   int (*get)(const uv_tcp_t *, struct sockaddr *, int *),
-			   char out[HTTP_ADDRESS_MAX])
-{
-	struct sockaddr_storage address;
-	struct sockaddr *any = (struct sockaddr *)&address;
-	int size = sizeof(address);
-	char ip[INET6_ADDRSTRLEN];
+static const struct transport_handlers handlers = {
+	.received = http_connection_on_received,
+	.ended = http_connection_on_ended,
+	.written = http_connection_on_written,
+	.closed = http_connection_on_closed,
+};
 
-	snprintf(out, HTTP_ADDRESS_MAX, "0.0.0.0:0");
-	if (get(tcp, any, &size) != 0)
-		return;
-	if (any->sa_family == AF_INET &&
-	    uv_ip4_name((struct sockaddr_in *)any, ip, sizeof(ip)) == 0)
-		snprintf(out, HTTP_ADDRESS_MAX, "%s:%d", ip,
-			 ntohs(((struct sockaddr_in *)any)->sin_port));
-	else if (any->sa_family == AF_INET6 &&
-		 uv_ip6_name((struct sockaddr_in6 *)any, ip, sizeof(ip)) == 0)
-		snprintf(out, HTTP_ADDRESS_MAX, "[%s]:%d", ip,
-			 ntohs(((struct sockaddr_in6 *)any)->sin6_port));
-}
-
-static struct http_connection *make_connection(uv_loop_t *loop)
+/* `buffer` is where its bytes are received. */
+static struct http_connection *make_connection(uv_loop_t *loop, char *buffer)
 {
 	struct http_connection *connection = xcalloc(1, sizeof(*connection));
 
-	uv_tcp_init(loop, &connection->tcp);
-	connection->tcp.data = connection;
-	output_init(&connection->output, (uv_stream_t *)&connection->tcp,
-		    http_connection_on_written);
+	connection->loop = loop;
+	transport_init(&connection->transport, loop, &handlers, connection, buffer, HTTP_READ_SIZE);
 	list_init(&connection->link);
 	list_init(&connection->dirty);
 	list_init(&connection->timed);
@@ -470,7 +441,8 @@ static struct http_connection *make_connection(uv_loop_t *loop)
 
 static struct http_connection *join_server(struct http_server *server)
 {
-	struct http_connection *connection = make_connection(server->options.loop);
+	struct http_connection *connection =
+		make_connection(server->options.loop, server->read_buffer);
 
 	connection->server = server;
 	list_append(&server->connections, &connection->link);
@@ -480,7 +452,7 @@ static struct http_connection *join_server(struct http_server *server)
 
 struct http_connection *http_connection_ghost(uv_loop_t *loop)
 {
-	struct http_connection *connection = make_connection(loop);
+	struct http_connection *connection = make_connection(loop, NULL);
 
 	http_connection_close(connection);
 	return connection;
@@ -490,13 +462,13 @@ void http_connection_accept(struct http_server *server)
 {
 	struct http_connection *connection = join_server(server);
 
-	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0 ||
+	if (transport_accept(&connection->transport, (uv_stream_t *)&server->listener) != 0 ||
 	    server->connection_count > server->options.connections_max) {
 		http_connection_close(connection);
 		return;
 	}
-	format_address(&connection->tcp, uv_tcp_getpeername, connection->peer);
-	format_address(&connection->tcp, uv_tcp_getsockname, connection->local);
+	transport_address(&connection->transport, true, connection->peer);
+	transport_address(&connection->transport, false, connection->local);
 	read_start(connection);
 }
 

@@ -7,7 +7,7 @@ enum http_handoff http_handoff(struct http_request *request, int *fd)
 {
 	struct exchange *exchange = request->answer;
 	struct http_connection *connection = exchange->connection;
-	uv_os_fd_t handle;
+	int handle;
 
 	if (!connection || connection->closing)
 		return HTTP_HANDOFF_GONE;
@@ -16,9 +16,10 @@ enum http_handoff http_handoff(struct http_request *request, int *fd)
 		return HTTP_HANDOFF_GONE;
 	if (!list_empty(&connection->streams) || connection->detached)
 		return HTTP_HANDOFF_NEVER;
-	if (!output_idle(&connection->output))
+	if (!transport_idle(&connection->transport))
 		return HTTP_HANDOFF_BUSY;
-	if (uv_fileno((uv_handle_t *)&connection->tcp, &handle) != 0)
+	handle = transport_socket(&connection->transport);
+	if (handle < 0)
 		return HTTP_HANDOFF_NEVER;
 	http_server_date(connection->server);
 	*fd = handle;

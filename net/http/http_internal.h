@@ -14,9 +14,8 @@
 #include "base/list.h"
 #include "net/http.h"
 #include "net/limits.h"
-#include "net/output.h"
+#include "net/transport.h"
 
-#define HTTP_ADDRESS_MAX 64 /* "[ipv6%scope]:port" */
 #define HTTP_DATE_MAX 40
 
 struct http_server {
@@ -73,13 +72,12 @@ struct http_stream {
 enum head_part { HEAD_NONE, HEAD_URL, HEAD_NAME, HEAD_VALUE };
 
 struct http_connection {
-	uv_tcp_t tcp;
+	struct transport transport;
+	uv_loop_t *loop;
 	struct http_server *server;
 	struct list link;
 	struct list dirty;
 	struct list timed;
-	struct output output;
-	uv_shutdown_t shutdown;
 
 	http_parser parser;
 	bool receiving; /* a request has begun and is not whole */
@@ -112,8 +110,8 @@ struct http_connection {
 	size_t stream_count;
 	size_t held;  /* bytes in pending and after of all streams */
 	char *sender; /* http_sole_sender, or NULL */
-	char peer[HTTP_ADDRESS_MAX];
-	char local[HTTP_ADDRESS_MAX];
+	char peer[TRANSPORT_ADDRESS_MAX];
+	char local[TRANSPORT_ADDRESS_MAX];
 };
 
 /* -- http_server.c -- */
@@ -144,7 +142,7 @@ void http_connection_answered(struct http_connection *connection);
 /* One that is closing already, of no server: for a stream that is opened after its
  * client has gone. */
 struct http_connection *http_connection_ghost(uv_loop_t *loop);
-/* A connection without socket, whose output stays in `output.queued`. */
+/* A connection without socket, whose output stays in `transport.out`. */
 struct http_connection *http_connection_detached(struct http_server *server);
 
 /* -- http_parse.c -- */

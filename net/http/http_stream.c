@@ -17,7 +17,7 @@ static struct buf *bytes_of(struct http_stream *stream)
 {
 	struct http_connection *connection = stream->connection;
 
-	return front_of(connection) == stream ? &connection->output.queued : &stream->pending;
+	return front_of(connection) == stream ? &connection->transport.out : &stream->pending;
 }
 
 static void free_stream(struct http_stream *stream)
@@ -110,7 +110,7 @@ void http_stream_drained(struct http_connection *connection)
 	struct http_stream *stream = front_of(connection);
 
 	if (!stream || !stream->hungry || stream->ended || connection->closing ||
-	    output_waiting(&connection->output) > HTTP_BODY_LOW)
+	    transport_waiting(&connection->transport) > HTTP_BODY_LOW)
 		return;
 	stream->hungry = false;
 	stream->drained(stream->context, stream);
@@ -131,14 +131,14 @@ static void check_limit(struct http_stream *stream)
 {
 	struct http_connection *connection = stream->connection;
 	bool front = front_of(connection) == stream;
-	size_t waiting = front ? output_waiting(&connection->output) : stream->pending.len;
+	size_t waiting = front ? transport_waiting(&connection->transport) : stream->pending.len;
 
 	if (waiting <= stream->limit)
 		return;
 	/* Much may have been written in this turn, none of it offered to the kernel. */
 	if (front && !connection->detached) {
 		http_connection_flush(connection);
-		waiting = output_waiting(&connection->output);
+		waiting = transport_waiting(&connection->transport);
 	}
 	if (waiting > stream->limit && !connection->detached) {
 		log_info_limited("Closing the connection of %s: it does not read its stream",
@@ -206,7 +206,7 @@ static void advance(struct http_connection *connection)
 	struct http_stream *stream;
 
 	while ((stream = front_of(connection)) && stream->ended) {
-		struct buf *out = &connection->output.queued;
+		struct buf *out = &connection->transport.out;
 		if (stream->after.len > 0)
 			buf_append(out, stream->after.data, stream->after.len);
 		free_stream(stream);

@@ -130,12 +130,13 @@ Test(http, connections_do_not_delay_and_are_kept_alive)
 				 {SOL_SOCKET, SO_KEEPALIVE, 1},
 				 {IPPROTO_TCP, TCP_KEEPIDLE, TCP_KEEPALIVE_SECONDS}};
 	struct exchange *exchange;
-	uv_os_fd_t fd;
+	int fd;
 
 	raw_send(&raw, "GET /later HTTP/1.1\r\n\r\n");
 	until(&fixture, fixture.kept_count == 1);
 	exchange = fixture.kept[0]->answer;
-	cr_assert_eq(uv_fileno((uv_handle_t *)&exchange->connection->tcp, &fd), 0);
+	fd = transport_socket(&exchange->connection->transport);
+	cr_assert_geq(fd, 0);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		socklen_t size = sizeof(int);
 		int value = 0;

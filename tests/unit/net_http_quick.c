@@ -87,7 +87,7 @@ static struct buf hear(const char *data, size_t len, size_t step)
 	for (size_t at = 0; at < len; at += step)
 		http_connection_received(connection, data + at, len - at < step ? len - at : step);
 	buf_printf(&fixture.messages, "%d %d %zu", connection->in_done, connection->refuse,
-		   connection->output.queued.len);
+		   connection->transport.out.len);
 	heard = fixture.messages;
 	fixture.messages = BUF_INIT;
 	http_connection_close(connection);

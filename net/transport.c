@@ -1,0 +1,212 @@
+#include "net/transport.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "base/list.h"
+#include "net/limits.h"
+
+static struct transport *transport_of(void *handle)
+{
+	return ((uv_handle_t *)handle)->data;
+}
+
+/* ---- the beginning ----------------------------------------------------------- */
+
+void transport_init(struct transport *t, uv_loop_t *loop, const struct transport_handlers *handlers,
+		    void *context, char *buffer, size_t buffer_size)
+{
+	*t = (struct transport){
+		.handlers = handlers,
+		.context = context,
+		.buffer = buffer,
+		.buffer_size = buffer_size,
+	};
+	uv_tcp_init(loop, &t->tcp);
+	t->tcp.data = t;
+}
+
+static void free_if_closed(struct transport *t)
+{
+	if (!t->handle_closed || t->dialing)
+		return;
+	buf_free(&t->out);
+	buf_free(&t->writing);
+	t->handlers->closed(t->context);
+}
+
+static void transport_dialed(struct dial *dial, int status)
+{
+	struct transport *t = container_of(dial, struct transport, dial);
+
+	t->dialing = false;
+	if (t->closing) {
+		free_if_closed(t);
+		return;
+	}
+	if (status == 0) {
+		uv_tcp_nodelay(&t->tcp, 1);
+		uv_tcp_keepalive(&t->tcp, 1, TCP_KEEPALIVE_SECONDS);
+	}
+	t->handlers->dialed(t->context, status);
+}
+
+int transport_dial(struct transport *t, const char *host, int port)
+{
+	int rv = dial_start(&t->dial, &t->tcp, host, port, transport_dialed);
+
+	t->dialing = rv == 0;
+	return rv;
+}
+
+int transport_accept(struct transport *t, uv_stream_t *listener)
+{
+	/* Options are inherited from the listening socket. */
+	return uv_accept(listener, (uv_stream_t *)&t->tcp);
+}
+
+/* ---- reading ------------------------------------------------------------------- */
+
+static void transport_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+	struct transport *t = transport_of(handle);
+
+	*out = uv_buf_init(t->buffer, (unsigned)t->buffer_size);
+}
+
+static void transport_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+{
+	struct transport *t = transport_of(stream);
+
+	if (count > 0)
+		t->handlers->received(t->context, bytes->base, (size_t)count);
+	else if (count < 0)
+		t->handlers->ended(t->context, (int)count);
+}
+
+int transport_read(struct transport *t)
+{
+	return uv_read_start((uv_stream_t *)&t->tcp, transport_alloc, transport_on_read);
+}
+
+void transport_pause(struct transport *t)
+{
+	uv_read_stop((uv_stream_t *)&t->tcp);
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+static void transport_on_write(uv_write_t *request, int status)
+{
+	struct transport *t = request->data;
+
+	t->active = false;
+	buf_recycle(&t->writing);
+	if (!t->closing)
+		t->handlers->written(t->context, status);
+}
+
+int transport_flush(struct transport *t)
+{
+	uv_buf_t bytes = {.base = t->out.data, .len = t->out.len};
+	struct buf empty;
+	int sent, rv;
+
+	if (t->active || t->out.len == 0)
+		return 0;
+	sent = uv_try_write((uv_stream_t *)&t->tcp, &bytes, 1);
+	if (sent == UV_EAGAIN)
+		sent = 0;
+	if (sent < 0)
+		return sent;
+	if ((size_t)sent == t->out.len) {
+		buf_recycle(&t->out);
+		return 0;
+	}
+	empty = t->writing;
+	t->writing = t->out;
+	t->out = empty;
+	bytes.base += sent;
+	bytes.len -= (size_t)sent;
+	t->request.data = t;
+	rv = uv_write(&t->request, (uv_stream_t *)&t->tcp, &bytes, 1, transport_on_write);
+	t->active = rv == 0;
+	return rv;
+}
+
+size_t transport_underway(const struct transport *t)
+{
+	return t->active ? uv_stream_get_write_queue_size((const uv_stream_t *)&t->tcp) : 0;
+}
+
+size_t transport_waiting(const struct transport *t)
+{
+	return t->out.len + transport_underway(t);
+}
+
+bool transport_idle(const struct transport *t)
+{
+	return !t->active && t->out.len == 0;
+}
+
+/* ---- the end --------------------------------------------------------------------- */
+
+static void transport_on_shutdown(uv_shutdown_t *request, int status)
+{
+	(void)request;
+	(void)status;
+}
+
+int transport_finish(struct transport *t)
+{
+	return uv_shutdown(&t->shutdown, (uv_stream_t *)&t->tcp, transport_on_shutdown);
+}
+
+static void transport_on_closed(uv_handle_t *handle)
+{
+	struct transport *t = transport_of(handle);
+
+	t->handle_closed = true;
+	free_if_closed(t);
+}
+
+void transport_close(struct transport *t)
+{
+	if (t->closing)
+		return;
+	t->closing = true;
+	if (t->dialing)
+		dial_cancel(&t->dial);
+	uv_close((uv_handle_t *)&t->tcp, transport_on_closed);
+}
+
+/* ---- ends of it -------------------------------------------------------------------- */
+
+void transport_address(const struct transport *t, bool peer, char out[TRANSPORT_ADDRESS_MAX])
+{
+	struct sockaddr_storage address;
+	struct sockaddr *any = (struct sockaddr *)&address;
+	int size = sizeof(address), rv;
+	char ip[INET6_ADDRSTRLEN];
+
+	snprintf(out, TRANSPORT_ADDRESS_MAX, "0.0.0.0:0");
+	rv = peer ? uv_tcp_getpeername(&t->tcp, any, &size)
+		  : uv_tcp_getsockname(&t->tcp, any, &size);
+	if (rv != 0)
+		return;
+	if (any->sa_family == AF_INET &&
+	    uv_ip4_name((struct sockaddr_in *)any, ip, sizeof(ip)) == 0)
+		snprintf(out, TRANSPORT_ADDRESS_MAX, "%s:%d", ip,
+			 ntohs(((struct sockaddr_in *)any)->sin_port));
+	else if (any->sa_family == AF_INET6 &&
+		 uv_ip6_name((struct sockaddr_in6 *)any, ip, sizeof(ip)) == 0)
+		snprintf(out, TRANSPORT_ADDRESS_MAX, "[%s]:%d", ip,
+			 ntohs(((struct sockaddr_in6 *)any)->sin6_port));
+}
+
+int transport_socket(const struct transport *t)
+{
+	uv_os_fd_t fd;
+
+	return uv_fileno((const uv_handle_t *)&t->tcp, &fd) == 0 ? fd : -1;
+}
