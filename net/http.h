@@ -134,6 +134,13 @@ struct http_stream *http_body_open(struct http_request *request, const char *con
 				   void (*drained)(void *context, struct http_stream *stream),
 				   void (*closed)(void *context, struct http_stream *stream),
 				   void *context);
+/* Likewise an answer that somebody else has composed, head and all (http_compose). It ends by
+ * http_relay_end(); if not all of it came, the connection ends, too. */
+struct http_stream *http_relay_open(struct http_request *request,
+				    void (*drained)(void *context, struct http_stream *stream),
+				    void (*closed)(void *context, struct http_stream *stream),
+				    void *context);
+void http_relay_end(struct http_stream *stream, bool whole);
 /* Queues one chunk (copied); written when the loop turn ends. */
 void http_stream_write(struct http_stream *stream, const void *data, size_t len);
 /* One RecordIO record ("<length>\n<bytes>") as exactly one chunk. */
@@ -143,8 +150,15 @@ void http_stream_end(struct http_stream *stream); /* last chunk; the handle is d
 /* -- answers that a child process writes (offload.h) -- */
 
 /* READY: a child made now can write the answer to `*fd`, and nobody else will. BUSY: not
- * yet. NEVER: it stands behind a stream. GONE: there is no client any more. */
-enum http_handoff { HTTP_HANDOFF_READY, HTTP_HANDOFF_BUSY, HTTP_HANDOFF_NEVER, HTTP_HANDOFF_GONE };
+ * yet. RELAY: the loop alone can write there. NEVER: it stands behind a stream. GONE: there is no
+ * client any more. */
+enum http_handoff {
+	HTTP_HANDOFF_READY,
+	HTTP_HANDOFF_BUSY,
+	HTTP_HANDOFF_RELAY,
+	HTTP_HANDOFF_NEVER,
+	HTTP_HANDOFF_GONE,
+};
 enum http_handoff http_handoff(struct http_request *request, int *fd);
 /* Instead of http_reply*: the answer was written, or cannot be (which ends the connection). */
 void http_handoff_done(struct http_request *request, bool written);

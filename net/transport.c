@@ -208,5 +208,5 @@ int transport_socket(const struct transport *t)
 {
 	uv_os_fd_t fd;
 
-	return uv_fileno((const uv_handle_t *)&t->tcp, &fd) == 0 ? fd : -1;
+	return !t->exclusive && uv_fileno((const uv_handle_t *)&t->tcp, &fd) == 0 ? fd : -1;
 }

@@ -37,6 +37,7 @@ struct transport {
 	struct buf writing; /* in the hands of libuv while `active` */
 	uv_write_t request;
 	bool active, dialing, closing, handle_closed;
+	bool exclusive; /* no other process may write to the socket */
 };
 
 /* What comes is received into the buffer, which may be shared by many. */

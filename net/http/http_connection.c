@@ -255,16 +255,6 @@ static void http_connection_on_received(void *context, const char *data, size_t 
 	http_connection_received(context, data, len);
 }
 
-static void http_connection_on_ended(void *context, int status)
-{
-	struct http_connection *connection = context;
-
-	/* Whole requests read before a reset are still done. */
-	if (status != UV_EOF)
-		connection->broken = true;
-	http_connection_eof(connection);
-}
-
 static void read_start(struct http_connection *connection)
 {
 	if (connection->reading || connection->eof || connection->detached)
@@ -337,6 +327,17 @@ static void http_connection_on_written(void *context, int status)
 	if (status != 0)
 		set_broken(connection);
 	http_server_touch(connection);
+}
+
+static void http_connection_on_ended(void *context, int status)
+{
+	struct http_connection *connection = context;
+
+	/* Whole requests read before a reset are still done. */
+	if (status != UV_EOF)
+		set_broken(connection);
+	if (!connection->closing)
+		http_connection_eof(connection);
 }
 
 void http_connection_turn(struct http_connection *connection)

@@ -18,10 +18,10 @@ enum http_handoff http_handoff(struct http_request *request, int *fd)
 		return HTTP_HANDOFF_NEVER;
 	if (!transport_idle(&connection->transport))
 		return HTTP_HANDOFF_BUSY;
+	http_server_date(connection->server);
 	handle = transport_socket(&connection->transport);
 	if (handle < 0)
-		return HTTP_HANDOFF_NEVER;
-	http_server_date(connection->server);
+		return HTTP_HANDOFF_RELAY;
 	*fd = handle;
 	return HTTP_HANDOFF_READY;
 }

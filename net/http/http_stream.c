@@ -63,7 +63,7 @@ static struct http_stream *begin_stream(struct http_request *request, struct htt
 	list_append(&connection->streams, &stream->link);
 	connection->stream_count++;
 
-	if (!connection->closing)
+	if (!connection->closing && !stream->composed)
 		write_head(stream, content_type, extra);
 	connection->current = NULL;
 	http_exchange_free(exchange);
@@ -103,6 +103,29 @@ struct http_stream *http_body_open(struct http_request *request, const char *con
 	stream->closed = closed;
 	stream->context = context;
 	return begin_stream(request, stream, content_type, extra);
+}
+
+struct http_stream *http_relay_open(struct http_request *request,
+				    void (*drained)(void *context, struct http_stream *stream),
+				    void (*closed)(void *context, struct http_stream *stream),
+				    void *context)
+{
+	struct http_stream *stream = xcalloc(1, sizeof(*stream));
+
+	stream->limit = HTTP_STREAM_LIMIT;
+	stream->sized = stream->hungry = stream->composed = true;
+	stream->left = UINT64_MAX;
+	stream->drained = drained;
+	stream->closed = closed;
+	stream->context = context;
+	return begin_stream(request, stream, NULL, NULL);
+}
+
+void http_relay_end(struct http_stream *stream, bool whole)
+{
+	if (whole)
+		stream->left = 0;
+	http_stream_end(stream);
 }
 
 void http_stream_drained(struct http_connection *connection)

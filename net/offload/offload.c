@@ -1,5 +1,6 @@
 /* The loop's side of offload.h: what waits, when the next child is made, what children tell. */
 #include "net/offload/offload_internal.h"
+#include "net/offload/offload_relay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +88,10 @@ static void end_job(struct child *child, size_t i, bool written)
 		return;
 	child->jobs[i] = NULL;
 	child->offload->counts.failed += !written;
-	http_handoff_done(job->read.request, written);
+	if (job->relay)
+		offload_relay_told(job->relay, written);
+	else
+		http_handoff_done(job->read.request, written);
 	free(job);
 }
 
@@ -165,9 +169,13 @@ static size_t gather(struct offload *offload, struct offload_job **jobs)
 
 		if (state == HTTP_HANDOFF_BUSY)
 			continue;
-		if (state == HTTP_HANDOFF_READY && count == OFFLOAD_READS)
+		if (state <= HTTP_HANDOFF_RELAY && count == OFFLOAD_READS)
 			continue;
 		list_remove(&job->link);
+		if (state == HTTP_HANDOFF_RELAY) {
+			job->relay = offload_relay_create(offload->loop, &job->fd);
+			state = job->relay ? HTTP_HANDOFF_READY : HTTP_HANDOFF_NEVER;
+		}
 		if (state == HTTP_HANDOFF_READY) {
 			jobs[count++] = job;
 		} else if (state == HTTP_HANDOFF_NEVER) {
@@ -211,6 +219,22 @@ static int64_t pause_after(int64_t cost)
 							  : OFFLOAD_PAUSE_MAX_MS * MILLISECOND;
 }
 
+/* Answers that the loop passes on belong to their relays from now on. */
+static void start_relays(struct child *child, bool made)
+{
+	for (size_t i = 0; i < child->count; i++) {
+		struct offload_job *job = child->jobs[i];
+
+		if (!job->relay)
+			continue;
+		close(job->fd);
+		if (made)
+			offload_relay_start(job->relay, job->read.request);
+		else
+			offload_relay_free(job->relay);
+	}
+}
+
 static void watch_child(struct child *child)
 {
 	struct offload *offload = child->offload;
@@ -238,6 +262,7 @@ static void start_child(struct offload *offload)
 	}
 	child->pid = fork_child(child->jobs, child->count, &child->report);
 	offload->next = now() + pause_after(now() - begin);
+	start_relays(child, child->pid >= 0);
 	if (child->pid < 0) {
 		log_warning("cannot make a process for %zu reads: %s", child->count,
 			    strerror(errno));

@@ -9,7 +9,8 @@
 struct offload_job {
 	struct list link; /* offload.waiting */
 	struct offload_read read;
-	int fd;
+	int fd;			     /* that the child writes to */
+	struct offload_relay *relay; /* the other end of that; NULL: it is the client's socket */
 };
 
 /* What a child writes to its pipe; less than PIPE_BUF, so whole. */

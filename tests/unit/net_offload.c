@@ -362,3 +362,79 @@ Test(offload, without_a_process_the_loop_answers)
 	raw_expect(&raw, GET("/text?r"), "<r by");
 	cr_assert_eq(offload_counts(offload).children, 1);
 }
+
+/* As if what is sent had to be encrypted here. */
+static void make_exclusive(struct raw *client)
+{
+	struct http_connection *connection;
+
+	raw_expect(client, GET("/hello"), "hello");
+	connection = list_entry(fixture.server->connections.prev, struct http_connection, link);
+	connection->transport.exclusive = true;
+}
+
+Test(offload, a_child_that_cannot_write_to_the_socket_is_relayed)
+{
+	make_exclusive(&raw);
+	raw_expect(&raw, GET("/text?a=1"), "<a=1 by ");
+	cr_assert_eq(rendered_here, 0);
+	cr_assert_eq(offload_counts(offload).children, 1);
+	/* In its turn, and the connection goes on. */
+	raw_send(&raw, GET("/json?b=2") GET("/hello"));
+	until(&fixture, raw_count(&raw, "hello") == 2);
+	cr_assert(raw_has(&raw, "<b=2 by "));
+	cr_assert_lt(strstr(raw.in.data, "<b=2 by ") - raw.in.data, (long)raw.in.len - 100);
+	cr_assert(str_has_suffix(raw.in.data, "hello"));
+	cr_assert_eq(rendered_here, 0);
+	cr_assert_eq(offload_counts(offload).failed, 0);
+}
+
+Test(offload, a_big_relayed_answer_waits_for_its_client)
+{
+	make_exclusive(&raw);
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).bytes == BIG);
+	for (int i = 0; i < 2000; i++)
+		uv_run(&fixture.loop, UV_RUN_NOWAIT);
+	cr_assert_eq(offload_counts(offload).now, 1, "the child holds it");
+	raw_hear(&raw);
+	until(&fixture, raw.in.len > BIG);
+	until(&fixture, offload_counts(offload).now == 0);
+	raw_expect(&raw, GET("/hello"), "hello");
+	cr_assert_eq(offload_counts(offload).failed, 0);
+}
+
+Test(offload, a_child_that_dies_ends_relayed_connections)
+{
+	make_exclusive(&raw);
+	raw_send(&raw, GET("/die"));
+	until(&fixture, raw.eof);
+	cr_assert_eq(offload_counts(offload).failed, 1);
+}
+
+Test(offload, a_relayed_client_that_goes_away_ends_its_child)
+{
+	struct raw other;
+
+	raw_open(&other, &fixture);
+	make_exclusive(&other);
+	raw_deafen(&other);
+	raw_send(&other, GET("/big"));
+	until(&fixture, offload_counts(offload).bytes == BIG);
+	raw_reset(&other);
+	until(&fixture, offload_counts(offload).now == 0);
+	cr_assert_eq(offload_counts(offload).failed, 1);
+}
+
+Test(offload, closing_ends_relays)
+{
+	make_exclusive(&raw);
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).bytes == BIG);
+	offload_close(offload);
+	offload = NULL;
+	raw_hear(&raw);
+	until(&fixture, raw.eof);
+}
