@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon_flags.h"
+#include "base/flags/daemon_flags.h"
 #include "base/log.h"
 
 #define FLAG_OWNER agent_flags
-#include "base/flag_rows.h"
+#include "base/flags/flag_rows.h"
 
 static const struct flag flag_table[] = {
 	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),

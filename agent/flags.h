@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 struct agent_flags {
 	struct flags parsed; /* for /flags; strings below live in it */

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/flags.h"
+#include "base/flags/flags.h"
 #include "base/json.h"
 
 #define CLI_DEFAULT_MASTER "127.0.0.1:5050"

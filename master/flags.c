@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/daemon_flags.h"
+#include "base/flags/daemon_flags.h"
 
 extern char **environ;
 
 #define FLAG_OWNER master_flags
-#include "base/flag_rows.h"
+#include "base/flags/flag_rows.h"
 
 static const struct flag flag_table[] = {
 	TEXT(ip, NULL, "IP address to listen on (default: all interfaces)."),

@@ -17,7 +17,7 @@
 #include "agent/containers/sandbox.h"
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/flags.h"
+#include "base/flags/flags.h"
 #include "base/log.h"
 
 #define INPUT_MAX (64 * 1024 * 1024) /* as much as a request may hold */

@@ -14,7 +14,7 @@
 #define AGENTS_A_PORT 1000
 
 #define FLAG_OWNER plan
-#include "base/flag_rows.h"
+#include "base/flags/flag_rows.h"
 
 /* clang-format off */
 static struct flag table[] = {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 /* Bounds of what one process plays; the books hold 40 bytes a task. */
 #define PLAN_AGENTS_MAX 200000

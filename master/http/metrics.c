@@ -8,7 +8,7 @@
 
 #include "base/duration.h"
 #include "master/core/sums.h"
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 typedef void metric_fn(void *context, const char *name, double value);
 

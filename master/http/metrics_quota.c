@@ -2,7 +2,7 @@
  * shown of roles without quota, too: metrics.c. */
 #include "master/core/roles/quota.h"
 
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 struct sink {
 	void (*each)(void *context, const char *name, double value);

@@ -1,5 +1,5 @@
 /* Answers to reads, made at once or in a child process by how much there is to look at. */
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 static void render_rest(const struct offload_read *read, struct buf *body,
 			const char **content_type)

@@ -1,5 +1,5 @@
 /* Which handler serves which path of the master. */
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 const char *const shell_processes[] = {"metrics", "version", "files", "logging", "system", NULL};
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 struct target {
 	const char *cluster;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "master/core/frameworks/frameworks.h"
-#include "master/http/api_objects.h"
+#include "master/http/api/api_objects.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

@@ -1,8 +1,8 @@
 /* What the parts of the flag code share. */
-#ifndef BASE_FLAGS_INTERNAL_H
-#define BASE_FLAGS_INTERNAL_H
+#ifndef BASE_FLAGS_FLAGS_INTERNAL_H
+#define BASE_FLAGS_FLAGS_INTERNAL_H
 
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 /* Turns `text` into the flag's value in the target. `loaded_as` is the name to say in
  * errors and, unless `preset`, to remember. */

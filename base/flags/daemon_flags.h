@@ -1,8 +1,8 @@
 /* What master and agent do alike with their flags. */
-#ifndef BASE_DAEMON_FLAGS_H
-#define BASE_DAEMON_FLAGS_H
+#ifndef BASE_FLAGS_DAEMON_FLAGS_H
+#define BASE_FLAGS_DAEMON_FLAGS_H
 
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 /* Parses, with `table`, `target` and `usage` set: warnings are logged, arguments that are no
  * flags are errors, --help and --version (whose target is `version`) are answered on standard

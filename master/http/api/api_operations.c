@@ -1,6 +1,6 @@
 /* The calls of the operator API about operations: GET_OPERATIONS, what agents were told to do
  * with their resources and is not over, and those that have them do something. */
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 #define TYPE(name) MESOS__MASTER__CALL__TYPE__##name
 

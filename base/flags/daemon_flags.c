@@ -1,5 +1,5 @@
 /* Flags of master and agent; see daemon_flags.h. */
-#include "base/daemon_flags.h"
+#include "base/flags/daemon_flags.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Words for people about flags: the help text, and the name somebody may have meant. */
 #include <string.h>
 
-#include "base/flags_internal.h"
+#include "base/flags/flags_internal.h"
 
 #define NAME_MAX_LEN 64 /* longer names are not compared */
 #define DISTANCE_MAX 4	/* farther names are no help */

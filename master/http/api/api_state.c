@@ -4,9 +4,9 @@
  * In JSON their lists are there though they be empty, as in Mesos, and so is what only v0 knows
  * of an agent. Tasks are not collected as the rest is: in protobuf their records go out as they
  * are, in JSON one after the other is unpacked. */
-#include "master/http/api_objects.h"
+#include "master/http/api/api_objects.h"
 
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 #include "proto/wire_write.h"
 
 enum part { TASKS = 1, EXECUTORS = 2, FRAMEWORKS = 4, AGENTS = 8 };

@@ -1,9 +1,9 @@
-/* Rows of a flag table (base/flags.h), one macro a type. Define FLAG_OWNER as the name of
+/* Rows of a flag table (base/flags/flags.h), one macro a type. Define FLAG_OWNER as the name of
  * the struct that takes the values before including this. Not for headers. */
-#ifndef BASE_FLAG_ROWS_H
-#define BASE_FLAG_ROWS_H
+#ifndef BASE_FLAGS_FLAG_ROWS_H
+#define BASE_FLAGS_FLAG_ROWS_H
 
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 /* clang-format off */
 #define AT(member) offsetof(struct FLAG_OWNER, member)

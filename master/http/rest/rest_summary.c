@@ -2,7 +2,7 @@
  * Two passes over the tasks: one a framework, one an agent. */
 #include <string.h>
 
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 static const Mesos__TaskState counted[] = {
 	MESOS__TASK_STATE__TASK_STAGING,  MESOS__TASK_STATE__TASK_STARTING,

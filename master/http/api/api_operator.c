@@ -1,6 +1,6 @@
 /* POST /api/v1: the operator API. A table of calls; a type
  * without a row is answered 501, as Mesos answers a call that it does not serve. */
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 #include <string.h>
 

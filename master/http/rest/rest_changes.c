@@ -1,7 +1,7 @@
 /* The master's endpoints that change something: POST /teardown of Mesos, and POST
  * /kill-task, which is mesita's own (`mesita kill` uses it; Mesos has no way to
  * kill one task of a framework from outside). */
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 #include <string.h>
 

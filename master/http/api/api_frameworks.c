@@ -5,7 +5,7 @@
 
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/offers/offers.h"
-#include "master/http/api_objects.h"
+#include "master/http/api/api_objects.h"
 
 #define NEW(arena, Type, descriptor)                                                               \
 	PROTO_NEW(arena, Mesos__##Type, mesos__##descriptor##__descriptor)

@@ -1,9 +1,9 @@
 /* What the calls of the operator API (POST /api/v1) share. A reading call is answered by a
  * handler of its own (api_read.c and others); a changing one goes to the core as it is. */
-#ifndef MASTER_HTTP_API_OPERATOR_H
-#define MASTER_HTTP_API_OPERATOR_H
+#ifndef MASTER_HTTP_API_API_OPERATOR_H
+#define MASTER_HTTP_API_API_OPERATOR_H
 
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 struct operator_call {
 	struct shell *shell;

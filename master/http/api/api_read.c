@@ -1,5 +1,5 @@
 /* Calls of the operator API that read what the master itself is. */
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 void api_get_health(const struct operator_call *c)
 {

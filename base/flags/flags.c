@@ -4,12 +4,12 @@
  * apply. The first error ends it, and the target may then be half filled: a program that
  * was called wrongly does not start.
  */
-#include "base/flags.h"
+#include "base/flags/flags.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "base/flags_internal.h"
+#include "base/flags/flags_internal.h"
 
 #define ENV_PREFIX "MESOS_"
 

@@ -1,5 +1,5 @@
 /* Calls of the operator API that read the maintenance schedule and what became of it. */
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 void api_get_maintenance_status(const struct operator_call *c)
 {

@@ -1,6 +1,6 @@
 /* How the master's endpoints show agents and frameworks; see rest.h. */
 #include "master/core/frameworks/frameworks.h"
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 static void write_capabilities(struct json_writer *w, const struct agent *agent)
 {

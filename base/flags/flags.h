@@ -7,8 +7,8 @@
  * its offset, or of type FLAG_IGNORED if it has neither default nor checks: accepted
  * with one warning line. An unknown one is an error that names the nearest match.
  */
-#ifndef BASE_FLAGS_H
-#define BASE_FLAGS_H
+#ifndef BASE_FLAGS_FLAGS_H
+#define BASE_FLAGS_FLAGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
  * ones. */
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The master's objects as messages of the operator API. All are in the arena and borrow from the
  * master what they can. */
-#ifndef MASTER_HTTP_API_OBJECTS_H
-#define MASTER_HTTP_API_OBJECTS_H
+#ifndef MASTER_HTTP_API_API_OBJECTS_H
+#define MASTER_HTTP_API_API_OBJECTS_H
 
 #include "master/core/objects.h"
 #include "master/core/view.h"

@@ -1,7 +1,7 @@
 /* Parts that the master's read endpoints share: how an agent, a framework, a role
  * of things is rendered. */
-#ifndef MASTER_HTTP_REST_H
-#define MASTER_HTTP_REST_H
+#ifndef MASTER_HTTP_REST_REST_H
+#define MASTER_HTTP_REST_REST_H
 
 #include "master/core/objects.h"
 #include "master/shell.h"

@@ -3,7 +3,7 @@
 
 #include "master/core/roles/quota.h"
 #include "master/core/roles/roles_view.h"
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 void api_get_quota(const struct operator_call *c)
 {

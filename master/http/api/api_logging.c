@@ -2,7 +2,7 @@
  * what the flags say, any other everything. It falls back to 0 after the given time. */
 #include <unistd.h>
 
-#include "master/http/api_operator.h"
+#include "master/http/api/api_operator.h"
 
 static void set_verbosity(struct shell *shell, uint32_t verbosity)
 {

@@ -1,5 +1,5 @@
 /* Agents as the operator API shows them. */
-#include "master/http/api_objects.h"
+#include "master/http/api/api_objects.h"
 
 void api_put_resources(struct arena *arena, const struct resources *r, size_t *count,
 		       Mesos__Resource ***out)

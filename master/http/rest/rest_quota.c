@@ -3,7 +3,7 @@
 
 #include "master/core/roles/quota.h"
 #include "master/core/roles/roles.h"
-#include "master/http/rest.h"
+#include "master/http/rest/rest.h"
 
 /* A rule that only the endpoint knows. */
 static void rest_quota_refuse(struct http_request *request, const char *what, const char *about,
