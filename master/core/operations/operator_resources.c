@@ -6,7 +6,6 @@
  */
 #include "master/core/emit.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "master/core/offers/accept.h"
@@ -122,89 +121,123 @@ static void operate(struct master *m, const struct operator_request *request,
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* What a call and its operation have in common. */
-struct member {
-	size_t from, to, size;
-};
+#define TYPE(name) MESOS__OFFER__OPERATION__TYPE__##name
 
-#define MEMBERS_MAX 2
-static const struct conversion {
-	Mesos__Master__Call__Type call;
-	size_t part;	 /* of the call */
-	size_t agent_id; /* in that */
-	Mesos__Offer__Operation__Type operation;
-	size_t body; /* of the operation */
-	const ProtobufCMessageDescriptor *type;
-	struct member members[MEMBERS_MAX];
-} conversions[] = {
-#define CONVERSION(CALL, Call, call, OPERATION, operation, ...)                                    \
-	{                                                                                          \
-		MESOS__MASTER__CALL__TYPE__##CALL, offsetof(Mesos__Master__Call, call),            \
-			offsetof(Mesos__Master__Call__##Call, agent_id),                           \
-			MESOS__OFFER__OPERATION__TYPE__##OPERATION,                                \
-			offsetof(Mesos__Offer__Operation, operation),                              \
-			&mesos__offer__operation__##operation##__descriptor,                       \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
-	}
-#define ONE(Call, Operation, name)                                                                 \
-	{                                                                                          \
-		offsetof(Mesos__Master__Call__##Call, name),                                       \
-			offsetof(Mesos__Offer__Operation__##Operation, name), sizeof(void *)       \
-	}
-/* The count of a repeated field is right before its array. */
-#define LIST(Call, Operation, name)                                                                \
-	{                                                                                          \
-		offsetof(Mesos__Master__Call__##Call, n_##name),                                   \
-			offsetof(Mesos__Offer__Operation__##Operation, n_##name),                  \
-			sizeof(size_t) + sizeof(void *)                                            \
-	}
-	CONVERSION(RESERVE_RESOURCES, ReserveResources, reserve_resources, RESERVE, reserve,
-		   LIST(ReserveResources, Reserve, resources),
-		   LIST(ReserveResources, Reserve, source)),
-	CONVERSION(UNRESERVE_RESOURCES, UnreserveResources, unreserve_resources, UNRESERVE,
-		   unreserve, LIST(UnreserveResources, Unreserve, resources)),
-	CONVERSION(CREATE_VOLUMES, CreateVolumes, create_volumes, CREATE, create,
-		   LIST(CreateVolumes, Create, volumes)),
-	CONVERSION(DESTROY_VOLUMES, DestroyVolumes, destroy_volumes, DESTROY, destroy,
-		   LIST(DestroyVolumes, Destroy, volumes)),
-	CONVERSION(GROW_VOLUME, GrowVolume, grow_volume, GROW_VOLUME, grow_volume,
-		   ONE(GrowVolume, GrowVolume, volume), ONE(GrowVolume, GrowVolume, addition)),
-	CONVERSION(SHRINK_VOLUME, ShrinkVolume, shrink_volume, SHRINK_VOLUME, shrink_volume,
-		   ONE(ShrinkVolume, ShrinkVolume, volume),
-		   ONE(ShrinkVolume, ShrinkVolume, subtract)),
-#undef CONVERSION
-#undef ONE
-#undef LIST
-};
-
-static Mesos__Offer__Operation *make_operation(struct master *m, const struct conversion *row,
-					       const char *part)
+/* The operation that a call is about; the body is filled in by the functions below. */
+static Mesos__Offer__Operation *new_operation(struct master *m, Mesos__Offer__Operation__Type type)
 {
 	Mesos__Offer__Operation *operation =
 		STEP_NEW(m, Mesos__Offer__Operation, mesos__offer__operation__descriptor);
-	char *body = proto_make(&m->out->arena, row->type);
 
-	for (size_t i = 0; i < MEMBERS_MAX; i++)
-		memcpy(body + row->members[i].to, part + row->members[i].from,
-		       row->members[i].size);
-	*(char **)((char *)operation + row->body) = body;
 	operation->has_type = true;
-	operation->type = row->operation;
+	operation->type = type;
+	return operation;
+}
+
+static Mesos__Offer__Operation *reserve_operation(struct master *m,
+						  const Mesos__Master__Call__ReserveResources *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(RESERVE));
+	Mesos__Offer__Operation__Reserve *body = operation->reserve = STEP_NEW(
+		m, Mesos__Offer__Operation__Reserve, mesos__offer__operation__reserve__descriptor);
+
+	body->n_resources = call->n_resources;
+	body->resources = call->resources;
+	body->n_source = call->n_source;
+	body->source = call->source;
+	return operation;
+}
+
+static Mesos__Offer__Operation *
+unreserve_operation(struct master *m, const Mesos__Master__Call__UnreserveResources *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(UNRESERVE));
+
+	operation->unreserve = STEP_NEW(m, Mesos__Offer__Operation__Unreserve,
+					mesos__offer__operation__unreserve__descriptor);
+	operation->unreserve->n_resources = call->n_resources;
+	operation->unreserve->resources = call->resources;
+	return operation;
+}
+
+static Mesos__Offer__Operation *create_operation(struct master *m,
+						 const Mesos__Master__Call__CreateVolumes *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(CREATE));
+
+	operation->create = STEP_NEW(m, Mesos__Offer__Operation__Create,
+				     mesos__offer__operation__create__descriptor);
+	operation->create->n_volumes = call->n_volumes;
+	operation->create->volumes = call->volumes;
+	return operation;
+}
+
+static Mesos__Offer__Operation *destroy_operation(struct master *m,
+						  const Mesos__Master__Call__DestroyVolumes *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(DESTROY));
+
+	operation->destroy = STEP_NEW(m, Mesos__Offer__Operation__Destroy,
+				      mesos__offer__operation__destroy__descriptor);
+	operation->destroy->n_volumes = call->n_volumes;
+	operation->destroy->volumes = call->volumes;
+	return operation;
+}
+
+static Mesos__Offer__Operation *grow_operation(struct master *m,
+					       const Mesos__Master__Call__GrowVolume *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(GROW_VOLUME));
+
+	operation->grow_volume = STEP_NEW(m, Mesos__Offer__Operation__GrowVolume,
+					  mesos__offer__operation__grow_volume__descriptor);
+	operation->grow_volume->volume = call->volume;
+	operation->grow_volume->addition = call->addition;
+	return operation;
+}
+
+static Mesos__Offer__Operation *shrink_operation(struct master *m,
+						 const Mesos__Master__Call__ShrinkVolume *call)
+{
+	Mesos__Offer__Operation *operation = new_operation(m, TYPE(SHRINK_VOLUME));
+
+	operation->shrink_volume = STEP_NEW(m, Mesos__Offer__Operation__ShrinkVolume,
+					    mesos__offer__operation__shrink_volume__descriptor);
+	operation->shrink_volume->volume = call->volume;
+	operation->shrink_volume->subtract = call->subtract;
 	return operation;
 }
 
 void master_change_resources(struct master *m, const struct operator_request *request)
 {
-	for (size_t i = 0; i < sizeof(conversions) / sizeof(conversions[0]); i++) {
-		const struct conversion *row = &conversions[i];
-		const char *part;
+	const Mesos__Master__Call *call = request->call;
 
-		if (row->call != request->call->type)
-			continue;
-		part = *(const char *const *)((const char *)request->call + row->part);
-		operate(m, request, *(const Mesos__AgentID *const *)(part + row->agent_id),
-			make_operation(m, row, part));
+	switch (call->type) {
+	case MESOS__MASTER__CALL__TYPE__RESERVE_RESOURCES:
+		operate(m, request, call->reserve_resources->agent_id,
+			reserve_operation(m, call->reserve_resources));
+		break;
+	case MESOS__MASTER__CALL__TYPE__UNRESERVE_RESOURCES:
+		operate(m, request, call->unreserve_resources->agent_id,
+			unreserve_operation(m, call->unreserve_resources));
+		break;
+	case MESOS__MASTER__CALL__TYPE__CREATE_VOLUMES:
+		operate(m, request, call->create_volumes->agent_id,
+			create_operation(m, call->create_volumes));
+		break;
+	case MESOS__MASTER__CALL__TYPE__DESTROY_VOLUMES:
+		operate(m, request, call->destroy_volumes->agent_id,
+			destroy_operation(m, call->destroy_volumes));
+		break;
+	case MESOS__MASTER__CALL__TYPE__GROW_VOLUME:
+		operate(m, request, call->grow_volume->agent_id,
+			grow_operation(m, call->grow_volume));
+		break;
+	case MESOS__MASTER__CALL__TYPE__SHRINK_VOLUME:
+		operate(m, request, call->shrink_volume->agent_id,
+			shrink_operation(m, call->shrink_volume));
+		break;
+	default:
+		break;
 	}
 }
