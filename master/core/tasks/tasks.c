@@ -17,6 +17,7 @@
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/journal.h"
 #include "master/core/objects.h"
+#include "master/core/tasks/task_life.h"
 #include "master/core/tasks/task_validate.h"
 
 struct task *framework_find_task(const struct framework *f, const char *id)
@@ -303,26 +304,16 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 				  &t->resources, NULL);
 }
 
-void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state)
-{
-	task_record_set_state(&t->record, state);
-	journal_task(m, JOURNAL_TASK_CHANGED, t);
-}
-
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
 			 Mesos__TaskState state, bool give_back)
 {
-	bool ends = !task_state_terminal(t->record.state) &&
-		    t->record.state != MESOS__TASK_STATE__TASK_UNREACHABLE &&
-		    (task_state_terminal(state) || state == MESOS__TASK_STATE__TASK_UNREACHABLE);
+	enum task_effect effect = task_life_move(m, t, state);
 
-	if (!task_state_terminal(t->record.state))
-		master_set_task_state(m, t, state);
 	task_record_add_status(&t->record, &m->out->arena, status);
 	journal_task(m, JOURNAL_TASK_CHANGED, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,
 		 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
-	if (!ends)
+	if (effect != LIFE_ENDS)
 		return;
 	master_release_task(m, t, give_back);
 	master_count_terminal(m, t->framework, status);

@@ -22,7 +22,6 @@ struct executor *master_add_executor(struct master *m, struct framework *f, stru
 void master_remove_executor(struct master *m, struct executor *e, bool give_back);
 /* Stops accounting the resources of a task that ended. */
 void master_release_task(struct master *m, struct task *t, bool give_back);
-void master_set_task_state(struct master *m, struct task *t, Mesos__TaskState state);
 /* Applies a status to the record; releases the resources at the first terminal
  * state. `state` is the latest known one. */
 void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStatus *status,
