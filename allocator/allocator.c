@@ -7,6 +7,7 @@
 #include "allocator/agents/agents.h"
 #include "allocator/agents/stakes.h"
 #include "allocator/agents/whitelist.h"
+#include "allocator/allocator_looks.h"
 #include "allocator/memory.h"
 #include "allocator/objects.h"
 #include "allocator/quota/quota.h"

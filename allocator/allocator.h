@@ -196,75 +196,7 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 bool allocator_pending(const struct allocator *a);
 void allocator_grants_free(struct allocator_grants *grants);
 
-/* -- what must outlive the process -- */
-
-enum allocator_memory_kind {
-	ALLOCATOR_MEMORY_LEAF,	 /* framework, role, number: how often it was given something */
-	ALLOCATOR_MEMORY_ROLE,	 /* role, number, own: the same of the role and those below it,
-				    and of its own frameworks beside them */
-	ALLOCATOR_MEMORY_AGENT,	 /* agent, number: its place in the order */
-	ALLOCATOR_MEMORY_FILTER, /* number, and all else but own */
-};
-struct allocator_memory {
-	enum allocator_memory_kind kind;
-	bool gone; /* its record can be deleted; only what identifies it is set */
-	const char *framework, *role, *agent;
-	uint64_t number; /* identifies filters, also those of an allocator before */
-	uint64_t own;
-	int64_t since, until;		 /* when it was made, when it ends */
-	const struct resources *refused; /* without allocation roles */
-};
-/* Calls `each` with all that changed since this was asked before, what is gone first, and
- * takes it as stored. What it is given lives as long as the call. Needs
- * options.remembers. */
-void allocator_changes(struct allocator *a,
-		       void (*each)(void *context, const struct allocator_memory *memory),
-		       void *context);
-/* Whether there is such a thing. */
-bool allocator_changed(const struct allocator *a);
-/* Gives back what an allocator before said: once the frameworks are added, before any agent
- * is; by kinds in their order. False: it says nothing now, its record can be deleted.
- * Agents that do not come back are to be removed even so. */
-bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
-
 /* The clock was set by so much: filters and the hold last as long as they would have. */
 void allocator_clock_moved(struct allocator *a, int64_t by);
-
-/* -- audits: they look at everything, and are for tests, the simulator and debug builds -- */
-
-/* Whether all sums are what they are sums of; `why` says which is not. */
-bool allocator_audit(const struct allocator *a, struct err *why);
-/* What of the agent is offered or allocated, without allocation roles; NULL: it is not known. */
-const struct resources *allocator_agent_used(const struct allocator *a, const char *id);
-
-/* -- looking in: figures for metrics -- */
-
-enum allocator_figure_kind {
-	ALLOCATOR_FIGURE_TOTAL,	  /* of a resource: what all agents have */
-	ALLOCATOR_FIGURE_HELD,	  /* and what is offered or allocated to known frameworks */
-	ALLOCATOR_FIGURE_SHARE,	  /* of a role that frameworks are in, by its weight */
-	ALLOCATOR_FIGURE_FILTERS, /* likewise: how many are in force */
-	ALLOCATOR_FIGURE_CHARGED, /* of a role and a resource: allocator_quota_consumed(), not 0 */
-};
-struct allocator_figure {
-	enum allocator_figure_kind kind;
-	const char *role;     /* NULL: of all */
-	const char *resource; /* NULL: of none */
-	double value;
-};
-/* In time proportional to the roles. */
-void allocator_figures(const struct allocator *a,
-		       void (*each)(void *context, const struct allocator_figure *figure),
-		       void *context);
-
-/* -- looking in, for tests -- */
-/* The dominant share, divided by the weight. */
-double allocator_role_share(const struct allocator *a, const char *role);
-double allocator_framework_share(const struct allocator *a, const char *framework,
-				 const char *role);
-size_t allocator_filter_count(const struct allocator *a);
-/* When the next filter expires or the hold ends; TIME_NEVER if neither. Cycles see to it by
- * themselves. */
-int64_t allocator_next_timeout(const struct allocator *a);
 
 #endif

@@ -1,5 +1,6 @@
 /* Whether the allocator's sums are what they are sums of. Looks at everything: for tests, the
  * simulator and debug builds. */
+#include "allocator/allocator_looks.h"
 #include "allocator/objects.h"
 
 static bool audit_agent(const struct allocator *a, const struct agent *agent, struct err *why)

@@ -2,6 +2,7 @@
  * may be deep. Agents are not looked at. */
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
 #include "allocator/objects.h"
 #include "allocator/roles/roles.h"
 #include "allocator/sorting/sorter.h"

@@ -24,6 +24,7 @@
 #include "allocator/agents/agents.h"
 #include "allocator/agents/filters.h"
 #include "allocator/agents/stakes.h"
+#include "allocator/allocator_memory.h"
 #include "allocator/memory.h"
 #include "allocator/objects.h"
 #include "allocator/roles/frameworks.h"

@@ -2,6 +2,7 @@
 #ifndef ALLOCATOR_MEMORY_H
 #define ALLOCATOR_MEMORY_H
 
+#include "allocator/allocator_memory.h"
 #include "allocator/objects.h"
 
 void alloc_memory_init(struct allocator *a, bool on);

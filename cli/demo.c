@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "allocator/allocator.h"
+#include "allocator/allocator_looks.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/json.h"

@@ -2,6 +2,7 @@
  * of, nothing points at what is not there, and the allocator says the same. */
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
 #include "master/core/agents/agents.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "allocator/allocator_looks.h"
 #include "base/duration.h"
 #include "master/core/sums.h"
 #include "master/http/rest/rest.h"

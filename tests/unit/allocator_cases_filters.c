@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "allocator/agents/agents.h"
+#include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
 
 Test(allocator_cases, case_47_filter_of_two_intervals)

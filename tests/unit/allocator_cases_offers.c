@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
 
 Test(allocator_cases, case_27_drf_paper)

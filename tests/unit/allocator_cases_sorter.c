@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
 
 static void expect_order(struct lab *lab, const char *expected)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
 #include "allocator/roles/roles.h"
 #include "allocator_kit.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
+#include "allocator/allocator_memory.h"
 #include "allocator_kit.h"
 #include "base/arena.h"
 

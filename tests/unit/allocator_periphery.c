@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
 
 TestSuite(allocator_periphery);

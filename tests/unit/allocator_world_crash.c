@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/allocator_memory.h"
 #include "allocator_world.h"
 #include "base/arena.h"
 #include "base/table.h"

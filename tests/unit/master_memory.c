@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/allocator_looks.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "allocator/allocator_memory.h"
 #include "base/log.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"

@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "allocator/allocator_memory.h"
 #include "master/core/agents/agent_life.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
