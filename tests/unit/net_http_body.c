@@ -66,9 +66,12 @@ static void begin(uint64_t length)
 	fixture.handler = handle;
 }
 
+#define HEAD_MAX 1024
+
 static size_t body_bytes(void)
 {
-	const char *end = raw.in.data ? strstr(raw.in.data, "\r\n\r\n") : NULL;
+	size_t len = raw.in.len < HEAD_MAX ? raw.in.len : HEAD_MAX;
+	const char *end = len ? memmem(raw.in.data, len, "\r\n\r\n", 4) : NULL;
 
 	return end ? raw.in.len - (size_t)(end + 4 - raw.in.data) : 0;
 }
