@@ -4,6 +4,7 @@
  * Failure: a store that cannot write, or that counts otherwise than the core, ends the
  * process: what was not written was not acknowledged.
  */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +79,8 @@ void shell_store_told(uv_async_t *async)
 
 /* ---- opening and reading ---------------------------------------------------- */
 
-/* Most records of a busy master live for seconds: they die in memory. */
-#define STORE_BUFFER (4 * 1024 * 1024)
+/* Most records that are written behind live for seconds: they die in memory. */
+#define WARM_BUFFER (4 * 1024 * 1024)
 
 /* The state of a thread that opens and reads the stores. */
 struct shell_loading {
@@ -121,7 +122,7 @@ static int open_stores(struct shell *shell, struct store *out[STORE_LINES], stru
 			.backend = in_memory ? "memory" : "leveldb",
 			.path = paths[i],
 			.repair = shell->flags->repair_store,
-			.buffer = STORE_BUFFER,
+			.buffer = i == LINE_WARM ? WARM_BUFFER : 0,
 			.notify = store_notify,
 			.context = shell,
 		};
@@ -166,6 +167,9 @@ void shell_store_open(struct shell *shell, void (*done)(struct shell *shell, con
 		.begin = (int64_t)uv_hrtime(),
 	};
 	shell->loading = loading;
+	/* What is read stays: in the heap of the loop, not in one of the thread's own, of which
+	 * what reading leaves behind would be lost to everybody. */
+	mallopt(M_ARENA_MAX, 1);
 	uv_queue_work(&shell->loop, &loading->work, load_stores, loaded_cb);
 }
 

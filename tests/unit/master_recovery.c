@@ -516,3 +516,29 @@ Test(master_recovery, restarts_repeat)
 	buf_free(&first);
 	buf_free(&second);
 }
+
+/* Admitted durably; what it told of itself was lost with the power. */
+Test(master_recovery, an_agent_of_which_the_registry_alone_knows)
+{
+	struct stored_pair *pair;
+	struct agent *a;
+	struct task *t;
+
+	HASH_FIND_STR(d->store, "agent-facts/M-S0", pair);
+	cr_assert_not_null(pair);
+	HASH_DEL(d->store, pair);
+	free(pair->key);
+	free(pair->value);
+	free(pair);
+	driver_restart(d, "M2");
+	a = master_find_agent(d->m, "M-S0");
+	cr_assert_not_null(a);
+	cr_expect_eq(a->state, AGENT_RECOVERED);
+	cr_expect_str_eq(a->version, "");
+	cr_expect_eq(resources_quantity(&a->total, "cpus"), 4000);
+	t = framework_find_task(master_find_framework(d->m, "M-0000"), "run");
+	cr_assert_not_null(t);
+	cr_expect_eq(t->agent, a);
+	driver_reregister(d, AGENT1, "M-S0", NULL);
+	cr_expect_eq(a->state, AGENT_CONNECTED);
+}

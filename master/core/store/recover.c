@@ -286,7 +286,8 @@ static void restore_agent(struct master *m, struct record *r)
 	if (!s->info || !s->info->id)
 		return;
 	a = master_add_agent(m, s->info);
-	recover_learn(m, a, s);
+	if (s->pid)
+		recover_learn(m, a, s);
 	a->deactivated = s->deactivated;
 	a->drain_info = proto_copy(s->drain_info);
 }
@@ -300,6 +301,17 @@ static void restore_facts(struct master *m, struct record *r)
 		return;
 	}
 	recover_learn(m, a, r->message);
+}
+
+/* Of one that was admitted in the last moments the registry alone knows. */
+static void recover_unlearned(struct master *m)
+{
+	static const Mesita__StoredAgent nothing = MESITA__STORED_AGENT__INIT;
+
+	for (struct agent *a = m->agents; a; a = a->hh.next) {
+		if (!a->version)
+			recover_learn(m, a, &nothing);
+	}
 }
 
 static void restore_unreachable(struct master *m, struct record *r)
@@ -574,22 +586,35 @@ static void elected(struct master *m, struct pending *p)
 		 HASH_COUNT(m->agents), HASH_COUNT(m->frameworks));
 }
 
+/* By kinds: what hangs on others comes after them. */
+static void restore_all(struct master *m)
+{
+	struct loaded *l = m->loaded;
+	size_t i = 0;
+
+	if (!l)
+		return;
+	if (l->count)
+		qsort(l->items, l->count, sizeof(*l->items), compare_records);
+	for (; i < l->count && l->items[i].kind <= RECORD_AGENT_FACTS; i++) {
+		restore(m, &l->items[i]);
+		record_free(&l->items[i]);
+	}
+	recover_unlearned(m);
+	for (; i < l->count; i++) {
+		restore(m, &l->items[i]);
+		record_free(&l->items[i]);
+	}
+	recover_free(m);
+}
+
 void master_start(struct master *m, int64_t now, struct master_actions *out)
 {
 	struct registry_batch batch = {0};
 
 	m->now = now;
 	m->out = out;
-	if (m->loaded) {
-		if (m->loaded->count)
-			qsort(m->loaded->items, m->loaded->count, sizeof(*m->loaded->items),
-			      compare_records);
-		for (size_t i = 0; i < m->loaded->count; i++) {
-			restore(m, &m->loaded->items[i]);
-			record_free(&m->loaded->items[i]);
-		}
-		recover_free(m);
-	}
+	restore_all(m);
 	m->loaded_agents = m->agents_in[AGENT_RECOVERED];
 	if (m->quotas)
 		master_hold_offers(m);
