@@ -263,7 +263,7 @@ Test(agent_containers, nothing_is_begun_twice)
 	cr_expect_eq(containers_pid(c, "a"), 7);
 }
 
-Test(agent_containers, the_end_of_the_agent_ends_fetchers_alone)
+Test(agent_containers, the_end_of_the_agent_forgets_all)
 {
 	launch("a");
 	containers_prepared(c, "a", true);
@@ -271,6 +271,6 @@ Test(agent_containers, the_end_of_the_agent_ends_fetchers_alone)
 	launch("d");
 	buf_clear(&trace);
 	containers_destroy_all(c);
-	expect("kill a;forget a alive;forget b alive;forget d alive;");
+	expect("forget a alive;forget b alive;forget d alive;");
 	c = containers_create(&backend, NULL, report, NULL);
 }

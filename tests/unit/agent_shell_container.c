@@ -392,3 +392,35 @@ Test(agent_shell_container, destroy_ends_a_fetch)
 	run_until(&loop, is_over);
 	cr_expect_str_eq(events.data, "exited c -1\n");
 }
+
+static bool fetcher_is_gone(void)
+{
+	return !lives((pid_t)atoi(read_text(at("fetcher"))));
+}
+
+/* The process that reads the pipe says who it is. */
+static bool fetcher_is_there(void)
+{
+	pid_t *children = process_children();
+	bool found = false;
+
+	for (pid_t *pid = children; *pid && !found; pid++) {
+		found = strstr(read_text(text("/proc/%d/cmdline", (int)*pid)), "mesita") != NULL;
+		if (found)
+			write_text(at("fetcher"), text("%d", (int)*pid));
+	}
+	free(children);
+	return found;
+}
+
+Test(agent_shell_container, the_end_of_the_agent_ends_a_fetch)
+{
+	create(NULL);
+	cr_assert_eq(mkfifo(at("pipe"), 0600), 0);
+	launch_as("true", NULL, NULL, at("pipe")); /* hangs: nobody writes */
+	run_until(&loop, fetcher_is_there);
+	forget();
+	create(NULL);
+	run_until(&loop, fetcher_is_gone);
+	cr_expect_null(events.data);
+}

@@ -252,8 +252,6 @@ void containers_destroy_all(struct containers *c)
 	struct container *container, *next;
 
 	HASH_ITER (hh, c->table, container, next) {
-		if (container->stage == CONTAINER_FETCHING)
-			c->backend->kill(c->context, container->id);
 		HASH_DEL(c->table, container);
 		c->backend->forget(c->context, container->id, false);
 		free(container);

@@ -39,7 +39,7 @@ struct container_backend {
 	/* containers_cleaned(). */
 	void (*clean)(void *context, const char *id);
 	/* No answer comes any more. `over`: nothing of it is kept; else the agent ends, and what
-	 * runs goes on. */
+	 * runs goes on, but for a fetcher, which is killed at once. */
 	void (*forget)(void *context, const char *id, bool over);
 };
 

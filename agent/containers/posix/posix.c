@@ -380,6 +380,9 @@ static void posix_forget(void *context, const char *id, bool over)
 	if (!container)
 		return;
 	HASH_DELETE(hh, posix->table, container);
+	/* Threads may not get to it any more. */
+	if (container->fetching)
+		process_tree_signal(container->pid, SIGKILL);
 	unlist(container);
 	process_watch_stop(container->watch);
 	container->watch = NULL;
