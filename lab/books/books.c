@@ -430,9 +430,9 @@ static void on_directory(struct observer *o, const struct process *agent, const 
 	books_directory(container_of(o, struct books, observer), agent, path, deed);
 }
 
-static void on_operated(struct observer *o, const void *call)
+static void on_operated(struct observer *o, const void *call, bool overtaken)
 {
-	books_operated(container_of(o, struct books, observer), call);
+	books_operated(container_of(o, struct books, observer), call, overtaken);
 }
 
 static void on_stepped(struct observer *o)

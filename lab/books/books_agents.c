@@ -429,6 +429,10 @@ static void ask_for_tasks(struct books *b, struct view *v)
 	struct task *t, *next;
 
 	HASH_ITER (hh, b->tasks, t, next) {
+		/* Launched twice, it may be remembered on the first agent, since a crash of the
+		 * master lost the record of the second launch; or the other way round. */
+		if (t->launches > 1 && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+			be_unsure(b, v, MINUTE);
 		if (!t->agent_id || strcmp(t->agent_id, v->id))
 			continue;
 		t->parked = 0;

@@ -290,10 +290,10 @@ static bool has_schedule(struct books *b, const Mesos__Maintenance__Schedule *sc
 	       b->maintenance->n_machines == count;
 }
 
-void books_operated(struct books *b, const Mesos__Master__Call *call)
+void books_operated(struct books *b, const Mesos__Master__Call *call, bool overtaken)
 {
 	/* What was ordered next may be stored already. */
-	if (books_master_paused(b))
+	if (overtaken || books_master_paused(b))
 		return;
 	switch (call->type) {
 	case OPERATED(UPDATE_QUOTA):

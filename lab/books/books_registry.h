@@ -21,7 +21,8 @@ bool books_master_paused(const struct books *b);
 void books_registry_began(struct books *b);
 void books_audit_agents(struct books *b);
 /* An operator is told that the call is carried out. */
-void books_operated(struct books *b, const Mesos__Master__Call *call);
+/* `overtaken`: another call of the kind came later and is not answered. */
+void books_operated(struct books *b, const Mesos__Master__Call *call, bool overtaken);
 void books_free_registry(struct books *b);
 
 /* A write takes no longer, on a disk that was not slow for some time. */

@@ -189,6 +189,16 @@ static void asked_free(struct asked *asked)
 	free(asked);
 }
 
+/* Another call of the kind came later, and is being carried out, too. */
+static bool is_overtaken(const struct master_part *part, const struct asked *asked)
+{
+	for (const struct list *at = asked->link.next; at != &part->asked; at = at->next) {
+		if (list_entry(at, struct asked, link)->call->type == asked->call->type)
+			return true;
+	}
+	return false;
+}
+
 static void give_answer(struct master_part *part, uint64_t request, int status, const char *text)
 {
 	struct observer *o = part->world->observer;
@@ -198,7 +208,7 @@ static void give_answer(struct master_part *part, uint64_t request, int status, 
 		if (asked->request != request)
 			continue;
 		if (o && status == 200)
-			o->operated(o, asked->call);
+			o->operated(o, asked->call, is_overtaken(part, asked));
 		part->answer(part->answer_context, asked->number, status, text);
 		asked_free(asked);
 		return;

@@ -88,8 +88,10 @@ struct observer {
 	void (*executor)(struct observer *o, const struct executor_life *life, bool up);
 	void (*directory)(struct observer *o, const struct process *agent, const char *path,
 			  enum directory_deed deed);
-	/* An operator hears that what he asked for (a Mesos.master.Call) is done. */
-	void (*operated)(struct observer *o, const void *call);
+	/* An operator hears that what he asked for (a Mesos.master.Call) is done. `overtaken`: so
+	 * much was asked after it and is not answered, which may be stored in its stead: a store
+	 * merges what waits. */
+	void (*operated)(struct observer *o, const void *call, bool overtaken);
 	/* What happened has had all its consequences. */
 	void (*stepped)(struct observer *o);
 };
