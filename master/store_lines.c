@@ -56,11 +56,11 @@ static int open_all(const struct store_options options[STORE_LINES], struct stor
 
 static int write_synced(struct store *store, const struct moves *moves, struct err *err)
 {
-	return store_wait(store, store_write(store, STORE_REGISTRY, moves->ops, moves->count), err);
+	return store_wait(store, store_write(store, STORE_SYNCED, moves->ops, moves->count), err);
 }
 
-static int move(const struct store_options options[STORE_LINES], struct store *stores[STORE_LINES],
-		struct moves *moves, struct err *err)
+static int move_records(const struct store_options options[STORE_LINES],
+			struct store *stores[STORE_LINES], struct moves *moves, struct err *err)
 {
 	int rv;
 
@@ -92,7 +92,7 @@ int store_lines_open(const struct store_options options[STORE_LINES],
 	arena_init(&moves.arena);
 	rv = store_load(out[LINE_REGISTRY], "", note_misplaced, &moves, err);
 	if (rv == 0 && moves.count)
-		rv = move(options, out, &moves, err);
+		rv = move_records(options, out, &moves, err);
 	if (rv < 0)
 		close_all(out);
 	arena_free(&moves.arena);

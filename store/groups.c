@@ -69,7 +69,7 @@ void store_groups_add(struct list *groups, uint64_t number, enum store_class cla
 	for (size_t i = 0; i < count; i++)
 		group_put(group, &ops[i]);
 	group->last = number;
-	group->registry |= class == STORE_REGISTRY;
+	group->synced |= class == STORE_SYNCED;
 }
 
 bool store_groups_take(struct list *from, struct list *to)
@@ -84,7 +84,7 @@ bool store_groups_take(struct list *from, struct list *to)
 	to->next->prev = to->prev->next = to;
 	list_init(from);
 	list_for_each (group, next, to, link)
-		sync |= group->registry;
+		sync |= group->synced;
 	return sync;
 }
 

@@ -20,7 +20,7 @@ struct store_group {
 	struct store_entry *entries; /* by key */
 	size_t bytes;
 	uint64_t last; /* number of its last batch */
-	bool registry; /* holds a REGISTRY batch */
+	bool synced;   /* holds a SYNCED batch */
 };
 
 /* Merges a batch (copied) into the last group of the list, or makes another. */

@@ -2,7 +2,7 @@
  *
  * store_write() merges a batch into the last group that waits (groups.h). The writer takes
  * all waiting groups at once, applies each atomically and syncs with the last one if a
- * REGISTRY batch is among them.
+ * SYNCED batch is among them.
  *
  * Failure: the first write that fails ends writing; what waits is dropped.
  */

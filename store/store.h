@@ -1,9 +1,9 @@
 /* Store: a durable log of key-value operations behind one interface.
  *
- * Two classes: STORE_REGISTRY batches must be durable
- * before anything follows from them; STORE_WARM batches are written behind.
+ * Two classes: STORE_SYNCED batches must be durable
+ * before anything follows from them; STORE_BEHIND batches are written behind.
  * Batches are applied in the order of store_write(), each all or nothing; a
- * REGISTRY batch is synced (and with it every batch before it); many waiting
+ * SYNCED batch is synced (and with it every batch before it); many waiting
  * batches share one sync. Writing happens on the store's own thread; the loop
  * learns of progress by `notify` (called on that thread; it should wake the loop,
  * uv_async_send for instance) and then asks store_durable().
@@ -22,7 +22,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum store_class { STORE_WARM, STORE_REGISTRY };
+enum store_class { STORE_BEHIND, STORE_SYNCED };
 
 struct store_op {
 	struct slice key;
@@ -58,7 +58,7 @@ int store_load(struct store *store, const char *prefix,
 uint64_t store_write(struct store *store, enum store_class class, const struct store_op *ops,
 		     size_t count);
 
-/* Blocks until the batch of that number, of class REGISTRY, is durable; ERR_IO if it cannot be. For
+/* Blocks until the batch of that number, of class SYNCED, is durable; ERR_IO if it cannot be. For
  * start-up, where no loop waits. */
 int store_wait(struct store *store, uint64_t number, struct err *err);
 

@@ -73,7 +73,7 @@ void agent_handle_drain(struct agent *agent, const char *from,
 	proto_free(agent->drain);
 	agent->drain = proto_copy(message->config);
 	agent->drain_time = agent->now;
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_store_drain(agent);
 	agent_wait(agent, agent_ticket(agent), WAIT_DRAIN, "", NULL, NULL);
 }

@@ -456,7 +456,7 @@ void agent_handle_shutdown(struct agent *agent, const char *from, const char *te
 	timers_stop(&agent->timers, &agent->redetect_timer);
 	timers_stop(&agent->timers, &agent->recovery_timer);
 	/* Whoever starts here next is a new agent. */
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_delete(agent, agent_key(agent, "agent/info"));
 	HASH_ITER (hh, agent->frameworks, framework, next) {
 		agent_framework_shutdown(agent, framework);

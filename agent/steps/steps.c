@@ -14,7 +14,7 @@ static void steps_store(struct agent_steps *steps, const struct agent_action *ac
 	uint64_t number = o->store(steps->context, action->store.class, action->store.ops,
 				   action->store.count);
 
-	if (action->store.class == STORE_REGISTRY)
+	if (action->store.class == STORE_SYNCED)
 		steps->synced = number;
 	if (number == action->store.ticket)
 		return;

@@ -372,7 +372,7 @@ static void stream_closed(struct master *m, uint64_t stream)
 		master_disconnect_framework(m, f);
 }
 
-static void stored(struct master *m, enum store_line line, uint64_t ticket)
+static void store_told(struct master *m, enum store_line line, uint64_t ticket)
 {
 	if (line == LINE_REGISTRY) {
 		registry_stored(m, ticket);
@@ -404,7 +404,7 @@ static void master_handle(struct master *m, const struct master_event *event)
 		master_agent_exited(m, event->exited.pid);
 		break;
 	case MASTER_STORED:
-		stored(m, event->stored.line, event->stored.ticket);
+		store_told(m, event->stored.line, event->stored.ticket);
 		break;
 	case MASTER_OPERATOR:
 		master_handle_operator(m, event);

@@ -81,7 +81,7 @@ enum master_event_type {
 	MASTER_MESSAGE,	      /* a libprocess message, decoded */
 	MASTER_EXITED,	      /* the link to a pid broke */
 	MASTER_STORED,	      /* every store action of the line up to `ticket` is written; those of
-				 class STORE_REGISTRY are synced, too */
+				 class STORE_SYNCED are synced, too */
 	MASTER_OPERATOR,      /* an operator's change */
 	MASTER_KILL_TASK,     /* an operator kills one task (mesita's own) */
 	MASTER_WHITELIST,     /* which hosts' agents may be offered (--whitelist) */

@@ -15,7 +15,7 @@ static void steps_store(struct master_steps *steps, const struct master_action *
 
 	line->last = o->store(steps->context, action->store.line, action->store.class,
 			      action->store.ops, action->store.count);
-	if (action->store.class == STORE_REGISTRY)
+	if (action->store.class == STORE_SYNCED)
 		line->synced = line->last;
 	if (line->last == action->store.ticket)
 		return;

@@ -140,7 +140,7 @@ static void trace_event(struct rig *rig, uint64_t stream, const Mesos__Executor_
 static void trace_store(struct rig *rig, const struct agent_action *action)
 {
 	buf_printf(&rig->trace, "store %d%s\n", (int)action->store.ticket,
-		   action->store.class == STORE_REGISTRY ? " REGISTRY" : "");
+		   action->store.class == STORE_SYNCED ? " REGISTRY" : "");
 	for (size_t i = 0; i < action->store.count; i++)
 		buf_printf(&rig->trace, "  %c%.*s\n", action->store.ops[i].value.data ? '+' : '-',
 			   (int)action->store.ops[i].key.len, action->store.ops[i].key.data);

@@ -44,7 +44,7 @@ static void put_all(struct store *store, const char *const *keys, const char *va
 	for (; *keys; keys++) {
 		struct store_op op = {slice_of(*keys), slice_of(value)};
 
-		last = store_write(store, STORE_REGISTRY, &op, 1);
+		last = store_write(store, STORE_SYNCED, &op, 1);
 	}
 	cr_assert_eq(store_wait(store, last, &err), 0, "%s", err.text);
 }
@@ -70,7 +70,7 @@ static void expect_lines(const char *warm, const char *registry)
 		cr_expect_str_eq(text.data, expected[i]);
 		buf_free(&text);
 		/* The core counts its batches from 1. */
-		cr_expect_eq(store_write(stores[i], STORE_WARM, NULL, 0), 1);
+		cr_expect_eq(store_write(stores[i], STORE_BEHIND, NULL, 0), 1);
 		store_close(stores[i]);
 	}
 }

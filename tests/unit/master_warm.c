@@ -170,13 +170,13 @@ Test(master_warm, registry_writes_wait_until_what_was_before_is_synced)
 	unregister(AGENT1, "M-S0");
 	warm = store_action(LINE_WARM);
 	cr_assert(warm);
-	cr_expect_eq(warm->store.class, STORE_REGISTRY, "it is synced");
+	cr_expect_eq(warm->store.class, STORE_SYNCED, "it is synced");
 	cr_expect_eq(stored("task/M-0000/a"), 1);
 	cr_expect_null(store_action(LINE_REGISTRY));
 	cr_expect_eq(stored("agent/M-S0"), 1);
 	cr_expect(driver_store_line(d, LINE_WARM));
 	cr_assert(store_action(LINE_REGISTRY));
-	cr_expect_eq(store_action(LINE_REGISTRY)->store.class, STORE_REGISTRY);
+	cr_expect_eq(store_action(LINE_REGISTRY)->store.class, STORE_SYNCED);
 	cr_expect_eq(stored("agent/M-S0"), 0);
 	cr_expect(master_find_agent(d->m, "M-S0"), "that is not durable yet");
 	cr_expect(driver_store_line(d, LINE_REGISTRY));

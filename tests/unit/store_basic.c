@@ -112,10 +112,10 @@ static void check_backend(const char *backend)
 	struct waiter waiter = WAITER_INIT;
 	struct store *store = open_at(backend, directory, &waiter);
 
-	cr_expect_eq(put(store, STORE_WARM, "b/2", "two"), 1);
-	cr_expect_eq(put(store, STORE_WARM, "b/1", "one"), 2);
-	cr_expect_eq(put(store, STORE_WARM, "a", "x"), 3);
-	cr_expect_eq(put(store, STORE_WARM, "b/10", ""), 4);
+	cr_expect_eq(put(store, STORE_BEHIND, "b/2", "two"), 1);
+	cr_expect_eq(put(store, STORE_BEHIND, "b/1", "one"), 2);
+	cr_expect_eq(put(store, STORE_BEHIND, "a", "x"), 3);
+	cr_expect_eq(put(store, STORE_BEHIND, "b/10", ""), 4);
 	wait_for(&waiter, store, store_applied, 4);
 	cr_expect_eq(store_durable(store), 0, "only a REGISTRY batch is synced");
 	expect_dump(store, "", "a=x;b/1=one;b/10=;b/2=two;");
@@ -128,7 +128,7 @@ static void check_backend(const char *backend)
 		{SLICE("c"), SLICE("newer")},
 		{SLICE("nothing"), {0}},
 	};
-	cr_expect_eq(store_write(store, STORE_REGISTRY, ops, 4), 5);
+	cr_expect_eq(store_write(store, STORE_SYNCED, ops, 4), 5);
 	wait_for(&waiter, store, store_durable, 5);
 	cr_expect_eq(store_durable(store), 5);
 	cr_expect_eq(store_applied(store), 5);
@@ -156,7 +156,7 @@ Test(store_basic, bytes_of_any_value_survive)
 	struct store *store = open_at("leveldb", directory, NULL);
 	struct store_op op = {{"k\0\xff", 3}, {"\0v\0", 3}};
 
-	store_write(store, STORE_WARM, &op, 1);
+	store_write(store, STORE_BEHIND, &op, 1);
 	store_close(store); /* writes what is queued */
 	store = open_at("leveldb", directory, NULL);
 	char *text = dump(store, "k");
@@ -179,9 +179,9 @@ Test(store_basic, a_callback_can_stop_the_loading)
 		struct store *store = open_at(backends[i], directory, &waiter);
 		int seen = 0;
 
-		put(store, STORE_WARM, "a", "1");
-		put(store, STORE_WARM, "b", "1");
-		wait_for(&waiter, store, store_applied, put(store, STORE_WARM, "c", "1"));
+		put(store, STORE_BEHIND, "a", "1");
+		put(store, STORE_BEHIND, "b", "1");
+		wait_for(&waiter, store, store_applied, put(store, STORE_BEHIND, "c", "1"));
 		cr_expect_eq(store_load(store, "", stop_at_two, &seen, NULL), 42);
 		cr_expect_eq(seen, 2);
 		store_close(store);
@@ -353,14 +353,14 @@ Test(store_basic, a_failed_write_is_the_end_of_writing)
 
 	faulty->fail_at = 2;
 	cr_assert_eq(store_open_backend(&faulty->backend, waiter_notify, &waiter, &store, &err), 0);
-	cr_expect_eq(put(store, STORE_REGISTRY, "a", "1"), 1);
+	cr_expect_eq(put(store, STORE_SYNCED, "a", "1"), 1);
 	wait_for(&waiter, store, store_durable, 1);
 	cr_expect_eq(store_durable(store), 1);
-	cr_expect_eq(put(store, STORE_REGISTRY, "b", "1"), 2);
+	cr_expect_eq(put(store, STORE_SYNCED, "b", "1"), 2);
 	wait_for(&waiter, store, store_durable, 2);
 	cr_assert_not_null(store_failed(store));
 	cr_expect_str_eq(store_failed(store), "No space left on device");
-	cr_expect_eq(put(store, STORE_REGISTRY, "c", "1"), 3, "numbers go on");
+	cr_expect_eq(put(store, STORE_SYNCED, "c", "1"), 3, "numbers go on");
 	cr_expect_eq(store_durable(store), 1);
 	cr_expect_eq(store_applied(store), 1);
 	cr_expect_eq(store_load(store, "", append_pair, NULL, &err), ERR_IO);
@@ -380,13 +380,13 @@ Test(store_basic, waiting_batches_share_one_sync_and_their_memory)
 
 	faulty->stalled = true;
 	cr_assert_eq(store_open_backend(&faulty->backend, waiter_notify, &waiter, &store, NULL), 0);
-	put(store, STORE_WARM, "first", "x");
+	put(store, STORE_BEHIND, "first", "x");
 	faulty_wait_entered(faulty);
 	for (int i = 0; i < 1000; i++) {
 		char key[16];
 
 		snprintf(key, sizeof(key), "key%d", i % 10);
-		last = put(store, i % 100 == 50 ? STORE_REGISTRY : STORE_WARM, key, "value");
+		last = put(store, i % 100 == 50 ? STORE_SYNCED : STORE_BEHIND, key, "value");
 	}
 	cr_expect_eq(store_applied(store), 0);
 	faulty_resume(faulty);
@@ -407,7 +407,7 @@ Test(store_basic, closing_syncs_what_was_written_behind)
 	struct store *store = NULL;
 
 	cr_assert_eq(store_open_backend(&faulty->backend, waiter_notify, &waiter, &store, NULL), 0);
-	wait_for(&waiter, store, store_applied, put(store, STORE_WARM, "a", "1"));
+	wait_for(&waiter, store, store_applied, put(store, STORE_BEHIND, "a", "1"));
 	cr_expect_eq(faulty->syncs, 0);
 	waiter.notified = 0;
 	faulty->fail_at = 2; /* the sync at the end fails: it must not crash */
@@ -421,8 +421,8 @@ Test(store_basic, an_empty_batch_is_a_barrier)
 	struct waiter waiter = WAITER_INIT;
 	struct store *store = open_at("leveldb", directory, &waiter);
 
-	put(store, STORE_WARM, "a", "1");
-	wait_for(&waiter, store, store_durable, store_write(store, STORE_REGISTRY, NULL, 0));
+	put(store, STORE_BEHIND, "a", "1");
+	wait_for(&waiter, store, store_durable, store_write(store, STORE_SYNCED, NULL, 0));
 	cr_expect_eq(store_durable(store), 2);
 	store_close(store);
 }
@@ -433,7 +433,7 @@ Test(store_basic, waiting_ends_when_the_batch_is_durable)
 	struct err err = {""};
 
 	for (int i = 0; i < 20; i++) {
-		uint64_t number = put(store, STORE_REGISTRY, "a", "1");
+		uint64_t number = put(store, STORE_SYNCED, "a", "1");
 
 		cr_expect_eq(store_wait(store, number, &err), 0, "%s", err.text);
 		cr_expect_geq(store_durable(store), number);
@@ -451,7 +451,7 @@ Test(store_basic, waiting_ends_when_the_write_fails)
 
 	faulty->fail_at = 1;
 	cr_assert_eq(store_open_backend(&faulty->backend, NULL, NULL, &store, NULL), 0);
-	cr_expect_eq(store_wait(store, put(store, STORE_REGISTRY, "a", "1"), &err), ERR_IO);
+	cr_expect_eq(store_wait(store, put(store, STORE_SYNCED, "a", "1"), &err), ERR_IO);
 	cr_expect_neq(err.text[0], '\0');
 	store_close(store);
 }

@@ -147,7 +147,7 @@ static void write_for_ever(uint64_t first, uint64_t seed, int fd)
 	reporter.store = open_store(report, &reporter);
 	for (uint64_t batch = first + 1;; batch++) {
 		write_batch(reporter.store, batch,
-			    rng_next(&rng) % 4 == 0 ? STORE_REGISTRY : STORE_WARM);
+			    rng_next(&rng) % 4 == 0 ? STORE_SYNCED : STORE_BEHIND);
 		/* Keep the queue short at times, so that groups have all sizes. */
 		if (rng_next(&rng) % 8 == 0) {
 			while (store_applied(reporter.store) < batch - first)
@@ -235,7 +235,7 @@ static void leave_batches(void)
 	if (child == 0) {
 		struct store *store = open_store(NULL, NULL);
 		for (uint64_t batch = 1; batch <= 50; batch++) {
-			write_batch(store, batch, STORE_WARM);
+			write_batch(store, batch, STORE_BEHIND);
 			while (store_applied(store) < batch)
 				sched_yield();
 		}
@@ -282,12 +282,12 @@ static void leave_a_rest(size_t rest)
 	memset(value, 'v', len);
 	if (child == 0) {
 		struct store *store = open_store(NULL, NULL);
-		uint64_t last = store_write(store, STORE_WARM, &big, 1);
+		uint64_t last = store_write(store, STORE_BEHIND, &big, 1);
 
 		/* Waiting ones would be one record. */
 		while (store_applied(store) < last)
 			sched_yield();
-		last = store_write(store, STORE_REGISTRY, &small, 1);
+		last = store_write(store, STORE_SYNCED, &small, 1);
 		while (store_durable(store) < last)
 			sched_yield();
 		_exit(0);

@@ -110,12 +110,12 @@ Test(store_sync, all_that_is_durable_was_synced)
 
 			snprintf(key, sizeof(key), "%d-%d", round, i);
 			op.key = (struct slice){key, strlen(key)};
-			number = store_write(store, i % 7 == 3 ? STORE_REGISTRY : STORE_WARM, &op,
+			number = store_write(store, i % 7 == 3 ? STORE_SYNCED : STORE_BEHIND, &op,
 					     1);
 			while (i < 6 && store_applied(store) + 1 < number)
 				sched_yield();
 		}
-		number = store_write(store, STORE_REGISTRY, NULL, 0);
+		number = store_write(store, STORE_SYNCED, NULL, 0);
 		while (store_durable(store) < number)
 			sched_yield();
 		cr_expect_eq(unsynced(directory, &logs), 0, "in round %d, of %d logs", round, logs);

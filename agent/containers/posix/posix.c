@@ -132,14 +132,14 @@ static void status_read(struct posix_job *job)
 			 job->ended.status);
 }
 
-static void unlist(struct posix_container *container)
+static void posix_unlist(struct posix_container *container)
 {
 	if (container->listed)
 		HASH_DELETE(hh_pid, container->owner->by_pid, container);
 	container->listed = false;
 }
 
-static void reap(struct posix_container *container)
+static void posix_reap(struct posix_container *container)
 {
 	struct posix *posix = container->owner;
 	int status = 0;
@@ -151,7 +151,7 @@ static void reap(struct posix_container *container)
 	}
 	while (waitpid(container->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	unlist(container);
+	posix_unlist(container);
 	if (container->fetching) {
 		container->fetching = false;
 		posix_fetch_ended(container, status);
@@ -169,7 +169,7 @@ static void process_ended_cb(void *context)
 	if (container->jobs)
 		container->ended = true;
 	else
-		reap(container);
+		posix_reap(container);
 }
 
 static void kill_tree(struct posix_job *job)
@@ -180,7 +180,7 @@ static void kill_tree(struct posix_job *job)
 static void tree_killed(struct posix_job *job)
 {
 	if (job->container->ended && !job->container->jobs)
-		reap(job->container);
+		posix_reap(job->container);
 }
 
 static void posix_kill(void *context, const char *id)
@@ -338,7 +338,7 @@ static void watch_found(struct posix_container *container)
 	/* Whoever has the pid now is not to be taken for what was left. */
 	if (is_another(container))
 		container->pid = 0;
-	reap(container);
+	posix_reap(container);
 }
 
 static void looked_for(struct posix_job *job)
@@ -383,7 +383,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	/* Threads may not get to it any more. */
 	if (container->fetching)
 		process_tree_signal(container->pid, SIGKILL);
-	unlist(container);
+	posix_unlist(container);
 	process_watch_stop(container->watch);
 	container->watch = NULL;
 	container->forgotten = true;

@@ -239,7 +239,7 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 }
 
 /* On a thread, to which the start belongs meanwhile. */
-static void prepare(struct posix_job *job)
+static void prepare_work(struct posix_job *job)
 {
 	const struct agent_launch *launch = &job->prepare.launch;
 	struct err *err = &job->prepare.err;
@@ -255,7 +255,7 @@ static void prepare(struct posix_job *job)
 	job->prepare.rv = prepare_rest(job, err);
 }
 
-static void prepared(struct posix_job *job)
+static void prepare_done(struct posix_job *job)
 {
 	struct posix_container *container = job->container;
 	struct containers *containers = container->owner->containers;
@@ -297,5 +297,5 @@ void posix_prepare(void *context, const struct agent_launch *launch)
 	start->spawn.output = start->spawn.error = -1;
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);
 	job->prepare.launch = copy_launch(launch, start);
-	posix_begin_job(container, prepare, prepared, job);
+	posix_begin_job(container, prepare_work, prepare_done, job);
 }

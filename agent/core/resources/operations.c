@@ -188,7 +188,7 @@ void agent_operation_settle(struct agent *agent, struct operation *operation,
 		 proto_enum_name(&mesos__offer__operation__type__descriptor,
 				 operation->record->info->type, SPELL_V1),
 		 proto_enum_name(&mesos__operation_state__descriptor, state, SPELL_V1));
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_store_operation(operation, agent);
 	agent_wait(agent, operation->ticket, WAIT_OPERATION, "", NULL, operation->uuid);
 }

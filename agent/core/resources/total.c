@@ -231,7 +231,7 @@ static void total_take(struct agent *agent, struct operation *operation, struct 
 		if (is_checkpointed(&agent->total.pieces[i]))
 			resources_add_piece(&agent->checkpointed, &agent->total.pieces[i]);
 	}
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_store_checkpointed(agent);
 	for (size_t i = 0; i < gone.count; i++)
 		agent_remove_volume(agent, &gone.items[i], operation);

@@ -234,7 +234,7 @@ void agent_handle_volume_removed(struct agent *agent, const char *path)
 	if (!removal)
 		return;
 	operation = removal->ordered ? agent_operation_find(agent, removal->uuid) : NULL;
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_forget_removal(removal, agent);
 	if (operation && operation->removals && --operation->removals == 0)
 		agent_operation_settle(agent, operation, MESOS__OPERATION_STATE__OPERATION_FINISHED,

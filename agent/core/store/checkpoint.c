@@ -101,7 +101,7 @@ void agent_flush_store(struct agent *agent)
 	action->store.count = agent->batch_count;
 	action->store.ticket = ++agent->last_ticket;
 	agent->batch_count = 0;
-	agent->batch_class = STORE_WARM;
+	agent->batch_class = STORE_BEHIND;
 }
 
 /* ---- followers ----------------------------------------------------------- */
@@ -216,7 +216,7 @@ void agent_free_waiters(struct agent *agent)
 
 void agent_store_identity(struct agent *agent)
 {
-	agent->batch_class = STORE_REGISTRY;
+	agent->batch_class = STORE_SYNCED;
 	agent_put(agent, agent_key(agent, "agent/info"), agent->info);
 }
 

@@ -1,7 +1,7 @@
 /* The durable part of the master's state: which agents are admitted, unreachable,
  * gone, and who this master is.
  *
- * A change is a STORE_REGISTRY batch; what follows from it (replies, task updates)
+ * A change is a STORE_SYNCED batch; what follows from it (replies, task updates)
  * happens in the step that hears it is durable, in the order of the batches. A store
  * that fails ends the process, so there is no failure path here.
  *
@@ -145,7 +145,7 @@ static struct store_op *copy_ops(const struct registry_batch *batch)
 
 static void emit_registry(struct master *m, struct pending *p, struct store_op *ops, size_t count)
 {
-	p->ticket = master_emit_store(m, LINE_REGISTRY, STORE_REGISTRY, ops, count);
+	p->ticket = master_emit_store(m, LINE_REGISTRY, STORE_SYNCED, ops, count);
 }
 
 struct pending *registry_write(struct master *m, struct registry_batch *batch,

@@ -318,7 +318,7 @@ static void flush_completed(struct master *m, struct registry_batch *batch)
 	}
 }
 
-static struct registry_batch gather(struct master *m, bool all)
+static struct registry_batch gather_batch(struct master *m, bool all)
 {
 	struct registry_batch batch = {0};
 
@@ -341,11 +341,11 @@ static void emit_warm(struct master *m, enum store_class class, const struct reg
 
 void warm_flush(struct master *m, bool all)
 {
-	struct registry_batch batch = gather(m, all);
+	struct registry_batch batch = gather_batch(m, all);
 
 	/* An empty one, too, tells acknowledgements that all before it is stored. */
 	if (batch.count || master_untimed_acknowledgements(m))
-		emit_warm(m, STORE_WARM, &batch);
+		emit_warm(m, STORE_BEHIND, &batch);
 }
 
 uint64_t warm_secure(struct master *m)
@@ -354,8 +354,8 @@ uint64_t warm_secure(struct master *m)
 
 	/* Without the timer nothing waits but what changed in this step. */
 	if (timer_running(&m->warm) || m->store_tickets[LINE_WARM] != m->warm_synced) {
-		batch = gather(m, true);
-		emit_warm(m, STORE_REGISTRY, &batch);
+		batch = gather_batch(m, true);
+		emit_warm(m, STORE_SYNCED, &batch);
 		m->warm_synced = m->store_tickets[LINE_WARM];
 	}
 	return m->warm_synced;
