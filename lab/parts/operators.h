@@ -15,12 +15,14 @@
 struct operated_agent {
 	char *id; /* that it had then */
 	bool closed;
-	bool scheduled, down; /* for maintenance */
+	bool scheduled, down;	  /* for maintenance */
+	unsigned closings, stops; /* calls about each, see operators_calls.c */
 };
 
 struct operated_role {
 	char *name;
 	bool quota;
+	unsigned quotas; /* calls about it */
 };
 
 struct operators {
@@ -28,7 +30,8 @@ struct operators {
 	struct operated_agent *agents;
 	struct operated_role roles[OPERATED_ROLES];
 	int role_count;
-	bool schedule; /* not empty */
+	bool schedule;	    /* not empty */
+	unsigned schedules; /* calls about it */
 	struct happening undo, bury;
 	bool burying; /* its calls are shown only if they do something */
 };

@@ -6,43 +6,47 @@
 #include "lab/parts/operators.h"
 #include "lab/parts/scheduler_part.h"
 
-#define LAB_NUMBERS 1000000
 #define OPERATE(name) MESOS__MASTER__CALL__TYPE__##name
 
-/* What a call is about, for an answer that comes later. */
-enum subject { ABOUT_NOTHING, ABOUT_QUOTA, ABOUT_SCHEDULE, ABOUT_REACTIVATION, ABOUT_STOP };
+/* What a call undoes, for an answer that comes later. */
+enum undoing { UNDO_NOTHING, UNDO_QUOTA, UNDO_SCHEDULE, UNDO_CLOSING, UNDO_STOP };
 
-static uint64_t number_of(enum subject subject, int at)
+/* A call as the number that its answer has: what it undoes, where, and how many calls about
+ * the same thing were made until then. Of what was changed again since, nothing is undone. */
+static uint64_t number_of(enum undoing undoing, int at, unsigned calls)
 {
-	return (uint64_t)subject * LAB_NUMBERS + (uint64_t)at;
+	return (uint64_t)undoing << 48 | (uint64_t)at << 32 | calls;
 }
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-/* Of what undoes something. */
 static void on_answer(void *context, uint64_t number, int status, const char *text)
 {
 	struct operators *o = context;
-	int at = (int)(number % LAB_NUMBERS);
+	int at = (int)(number >> 32 & 0xffff);
+	unsigned calls = (unsigned)number;
 	bool done = status == 200;
 
-	switch (number / LAB_NUMBERS) {
-	case ABOUT_QUOTA:
-		if (done)
+	switch (number >> 48) {
+	case UNDO_QUOTA:
+		if (done && calls == o->roles[at].quotas)
 			o->roles[at].quota = false;
 		break;
-	case ABOUT_SCHEDULE:
-		if (done)
-			o->schedule = false;
-		for (int i = 0; done && i < o->cluster->agent_count; i++)
+	case UNDO_SCHEDULE:
+		if (!done || calls != o->schedules)
+			break;
+		o->schedule = false;
+		for (int i = 0; i < o->cluster->agent_count; i++)
 			o->agents[i].scheduled = false;
 		break;
-	case ABOUT_REACTIVATION:
-		if (done || (text && strstr(text, "not deactivated")))
+	case UNDO_CLOSING:
+		done = done || (text && strstr(text, "not deactivated"));
+		if (done && calls == o->agents[at].closings)
 			o->agents[at].closed = false;
 		break;
-	case ABOUT_STOP:
-		if (done || (text && strstr(text, "not in DOWN mode")))
+	case UNDO_STOP:
+		done = done || (text && strstr(text, "not in DOWN mode"));
+		if (done && calls == o->agents[at].stops)
 			o->agents[at].down = false;
 		break;
 	default:
@@ -50,11 +54,10 @@ static void on_answer(void *context, uint64_t number, int status, const char *te
 	}
 }
 
-/* Whether it was taken, or may yet be. */
+/* Whether it was taken, or may yet be. `number` is of number_of(), or 0 if it undoes nothing. */
 static bool operators_calls_ask(struct operators *o, Mesos__Master__Call *call,
-				Mesos__Master__Call__Type type, enum subject subject, int at)
+				Mesos__Master__Call__Type type, uint64_t number)
 {
-	uint64_t number = number_of(subject, at);
 	int status;
 
 	call->has_type = true;
@@ -75,6 +78,7 @@ static void note_closed(struct operators *o, int at, const char *id)
 	free(o->agents[at].id);
 	o->agents[at].id = xstrdup(id);
 	o->agents[at].closed = true;
+	o->agents[at].closings++;
 }
 
 void operators_deactivate(struct operators *o, int at)
@@ -90,7 +94,7 @@ void operators_deactivate(struct operators *o, int at)
 	agent.value = (char *)id;
 	call.deactivate_agent = &deactivate;
 	deactivate.agent_id = &agent;
-	if (operators_calls_ask(o, &call, OPERATE(DEACTIVATE_AGENT), ABOUT_NOTHING, at))
+	if (operators_calls_ask(o, &call, OPERATE(DEACTIVATE_AGENT), 0))
 		note_closed(o, at, id);
 }
 
@@ -111,7 +115,7 @@ void operators_drain(struct operators *o, int at, int64_t grace_seconds, bool go
 	grace.seconds = grace_seconds;
 	drain.max_grace_period = grace_seconds == NO_GRACE ? NULL : &grace;
 	drain.has_mark_gone = drain.mark_gone = gone;
-	if (operators_calls_ask(o, &call, OPERATE(DRAIN_AGENT), ABOUT_NOTHING, at))
+	if (operators_calls_ask(o, &call, OPERATE(DRAIN_AGENT), 0))
 		note_closed(o, at, id);
 }
 
@@ -133,7 +137,8 @@ void operators_reactivate(struct operators *o, int at)
 	agent.value = o->agents[at].id;
 	call.reactivate_agent = &reactivate;
 	reactivate.agent_id = &agent;
-	operators_calls_ask(o, &call, OPERATE(REACTIVATE_AGENT), ABOUT_REACTIVATION, at);
+	operators_calls_ask(o, &call, OPERATE(REACTIVATE_AGENT),
+			    number_of(UNDO_CLOSING, at, o->agents[at].closings));
 }
 
 static void mark_gone(struct operators *o, const char *id)
@@ -145,7 +150,7 @@ static void mark_gone(struct operators *o, const char *id)
 	agent.value = (char *)id;
 	call.mark_agent_gone = &gone;
 	gone.agent_id = &agent;
-	operators_calls_ask(o, &call, OPERATE(MARK_AGENT_GONE), ABOUT_NOTHING, 0);
+	operators_calls_ask(o, &call, OPERATE(MARK_AGENT_GONE), 0);
 }
 
 void operators_mark_gone(struct operators *o, int at)
@@ -207,12 +212,13 @@ void operators_set_quota(struct operators *o, const char *role, double least, do
 	update.n_quota_configs = 1;
 	update.quota_configs = &list;
 	call.update_quota = &update;
+	o->roles[at].quotas++;
 	if (most > 0)
-		o->roles[at].quota =
-			operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_NOTHING, at) ||
-			o->roles[at].quota;
+		o->roles[at].quota = operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA), 0) ||
+				     o->roles[at].quota;
 	else
-		operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA), ABOUT_QUOTA, at);
+		operators_calls_ask(o, &call, OPERATE(UPDATE_QUOTA),
+				    number_of(UNDO_QUOTA, at, o->roles[at].quotas));
 	arena_free(&arena);
 }
 
@@ -227,7 +233,7 @@ void operators_set_weight(struct operators *o, const char *role, double value)
 	update.n_weight_infos = 1;
 	update.weight_infos = &list;
 	call.update_weights = &update;
-	operators_calls_ask(o, &call, OPERATE(UPDATE_WEIGHTS), ABOUT_NOTHING, 0);
+	operators_calls_ask(o, &call, OPERATE(UPDATE_WEIGHTS), 0);
 }
 
 /* ---- maintenance --------------------------------------------------------------------------- */
@@ -257,7 +263,7 @@ static Mesos__Maintenance__Window *window(struct operators *o, struct arena *are
 }
 
 static bool operators_calls_post(struct operators *o, Mesos__Maintenance__Schedule *schedule,
-				 enum subject subject)
+				 enum undoing undoing)
 {
 	Mesos__Master__Call call = MESOS__MASTER__CALL__INIT;
 	Mesos__Master__Call__UpdateMaintenanceSchedule update =
@@ -265,7 +271,8 @@ static bool operators_calls_post(struct operators *o, Mesos__Maintenance__Schedu
 
 	update.schedule = schedule;
 	call.update_maintenance_schedule = &update;
-	return operators_calls_ask(o, &call, OPERATE(UPDATE_MAINTENANCE_SCHEDULE), subject, 0);
+	return operators_calls_ask(o, &call, OPERATE(UPDATE_MAINTENANCE_SCHEDULE),
+				   number_of(undoing, 0, ++o->schedules));
 }
 
 void operators_schedule(struct operators *o, int more, int64_t later)
@@ -280,7 +287,7 @@ void operators_schedule(struct operators *o, int more, int64_t later)
 			proto_push(&arena, schedule.n_windows, schedule.windows,
 				   window(o, &arena, i, later));
 	}
-	if (operators_calls_post(o, &schedule, ABOUT_NOTHING)) {
+	if (operators_calls_post(o, &schedule, UNDO_NOTHING)) {
 		o->schedule = true;
 		for (int i = 0; i < count; i++)
 			o->agents[i].scheduled = o->agents[i].down || i == more;
@@ -292,7 +299,7 @@ void operators_clear_schedule(struct operators *o)
 {
 	Mesos__Maintenance__Schedule schedule = MESOS__MAINTENANCE__SCHEDULE__INIT;
 
-	operators_calls_post(o, &schedule, ABOUT_SCHEDULE);
+	operators_calls_post(o, &schedule, UNDO_SCHEDULE);
 }
 
 void operators_begin_maintenance(struct operators *o, int at)
@@ -304,9 +311,9 @@ void operators_begin_maintenance(struct operators *o, int at)
 	arena_init(&arena);
 	proto_push(&arena, start.n_machines, start.machines, machine(o, &arena, at));
 	call.start_maintenance = &start;
+	o->agents[at].stops++;
 	o->agents[at].down =
-		operators_calls_ask(o, &call, OPERATE(START_MAINTENANCE), ABOUT_NOTHING, at) ||
-		o->agents[at].down;
+		operators_calls_ask(o, &call, OPERATE(START_MAINTENANCE), 0) || o->agents[at].down;
 	arena_free(&arena);
 }
 
@@ -319,7 +326,8 @@ void operators_end_maintenance(struct operators *o, int at)
 	arena_init(&arena);
 	proto_push(&arena, stop.n_machines, stop.machines, machine(o, &arena, at));
 	call.stop_maintenance = &stop;
-	operators_calls_ask(o, &call, OPERATE(STOP_MAINTENANCE), ABOUT_STOP, at);
+	operators_calls_ask(o, &call, OPERATE(STOP_MAINTENANCE),
+			    number_of(UNDO_STOP, at, o->agents[at].stops));
 	arena_free(&arena);
 }
 
@@ -334,7 +342,7 @@ static bool operators_calls_tear_down(struct operators *o, const char *framework
 	id.value = (char *)framework_id;
 	teardown.framework_id = &id;
 	call.teardown = &teardown;
-	return operators_calls_ask(o, &call, OPERATE(TEARDOWN), ABOUT_NOTHING, 0);
+	return operators_calls_ask(o, &call, OPERATE(TEARDOWN), 0);
 }
 
 void operators_tear_down(struct operators *o, int scheduler)
