@@ -51,8 +51,6 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 	a->interval = options->allocation_interval;
 	a->filter_gpus = options->filter_gpu_resources;
 	a->region = options->region ? xstrdup(options->region) : NULL;
-	a->excludes = options->excludes;
-	a->context = options->context;
 	a->random = options->random;
 	a->pool.epoch = 1;
 	exclude_names(&a->pool, options->fair_sharing_excluded);
@@ -120,7 +118,7 @@ double allocator_role_share(const struct allocator *a, const char *name)
 
 double allocator_framework_share(const struct allocator *a, const char *id, const char *role)
 {
-	struct framework *framework = alloc_framework_find((struct allocator *)a, id);
+	struct alloc_framework *framework = alloc_framework_find((struct allocator *)a, id);
 	struct leaf *leaf = framework ? alloc_leaf_find(framework, role) : NULL;
 
 	return leaf ? alloc_node_share(&a->pool, &leaf->node) : 0;

@@ -1,11 +1,12 @@
 /* Allocator: who is offered what. Hierarchical DRF over roles and frameworks,
  * pure: no I/O, no clock; time is handed in and decisions come out as a list of grants.
  *
- * Ids are texts (framework id, agent id, role). The allocator copies what it is
- * given. A resource of an agent is at any time free, or allocated to one
- * framework under one role (offered or used: the allocator does not care which);
- * the master says so by recover, by grants it accepted silently, and by
- * update_allocation when operations convert resources.
+ * The owner has a handle of each framework and agent that it knows, and gets its own
+ * object back with whatever the allocator says of them; roles are texts. The allocator
+ * copies what it is given, but for what it says it borrows. A resource of an agent is at any time
+ * free, or allocated to one framework under one role (offered or used: the allocator does not care
+ * which); the master says so by recover, by grants it accepted silently, and by update_allocation
+ * when operations convert resources.
  *
  * Amounts carry their allocation role (resources_allocate) in every call that
  * speaks of allocated resources.
@@ -17,9 +18,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "proto/proto.h"
 #include "proto/resources.h"
 
 struct allocator;
+struct alloc_framework; /* handles */
+struct alloc_agent;
+struct constraints;
 
 struct allocator_options {
 	struct resource_shapes *shapes;	       /* shared with the owner, not owned */
@@ -32,11 +37,6 @@ struct allocator_options {
 	/* The random sorter in place of DRF: roles and frameworks in a random order, the
 	 * weights being their chances. NULL = DRF. The owner's. */
 	struct rng *random;
-	/* Whether offer constraints of the framework keep the agent from it in the role.
-	 * Answers alike until the framework is updated or the agent's filters forgotten. */
-	bool (*excludes)(const void *context, const char *framework, const char *role,
-			 const char *agent);
-	const void *context;
 	bool remembers; /* the owner stores allocator_changes() */
 };
 
@@ -58,7 +58,7 @@ struct allocator_minimum {
 
 /* What the allocator must know of a framework. */
 struct allocator_framework {
-	const char *id;
+	const char *id;		  /* that it is added with, and keeps */
 	const char *const *roles; /* subscribed */
 	size_t role_count;
 	const char *const *suppressed_roles; /* subset of roles */
@@ -68,22 +68,23 @@ struct allocator_framework {
 	bool reservation_refinement, multi_role, region_aware;
 	const struct allocator_minimum *minima;
 	size_t minimum_count;
-	bool constrained; /* has offer constraints: ask options.excludes */
+	/* Offer constraints, or NULL. Borrowed until something else is said of it. */
+	const struct constraints *constraints;
 };
 
 /* One offer to make: resources of one agent, allocated to one role. */
 struct allocator_grant {
-	const char *framework; /* ids: valid until the next call into the allocator */
-	const char *role;
-	const char *agent;
+	void *framework; /* the owner's */
+	void *agent;
+	const char *role;	    /* valid until the next call into the allocator */
 	struct resources resources; /* owned by the list */
 };
 
 /* One inverse offer to make: an agent with a maintenance window, and a framework that
  * holds something there. */
 struct allocator_inverse {
-	const char *framework; /* ids: valid until the next call into the allocator */
-	const char *agent;
+	void *framework; /* the owner's */
+	void *agent;
 };
 
 struct allocator_grants {
@@ -105,40 +106,51 @@ int allocator_create(const struct allocator_options *options, struct allocator *
 		     struct err *err);
 void allocator_destroy(struct allocator *allocator);
 
-void allocator_add_framework(struct allocator *a, const struct allocator_framework *framework);
-/* Replaces all that was said (roles, suppressed roles, capabilities, active). */
-void allocator_update_framework(struct allocator *a, const struct allocator_framework *framework);
-void allocator_activate_framework(struct allocator *a, const char *id, bool active);
+/* A framework that was not there. The handle is valid until it is removed. */
+struct alloc_framework *allocator_add_framework(struct allocator *a, void *owner,
+						const struct allocator_framework *say);
+/* Replaces all that was said (roles, suppressed roles, capabilities, constraints, active). */
+void allocator_update_framework(struct allocator *a, struct alloc_framework *framework,
+				const struct allocator_framework *say);
+void allocator_activate_framework(struct allocator *a, struct alloc_framework *framework,
+				  bool active);
 /* What it holds goes back to the agents. */
-void allocator_remove_framework(struct allocator *a, const char *id);
+void allocator_remove_framework(struct allocator *a, struct alloc_framework *framework);
 
-/* `total` has no allocation roles. `used` is added per framework afterwards with
- * allocator_restore. An agent starts active. */
-void allocator_add_agent(struct allocator *a, const char *id, const struct resources *total,
-			 const char *region);
-void allocator_update_agent(struct allocator *a, const char *id, const struct resources *total);
-void allocator_activate_agent(struct allocator *a, const char *id, bool active);
-void allocator_remove_agent(struct allocator *a, const char *id);
+/* An agent of which the owner has heard and that takes no part until it is added. The handle is
+ * valid until it is removed. */
+struct alloc_agent *allocator_meet_agent(struct allocator *a, const char *id, void *owner);
+/* It takes part now, active; at its second time just its total changes. `total` has no allocation
+ * roles. What is used of it is said for each framework afterwards with allocator_restore. */
+void allocator_add_agent(struct allocator *a, struct alloc_agent *agent,
+			 const struct resources *total);
+void allocator_update_agent(struct allocator *a, struct alloc_agent *agent,
+			    const struct resources *total);
+void allocator_activate_agent(struct allocator *a, struct alloc_agent *agent, bool active);
+void allocator_remove_agent(struct allocator *a, struct alloc_agent *agent);
 /* An agent is taken to have both until this says otherwise. */
-void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool multi_role,
-				      bool hierarchical_role);
-/* Of its fault domain; NULL = none. */
-void allocator_set_agent_region(struct allocator *a, const char *id, const char *region);
+void allocator_set_agent_capabilities(struct allocator *a, struct alloc_agent *agent,
+				      bool multi_role, bool hierarchical_role);
+/* What constraints look at: host name, attributes, domain. Borrowed until the next one; it is
+ * given before the agent is added. The region of its domain is that of the agent. */
+void allocator_set_agent_info(struct allocator *a, struct alloc_agent *agent,
+			      const Mesos__AgentInfo *info);
 /* The agent's attributes changed: what frameworks refused before says nothing now. */
-void allocator_forget_filters(struct allocator *a, const char *agent);
+void allocator_forget_filters(struct allocator *a, struct alloc_agent *agent);
 
-/* Resources that a framework already uses on an agent (reregistration; recovery).
- * The framework need not be known yet. */
-void allocator_restore(struct allocator *a, const char *framework, const char *agent,
-		       const struct resources *allocated);
+/* Resources that a framework already uses on an agent (reregistration; recovery). */
+void allocator_restore(struct allocator *a, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *allocated);
 /* Allocated resources come back, unused or no longer used. `filter` NULL = no filter. */
-void allocator_recover(struct allocator *a, int64_t now, const char *framework, const char *agent,
-		       const struct resources *allocated, const struct allocator_filter *filter);
+void allocator_recover(struct allocator *a, int64_t now, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *allocated,
+		       const struct allocator_filter *filter);
 /* The framework's `before` on the agent became `after` (reserve, create, ...); the
  * agent's total changes with it. With an empty `before`, `after` is one more copy of a
  * shared volume and the total stays. */
-void allocator_convert(struct allocator *a, const char *framework, const char *agent,
-		       const struct resources *before, const struct resources *after);
+void allocator_convert(struct allocator *a, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *before,
+		       const struct resources *after);
 
 /* -- quota and weights -- */
 
@@ -154,16 +166,14 @@ void allocator_set_quota(struct allocator *a, const char *role,
 void allocator_set_weight(struct allocator *a, const char *role, double weight);
 /* What of the name the role and those below it are charged for, in thousandths:
  * reservations to them, used or not, and what is allocated to them unreserved and not
- * revocable (to frameworks that are known). */
+ * revocable. */
 int64_t allocator_quota_consumed(const struct allocator *a, const char *role, const char *name);
-/* What of the name is offered or allocated to known frameworks in the role and those below it, in
+/* What of the name is offered or allocated to frameworks in the role and those below it, in
  * thousandths. */
 int64_t allocator_role_held(const struct allocator *a, const char *role, const char *name);
 
 /* -- which agents take part -- */
 
-/* An agent is known by its hostname to the whitelist; "" until this says otherwise. */
-void allocator_set_agent_hostname(struct allocator *a, const char *id, const char *hostname);
 /* Only agents of these hosts are offered from; NULL = all. Takes effect at the next cycle. */
 void allocator_set_whitelist(struct allocator *a, const char *const *hostnames, size_t count);
 /* Until so many agents were added or this time has come nothing is offered (restart of a
@@ -174,17 +184,17 @@ void allocator_hold(struct allocator *a, size_t agents, int64_t until);
 
 /* Whether the agent has a window. Ends what is known of inverse offers for it: the owner
  * rescinded them. */
-void allocator_set_unavailability(struct allocator *a, const char *agent, bool scheduled);
+void allocator_set_unavailability(struct allocator *a, struct alloc_agent *agent, bool scheduled);
 /* An inverse offer is outstanding no more: answered (with a filter) or rescinded (NULL).
  * The allocator makes no other one for the pair until then. */
-void allocator_end_inverse(struct allocator *a, int64_t now, const char *framework,
-			   const char *agent, const struct allocator_filter *filter);
+void allocator_end_inverse(struct allocator *a, int64_t now, struct alloc_framework *framework,
+			   struct alloc_agent *agent, const struct allocator_filter *filter);
 
 /* No roles named = all of the framework's. Revive also clears its filters. */
-void allocator_suppress(struct allocator *a, const char *framework, const char *const *roles,
-			size_t count);
-void allocator_revive(struct allocator *a, const char *framework, const char *const *roles,
-		      size_t count);
+void allocator_suppress(struct allocator *a, struct alloc_framework *framework,
+			const char *const *roles, size_t count);
+void allocator_revive(struct allocator *a, struct alloc_framework *framework,
+		      const char *const *roles, size_t count);
 
 /* Runs an allocation over the agents that something changed for since the last
  * cycle, or over all (`all`, the periodic batch). Expired filters are dropped

@@ -8,14 +8,14 @@
 
 /* Whether all sums are what they are sums of; `why` says which is not. */
 bool allocator_audit(const struct allocator *a, struct err *why);
-/* What of the agent is offered or allocated, without allocation roles; NULL: it is not known. */
-const struct resources *allocator_agent_used(const struct allocator *a, const char *id);
+/* What of the agent is offered or allocated, without allocation roles. */
+const struct resources *allocator_agent_used(const struct alloc_agent *agent);
 
 /* -- looking in: figures for metrics -- */
 
 enum allocator_figure_kind {
 	ALLOCATOR_FIGURE_TOTAL,	  /* of a resource: what all agents have */
-	ALLOCATOR_FIGURE_HELD,	  /* and what is offered or allocated to known frameworks */
+	ALLOCATOR_FIGURE_HELD,	  /* and what is offered or allocated to frameworks */
 	ALLOCATOR_FIGURE_SHARE,	  /* of a role that frameworks are in, by its weight */
 	ALLOCATOR_FIGURE_FILTERS, /* likewise: how many are in force */
 	ALLOCATOR_FIGURE_CHARGED, /* of a role and a resource: allocator_quota_consumed(), not 0 */

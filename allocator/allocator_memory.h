@@ -30,8 +30,8 @@ void allocator_changes(struct allocator *a,
 /* Whether there is such a thing. */
 bool allocator_changed(const struct allocator *a);
 /* Gives back what an allocator before said: once the frameworks are added, before any agent
- * is; by kinds in their order. False: it says nothing now, its record can be deleted.
- * Agents that do not come back are to be removed even so. */
+ * is (but they were met); by kinds in their order. False: it says nothing now, its record can be
+ * deleted. Agents that do not come back are to be removed even so. */
 bool allocator_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
 
 #endif

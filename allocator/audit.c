@@ -3,7 +3,7 @@
 #include "allocator/allocator_looks.h"
 #include "allocator/objects.h"
 
-static bool audit_agent(const struct allocator *a, const struct agent *agent, struct err *why)
+static bool audit_agent(const struct allocator *a, const struct alloc_agent *agent, struct err *why)
 {
 	struct resources held = RESOURCES_INIT, plain;
 	struct stake *stake, *next;
@@ -35,7 +35,7 @@ static bool audit_leaf(const struct leaf *leaf, struct err *why)
 /* A shared volume counts once for each of them: without such, a whole is the sum of its parts. */
 static bool audit_shares(const struct allocator *a, struct err *why)
 {
-	struct framework *framework, *next;
+	struct alloc_framework *framework, *next;
 	struct leaf *leaf, *next_leaf;
 
 	for (uint32_t name = 0; !a->shares && name < a->root.node.sum.count; name++) {
@@ -43,7 +43,7 @@ static bool audit_shares(const struct allocator *a, struct err *why)
 
 		HASH_ITER (hh, a->frameworks, framework, next) {
 			HASH_ITER (hh, framework->leaves, leaf, next_leaf)
-				sum += leaf->role ? alloc_quantity(&leaf->node.sum, name) : 0;
+				sum += alloc_quantity(&leaf->node.sum, name);
 		}
 		if (sum != alloc_quantity(&a->root.node.sum, name))
 			return !err_set(why, ERR_STATE,
@@ -56,8 +56,8 @@ static bool audit_shares(const struct allocator *a, struct err *why)
 
 bool allocator_audit(const struct allocator *a, struct err *why)
 {
-	struct framework *framework, *next_framework;
-	struct agent *agent, *next_agent;
+	struct alloc_framework *framework, *next_framework;
+	struct alloc_agent *agent, *next_agent;
 	struct leaf *leaf, *next_leaf;
 
 	HASH_ITER (hh, a->agents, agent, next_agent) {
@@ -73,10 +73,7 @@ bool allocator_audit(const struct allocator *a, struct err *why)
 	return audit_shares(a, why);
 }
 
-const struct resources *allocator_agent_used(const struct allocator *a, const char *id)
+const struct resources *allocator_agent_used(const struct alloc_agent *agent)
 {
-	struct agent *agent;
-
-	HASH_FIND_STR(a->agents, id, agent);
-	return agent ? &agent->used : NULL;
+	return &agent->used;
 }

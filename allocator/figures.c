@@ -106,7 +106,6 @@ static void tell_accounts(struct telling *t)
 	}
 }
 
-/* What is not charged to a role is of a framework that is not known yet. */
 static void tell_pool(struct telling *t)
 {
 	const struct pool *pool = &t->a->pool;

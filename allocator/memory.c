@@ -56,7 +56,7 @@ void alloc_memory_gift(struct allocator *a, struct leaf *leaf)
 	alloc_memory_role(a, leaf->role);
 }
 
-void alloc_memory_agent(struct allocator *a, struct agent *agent)
+void alloc_memory_agent(struct allocator *a, struct alloc_agent *agent)
 {
 	if (a->memory.on)
 		memory_mark(&a->memory.agents, &agent->memory);
@@ -118,7 +118,7 @@ void alloc_memory_drop_role(struct allocator *a, struct role *role)
 	buf_free(&path);
 }
 
-void alloc_memory_drop_agent(struct allocator *a, struct agent *agent)
+void alloc_memory_drop_agent(struct allocator *a, struct alloc_agent *agent)
 {
 	a->memory.ghosts -= agent->ghost;
 	list_remove(&agent->returning);
@@ -227,7 +227,7 @@ bool allocator_changed(const struct allocator *a)
 void allocator_changes(struct allocator *a, each_fn *each, void *context)
 {
 	struct filter *filter, *next_filter;
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	give_gone(a, each, context);
 	give_counts(a, each, context);
@@ -251,10 +251,10 @@ void allocator_changes(struct allocator *a, each_fn *each, void *context)
 
 static bool remember_leaf(struct allocator *a, const struct allocator_memory *memory)
 {
-	struct framework *framework = alloc_framework_find(a, memory->framework);
+	struct alloc_framework *framework = alloc_framework_find(a, memory->framework);
 	struct leaf *leaf;
 
-	if (!framework || !framework->known)
+	if (!framework)
 		return false;
 	leaf = alloc_leaf_get(a, framework, memory->role);
 	leaf->node.count = memory->number;
@@ -281,11 +281,13 @@ static bool remember_role(struct allocator *a, const struct allocator_memory *me
 
 static bool remember_agent(struct allocator *a, const struct allocator_memory *memory)
 {
-	struct agent *agent;
+	struct alloc_agent *agent = alloc_agent_find(a, memory->agent);
 
-	if (alloc_agent_find(a, memory->agent))
+	if (!agent || agent->added || agent->ghost)
 		return false;
-	agent = alloc_agent_make(a, memory->agent, memory->number);
+	agent->number = memory->number;
+	if (agent->number > a->last_agent)
+		a->last_agent = agent->number;
 	agent->ghost = true;
 	agent->memory.stored = true;
 	a->memory.ghosts++;
@@ -294,9 +296,9 @@ static bool remember_agent(struct allocator *a, const struct allocator_memory *m
 
 static bool remember_filter(struct allocator *a, int64_t now, const struct allocator_memory *memory)
 {
-	struct framework *framework = alloc_framework_find(a, memory->framework);
+	struct alloc_framework *framework = alloc_framework_find(a, memory->framework);
 	struct leaf *leaf = framework ? alloc_leaf_find(framework, memory->role) : NULL;
-	struct agent *agent = alloc_agent_find(a, memory->agent);
+	struct alloc_agent *agent = alloc_agent_find(a, memory->agent);
 	int64_t since = memory->since, until = memory->until;
 	struct filter *filter;
 
@@ -337,7 +339,7 @@ bool allocator_remember(struct allocator *a, int64_t now, const struct allocator
 	return false;
 }
 
-void alloc_memory_return(struct allocator *a, struct agent *agent)
+void alloc_memory_return(struct allocator *a, struct alloc_agent *agent)
 {
 	agent->ghost = false;
 	a->memory.ghosts--;

@@ -144,14 +144,14 @@ struct minima {
 	size_t count;
 };
 
-struct framework {
+struct alloc_framework {
 	UT_hash_handle hh;
 	char *id;
-	bool known; /* false: only its use was restored so far */
+	void *owner;
 	bool active;
 	bool gpu_resources, revocable_resources, shared_resources;
 	bool reservation_refinement, multi_role, region_aware;
-	bool constrained;
+	const struct constraints *constraints;
 	struct leaf *leaves;
 	struct list inverse; /* inverse offers and filters */
 };
@@ -159,9 +159,9 @@ struct framework {
 /* A framework in a role: subscribed, or holding something there still. */
 struct leaf {
 	UT_hash_handle hh; /* in the framework, by role */
-	struct framework *framework;
+	struct alloc_framework *framework;
 	char *role_name;
-	struct role *role; /* NULL until the framework is known: not charged yet */
+	struct role *role;
 	bool subscribed;
 	bool suppressed;
 	bool own_minima;
@@ -176,11 +176,14 @@ struct leaf {
 	struct memory_record memory;
 };
 
-struct agent {
+struct alloc_agent {
 	UT_hash_handle hh;
 	char *id;
+	void *owner;
+	const Mesos__AgentInfo *info; /* the owner's; NULL: nothing was said */
 	char *region;
 	uint64_t number; /* order of arrival = order of evaluation */
+	bool added;
 	bool active;
 	bool gpus;
 	bool multi_role, hierarchical_role;
@@ -217,13 +220,13 @@ struct agent {
 };
 
 /* Whether it is offered from. */
-static inline bool alloc_agent_open(const struct agent *agent)
+static inline bool alloc_agent_open(const struct alloc_agent *agent)
 {
 	return agent->active && !agent->unlisted;
 }
 
 struct stake_key {
-	struct agent *agent;
+	struct alloc_agent *agent;
 	struct leaf *leaf;
 };
 
@@ -270,7 +273,7 @@ struct filter {
  * counts once. */
 struct share_key {
 	struct sorter_node *node;
-	struct agent *agent;
+	struct alloc_agent *agent;
 };
 struct share_use {
 	UT_hash_handle hh;
@@ -280,7 +283,7 @@ struct share_use {
 
 /* An agent in a cycle. */
 struct visit {
-	struct agent *agent;
+	struct alloc_agent *agent;
 	uint64_t number;	 /* of the agent */
 	struct resources shared; /* shared volumes offered in this cycle */
 	size_t first_grant;	 /* those of the first stage */
@@ -295,16 +298,13 @@ struct allocator {
 	int64_t interval;
 	bool filter_gpus;
 	char *region;
-	bool (*excludes)(const void *context, const char *framework, const char *role,
-			 const char *agent);
-	const void *context;
 	struct minima minima;
 	size_t own_minima; /* leaves that have their own */
 
 	struct pool pool;
 	struct role root;
-	struct framework *frameworks;
-	struct agent *agents;
+	struct alloc_framework *frameworks;
+	struct alloc_agent *agents;
 	uint64_t last_agent;
 	struct stake_table stakes;
 	struct share_use *shares;

@@ -30,7 +30,7 @@
 #include "proto/resources.h"
 
 struct allocator;
-struct agent;
+struct alloc_agent;
 struct leaf;
 struct role;
 struct sorter_group;

@@ -20,6 +20,7 @@
 
 struct demo_framework {
 	char *name; /* of its role, too */
+	struct alloc_framework *alloc;
 	struct resources task;
 	double weight;
 	unsigned tasks;
@@ -28,6 +29,7 @@ struct demo_framework {
 struct demo {
 	struct resource_shapes *shapes;
 	struct allocator *allocator;
+	struct alloc_agent *agent;
 	struct resources total;
 	struct demo_framework frameworks[DEMO_FRAMEWORKS_MAX];
 	size_t count;
@@ -131,9 +133,11 @@ static int set_up(struct demo *demo, const struct demo_options *options, struct 
 			.id = role, .roles = &role, .role_count = 1, .active = true};
 
 		allocator_set_weight(demo->allocator, role, demo->frameworks[i].weight);
-		allocator_add_framework(demo->allocator, &framework);
+		demo->frameworks[i].alloc =
+			allocator_add_framework(demo->allocator, &demo->frameworks[i], &framework);
 	}
-	allocator_add_agent(demo->allocator, AGENT, &demo->total, NULL);
+	demo->agent = allocator_meet_agent(demo->allocator, AGENT, demo);
+	allocator_add_agent(demo->allocator, demo->agent, &demo->total);
 	return 0;
 }
 
@@ -334,8 +338,7 @@ static void tell_end(struct demo *demo)
 
 static void demo_answer(struct demo *demo, struct allocator_grant *grant)
 {
-	struct demo_framework *framework =
-		demo_find(demo, grant->framework, strlen(grant->framework));
+	struct demo_framework *framework = grant->framework;
 	struct allocator_filter filter = {0};
 	struct resources task, offered;
 
@@ -350,7 +353,7 @@ static void demo_answer(struct demo *demo, struct allocator_grant *grant)
 		filter.refuse_seconds = 86400;
 	}
 	if (!resources_empty(&grant->resources))
-		allocator_recover(demo->allocator, demo->now, framework->name, AGENT,
+		allocator_recover(demo->allocator, demo->now, framework->alloc, demo->agent,
 				  &grant->resources, &filter);
 	demo->step++;
 	tell_step(demo, framework->name, &offered, launches);

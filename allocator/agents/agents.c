@@ -16,21 +16,21 @@
 #include "allocator/sorting/sorter.h"
 #include "base/arena.h"
 
-struct agent *alloc_agent_find(struct allocator *a, const char *id)
+struct alloc_agent *alloc_agent_find(struct allocator *a, const char *id)
 {
-	struct agent *agent;
+	struct alloc_agent *agent;
 
 	HASH_FIND_STR(a->agents, id, agent);
 	return agent;
 }
 
-static void mark_dirty(struct allocator *a, struct agent *agent)
+static void mark_dirty(struct allocator *a, struct alloc_agent *agent)
 {
 	if (alloc_agent_open(agent) && list_empty(&agent->dirty))
 		list_append(&a->dirty, &agent->dirty);
 }
 
-void alloc_agent_change(struct allocator *a, struct agent *agent)
+void alloc_agent_change(struct allocator *a, struct alloc_agent *agent)
 {
 	agent->changed = true;
 	agent->free_known = false;
@@ -44,13 +44,13 @@ void alloc_agent_wake(struct allocator *a, struct stake *stake)
 	mark_dirty(a, stake->key.agent);
 }
 
-void alloc_agent_mark_candidate(struct allocator *a, struct agent *agent)
+void alloc_agent_mark_candidate(struct allocator *a, struct alloc_agent *agent)
 {
 	if (list_empty(&agent->candidate))
 		list_append(&a->candidates, &agent->candidate);
 }
 
-void alloc_agent_compute_free(struct agent *agent)
+void alloc_agent_compute_free(struct alloc_agent *agent)
 {
 	if (agent->free_known)
 		return;
@@ -64,20 +64,20 @@ void alloc_agent_compute_free(struct agent *agent)
 	agent->free_known = true;
 }
 
-static void total_changed(struct allocator *a, struct agent *agent)
+static void total_changed(struct allocator *a, struct alloc_agent *agent)
 {
 	alloc_headroom_touch(a, agent);
 	alloc_agent_change(a, agent);
 }
 
-static void look_for_kinds(struct agent *agent)
+static void look_for_kinds(struct alloc_agent *agent)
 {
 	agent->gpus = resources_quantity(&agent->total, "gpus") > 0;
 	agent->revocable = resources_have_revocable(&agent->total);
 }
 
 /* Takes over `total`. */
-void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total)
+void alloc_agent_set_total(struct allocator *a, struct alloc_agent *agent, struct resources *total)
 {
 	alloc_pool_change(&a->pool, &agent->total, total);
 	alloc_account_reserve(a, &agent->total, total);
@@ -93,7 +93,7 @@ static bool has_kinds(const struct resources *r)
 	return resources_have_revocable(r) || resources_quantity(r, "gpus") > 0;
 }
 
-void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
+void alloc_agent_convert_total(struct allocator *a, struct alloc_agent *agent,
 			       const struct resources *less, const struct resources *more)
 {
 	alloc_pool_change(&a->pool, less, more);
@@ -105,14 +105,11 @@ void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
 	total_changed(a, agent);
 }
 
-struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t number)
+static struct alloc_agent *agent_make(struct allocator *a, const char *id)
 {
-	struct agent *agent = xcalloc(1, sizeof(*agent));
+	struct alloc_agent *agent = xcalloc(1, sizeof(*agent));
 
 	agent->id = xstrdup(id);
-	agent->number = number;
-	if (number > a->last_agent)
-		a->last_agent = number;
 	agent->multi_role = agent->hierarchical_role = true;
 	list_init(&agent->stakes);
 	list_init(&agent->woken);
@@ -130,48 +127,51 @@ struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t num
 	return agent;
 }
 
-void allocator_add_agent(struct allocator *a, const char *id, const struct resources *total,
-			 const char *region)
+struct alloc_agent *allocator_meet_agent(struct allocator *a, const char *id, void *owner)
 {
-	struct agent *agent = alloc_agent_find(a, id);
+	struct alloc_agent *agent = agent_make(a, id);
+
+	agent->owner = owner;
+	return agent;
+}
+
+void allocator_add_agent(struct allocator *a, struct alloc_agent *agent,
+			 const struct resources *total)
+{
 	struct resources copy;
 
-	if (agent && !agent->ghost) {
-		allocator_update_agent(a, id, total);
+	if (agent->added) {
+		allocator_update_agent(a, agent, total);
 		return;
 	}
-	if (agent) {
+	agent->added = agent->active = true;
+	if (agent->ghost) {
 		alloc_memory_return(a, agent);
 	} else {
-		agent = alloc_agent_make(a, id, a->last_agent + 1);
+		agent->number = ++a->last_agent;
 		alloc_memory_agent(a, agent);
 	}
-	free(agent->region);
-	agent->region = region ? xstrdup(region) : NULL;
-	agent->active = true;
 	resources_copy(&copy, total);
 	alloc_agent_set_total(a, agent, &copy);
 	alloc_hold_count(a);
 	alloc_agent_mark_candidate(a, agent);
 }
 
-void allocator_update_agent(struct allocator *a, const char *id, const struct resources *total)
+void allocator_update_agent(struct allocator *a, struct alloc_agent *agent,
+			    const struct resources *total)
 {
-	struct agent *agent = alloc_agent_find(a, id);
 	struct resources copy;
 
-	if (!agent || resources_equal(&agent->total, total))
+	if (!agent->added || resources_equal(&agent->total, total))
 		return;
 	resources_copy(&copy, total);
 	alloc_agent_set_total(a, agent, &copy);
 	alloc_agent_mark_candidate(a, agent);
 }
 
-void allocator_activate_agent(struct allocator *a, const char *id, bool active)
+void allocator_activate_agent(struct allocator *a, struct alloc_agent *agent, bool active)
 {
-	struct agent *agent = alloc_agent_find(a, id);
-
-	if (!agent || agent->active == active)
+	if (!agent->added || agent->active == active)
 		return;
 	agent->active = active;
 	if (active) {
@@ -183,13 +183,10 @@ void allocator_activate_agent(struct allocator *a, const char *id, bool active)
 	}
 }
 
-void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool multi_role,
-				      bool hierarchical_role)
+void allocator_set_agent_capabilities(struct allocator *a, struct alloc_agent *agent,
+				      bool multi_role, bool hierarchical_role)
 {
-	struct agent *agent = alloc_agent_find(a, id);
-
-	if (!agent ||
-	    (agent->multi_role == multi_role && agent->hierarchical_role == hierarchical_role))
+	if (agent->multi_role == multi_role && agent->hierarchical_role == hierarchical_role)
 		return;
 	agent->multi_role = multi_role;
 	agent->hierarchical_role = hierarchical_role;
@@ -197,11 +194,9 @@ void allocator_set_agent_capabilities(struct allocator *a, const char *id, bool 
 	alloc_agent_mark_candidate(a, agent);
 }
 
-void allocator_set_agent_region(struct allocator *a, const char *id, const char *region)
+static void set_region(struct allocator *a, struct alloc_agent *agent, const char *region)
 {
-	struct agent *agent = alloc_agent_find(a, id);
-
-	if (!agent || !strcmp(agent->region ? agent->region : "", region ? region : ""))
+	if (!strcmp(agent->region ? agent->region : "", region ? region : ""))
 		return;
 	free(agent->region);
 	agent->region = region ? xstrdup(region) : NULL;
@@ -209,13 +204,21 @@ void allocator_set_agent_region(struct allocator *a, const char *id, const char 
 	alloc_agent_mark_candidate(a, agent);
 }
 
-void allocator_forget_filters(struct allocator *a, const char *id)
+void allocator_set_agent_info(struct allocator *a, struct alloc_agent *agent,
+			      const Mesos__AgentInfo *info)
 {
-	struct agent *agent = alloc_agent_find(a, id);
+	const Mesos__DomainInfo *domain = info->domain;
+	const Mesos__DomainInfo__FaultDomain *fault = domain ? domain->fault_domain : NULL;
+
+	agent->info = info;
+	set_region(a, agent, fault && fault->region ? fault->region->name : NULL);
+	alloc_whitelist_name(a, agent, info->hostname);
+}
+
+void allocator_forget_filters(struct allocator *a, struct alloc_agent *agent)
+{
 	struct stake *stake, *next;
 
-	if (!agent)
-		return;
 	list_for_each (stake, next, &agent->stakes, of_agent) {
 		alloc_filters_drop(a, stake);
 		alloc_stake_put(a, stake);
@@ -225,7 +228,7 @@ void allocator_forget_filters(struct allocator *a, const char *id)
 	alloc_agent_mark_candidate(a, agent);
 }
 
-static void agent_free(struct allocator *a, struct agent *agent)
+static void agent_free(struct allocator *a, struct alloc_agent *agent)
 {
 	struct resources nothing = RESOURCES_INIT;
 
@@ -249,13 +252,10 @@ static void agent_free(struct allocator *a, struct agent *agent)
 	free(agent);
 }
 
-void allocator_remove_agent(struct allocator *a, const char *id)
+void allocator_remove_agent(struct allocator *a, struct alloc_agent *agent)
 {
-	struct agent *agent = alloc_agent_find(a, id);
 	struct stake *stake, *next;
 
-	if (!agent)
-		return;
 	list_for_each (stake, next, &agent->stakes, of_agent) {
 		struct leaf *leaf = stake->key.leaf;
 
@@ -270,8 +270,8 @@ void allocator_remove_agent(struct allocator *a, const char *id)
 
 void alloc_agents_free(struct allocator *a)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	HASH_ITER (hh, a->agents, agent, next)
-		allocator_remove_agent(a, agent->id);
+		allocator_remove_agent(a, agent);
 }

@@ -4,17 +4,15 @@
 
 #include "allocator/objects.h"
 
-struct agent *alloc_agent_find(struct allocator *a, const char *id);
-/* A new one with nothing, not active. */
-struct agent *alloc_agent_make(struct allocator *a, const char *id, uint64_t number);
-void alloc_agent_mark_candidate(struct allocator *a, struct agent *agent);
-void alloc_agent_change(struct allocator *a, struct agent *agent);
+struct alloc_agent *alloc_agent_find(struct allocator *a, const char *id);
+void alloc_agent_mark_candidate(struct allocator *a, struct alloc_agent *agent);
+void alloc_agent_change(struct allocator *a, struct alloc_agent *agent);
 void alloc_agent_wake(struct allocator *a, struct stake *stake);
-void alloc_agent_set_total(struct allocator *a, struct agent *agent, struct resources *total);
+void alloc_agent_set_total(struct allocator *a, struct alloc_agent *agent, struct resources *total);
 /* It has `more` instead of `less`, all of which it has. */
-void alloc_agent_convert_total(struct allocator *a, struct agent *agent,
+void alloc_agent_convert_total(struct allocator *a, struct alloc_agent *agent,
 			       const struct resources *less, const struct resources *more);
-void alloc_agent_compute_free(struct agent *agent);
+void alloc_agent_compute_free(struct alloc_agent *agent);
 void alloc_agents_free(struct allocator *a);
 
 #endif

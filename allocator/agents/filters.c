@@ -38,7 +38,7 @@ static void refusal_unref(struct refusal *refusal)
 }
 
 /* Of `refused`, which it takes over, unless the latest one on the agent is of the same. */
-static struct refusal *refusal_get(struct agent *agent, struct resources *refused)
+static struct refusal *refusal_get(struct alloc_agent *agent, struct resources *refused)
 {
 	struct refusal *refusal = agent->refusal;
 
@@ -93,7 +93,7 @@ void alloc_filter_add(struct allocator *a, struct stake *stake, int64_t now,
 
 static void filter_free(struct allocator *a, struct filter *filter)
 {
-	struct agent *agent = filter->stake->key.agent;
+	struct alloc_agent *agent = filter->stake->key.agent;
 
 	alloc_memory_drop_filter(a, filter);
 	timers_stop(&a->timers, &filter->timer);
@@ -148,7 +148,7 @@ void alloc_filters_end_batch(struct allocator *a)
 		filter_expire(a, filter);
 }
 
-bool alloc_filters_match(struct allocator *a, struct agent *agent, struct leaf *leaf,
+bool alloc_filters_match(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf,
 			 const struct resources *offer)
 {
 	struct filter *filter, *next;

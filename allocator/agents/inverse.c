@@ -17,8 +17,8 @@
 #include "base/arena.h"
 
 struct inverse_key {
-	struct agent *agent;
-	struct framework *framework;
+	struct alloc_agent *agent;
+	struct alloc_framework *framework;
 };
 
 struct inverse {
@@ -30,8 +30,8 @@ struct inverse {
 	struct list of_framework;
 };
 
-static struct inverse *inverse_find(struct allocator *a, struct agent *agent,
-				    struct framework *framework)
+static struct inverse *inverse_find(struct allocator *a, struct alloc_agent *agent,
+				    struct alloc_framework *framework)
 {
 	struct inverse_key key = {agent, framework};
 	struct inverse *inverse;
@@ -56,13 +56,13 @@ static void append(struct allocator_grants *grants, const struct inverse *invers
 			xrealloc(grants->inverse, grants->inverse_cap * sizeof(*grants->inverse));
 	}
 	grants->inverse[grants->inverse_count++] = (struct allocator_inverse){
-		.framework = inverse->key.framework->id,
-		.agent = inverse->key.agent->id,
+		.framework = inverse->key.framework->owner,
+		.agent = inverse->key.agent->owner,
 	};
 }
 
-static void inverse_ask(struct allocator *a, int64_t now, struct agent *agent,
-			struct framework *framework, struct allocator_grants *out)
+static void inverse_ask(struct allocator *a, int64_t now, struct alloc_agent *agent,
+			struct alloc_framework *framework, struct allocator_grants *out)
 {
 	struct inverse *inverse = inverse_find(a, agent, framework);
 
@@ -79,15 +79,15 @@ static void inverse_ask(struct allocator *a, int64_t now, struct agent *agent,
 	append(out, inverse);
 }
 
-static void ask_all(struct allocator *a, int64_t now, struct agent *agent,
+static void ask_all(struct allocator *a, int64_t now, struct alloc_agent *agent,
 		    struct allocator_grants *out)
 {
 	struct stake *stake, *next;
 
 	list_for_each (stake, next, &agent->stakes, of_agent) {
-		struct framework *framework = stake->key.leaf->framework;
+		struct alloc_framework *framework = stake->key.leaf->framework;
 
-		if (framework->known && framework->active && !resources_empty(&stake->held))
+		if (framework->active && !resources_empty(&stake->held))
 			inverse_ask(a, now, agent, framework, out);
 	}
 }
@@ -95,7 +95,7 @@ static void ask_all(struct allocator *a, int64_t now, struct agent *agent,
 void alloc_inverse_cycle(struct allocator *a, int64_t now, bool everyone,
 			 struct allocator_grants *out)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	if (list_empty(&a->windows))
 		return;
@@ -110,12 +110,10 @@ void alloc_inverse_cycle(struct allocator *a, int64_t now, bool everyone,
 	}
 }
 
-void allocator_end_inverse(struct allocator *a, int64_t now, const char *framework_id,
-			   const char *agent_id, const struct allocator_filter *filter)
+void allocator_end_inverse(struct allocator *a, int64_t now, struct alloc_framework *framework,
+			   struct alloc_agent *agent, const struct allocator_filter *filter)
 {
-	struct framework *framework = alloc_framework_find(a, framework_id);
-	struct agent *agent = alloc_agent_find(a, agent_id);
-	struct inverse *inverse = framework && agent ? inverse_find(a, agent, framework) : NULL;
+	struct inverse *inverse = inverse_find(a, agent, framework);
 	int64_t duration = filter ? alloc_refuse_duration(filter->refuse_seconds) : 0;
 
 	if (!inverse || !inverse->outstanding)
@@ -126,12 +124,8 @@ void allocator_end_inverse(struct allocator *a, int64_t now, const char *framewo
 		inverse_free(a, inverse);
 }
 
-void allocator_set_unavailability(struct allocator *a, const char *id, bool scheduled)
+void allocator_set_unavailability(struct allocator *a, struct alloc_agent *agent, bool scheduled)
 {
-	struct agent *agent = alloc_agent_find(a, id);
-
-	if (!agent)
-		return;
 	alloc_inverse_drop_agent(a, agent);
 	list_remove(&agent->window);
 	if (scheduled)
@@ -139,7 +133,7 @@ void allocator_set_unavailability(struct allocator *a, const char *id, bool sche
 	alloc_agent_mark_candidate(a, agent);
 }
 
-void alloc_inverse_clear_filters(struct allocator *a, struct framework *framework)
+void alloc_inverse_clear_filters(struct allocator *a, struct alloc_framework *framework)
 {
 	struct inverse *inverse, *next;
 
@@ -149,7 +143,7 @@ void alloc_inverse_clear_filters(struct allocator *a, struct framework *framewor
 	}
 }
 
-void alloc_inverse_clear_agent_filters(struct allocator *a, struct agent *agent)
+void alloc_inverse_clear_agent_filters(struct allocator *a, struct alloc_agent *agent)
 {
 	struct inverse *inverse, *next;
 
@@ -159,7 +153,7 @@ void alloc_inverse_clear_agent_filters(struct allocator *a, struct agent *agent)
 	}
 }
 
-void alloc_inverse_drop_framework(struct allocator *a, struct framework *framework)
+void alloc_inverse_drop_framework(struct allocator *a, struct alloc_framework *framework)
 {
 	struct inverse *inverse, *next;
 
@@ -167,7 +161,7 @@ void alloc_inverse_drop_framework(struct allocator *a, struct framework *framewo
 		inverse_free(a, inverse);
 }
 
-void alloc_inverse_drop_agent(struct allocator *a, struct agent *agent)
+void alloc_inverse_drop_agent(struct allocator *a, struct alloc_agent *agent)
 {
 	struct inverse *inverse, *next;
 

@@ -12,7 +12,7 @@
 
 #define CAP_MIN 64
 
-static uint32_t hash_key(const struct agent *agent, const struct leaf *leaf)
+static uint32_t hash_key(const struct alloc_agent *agent, const struct leaf *leaf)
 {
 	uint64_t h = (uint64_t)(uintptr_t)agent * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -23,8 +23,8 @@ static uint32_t hash_key(const struct agent *agent, const struct leaf *leaf)
 }
 
 /* Where the stake is, or the free slot where it would be. */
-static uint32_t find_slot(const struct stake_table *table, uint32_t hash, const struct agent *agent,
-			  const struct leaf *leaf)
+static uint32_t find_slot(const struct stake_table *table, uint32_t hash,
+			  const struct alloc_agent *agent, const struct leaf *leaf)
 {
 	uint32_t i = hash & (table->cap - 1);
 
@@ -37,7 +37,7 @@ static uint32_t find_slot(const struct stake_table *table, uint32_t hash, const 
 	}
 }
 
-struct stake *stake_table_find(const struct stake_table *table, const struct agent *agent,
+struct stake *stake_table_find(const struct stake_table *table, const struct alloc_agent *agent,
 			       const struct leaf *leaf)
 {
 	if (table->count == 0)

@@ -13,12 +13,12 @@
 #include "allocator/roles/roles.h"
 #include "base/arena.h"
 
-struct stake *alloc_stake_find(struct allocator *a, struct agent *agent, struct leaf *leaf)
+struct stake *alloc_stake_find(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf)
 {
 	return stake_table_find(&a->stakes, agent, leaf);
 }
 
-struct stake *alloc_stake_get(struct allocator *a, struct agent *agent, struct leaf *leaf)
+struct stake *alloc_stake_get(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf)
 {
 	struct stake *stake = alloc_stake_find(a, agent, leaf);
 
@@ -58,7 +58,7 @@ static struct resources stakes_strip(struct allocator *a, const struct resources
 void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct resources *allocated,
 		      const struct resources *plain, bool given)
 {
-	struct agent *agent = stake->key.agent;
+	struct alloc_agent *agent = stake->key.agent;
 	struct leaf *leaf = stake->key.leaf;
 	bool held = !resources_empty(&stake->held);
 
@@ -70,8 +70,9 @@ void alloc_stake_hold(struct allocator *a, struct stake *stake, const struct res
 }
 
 /* Gives `allocated`, all of one role, to the framework. */
-static void hold_part(struct allocator *a, struct framework *framework, struct agent *agent,
-		      const char *role, const struct resources *allocated, bool given)
+static void hold_part(struct allocator *a, struct alloc_framework *framework,
+		      struct alloc_agent *agent, const char *role,
+		      const struct resources *allocated, bool given)
 {
 	struct leaf *leaf = alloc_leaf_get(a, framework, role);
 	struct resources plain = stakes_strip(a, allocated);
@@ -97,7 +98,7 @@ static void release_held(struct stake *stake, const struct resources *allocated,
 void alloc_stake_release(struct allocator *a, struct stake *stake,
 			 const struct resources *allocated)
 {
-	struct agent *agent = stake->key.agent;
+	struct alloc_agent *agent = stake->key.agent;
 	struct leaf *leaf = stake->key.leaf;
 	struct resources part = RESOURCES_INIT;
 	const struct resources *gone = allocated;
@@ -155,19 +156,17 @@ static struct resources view_of(const struct resources *from)
 				  from->count + 1};
 }
 
-void allocator_restore(struct allocator *a, const char *framework_id, const char *agent_id,
-		       const struct resources *allocated)
+void allocator_restore(struct allocator *a, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *allocated)
 {
-	struct agent *agent = alloc_agent_find(a, agent_id);
 	struct resources view = view_of(allocated);
 	const char *role;
 
-	for (uint32_t i = 0; agent && i < allocated->count; i++) {
+	for (uint32_t i = 0; i < allocated->count; i++) {
 		if (!role_part(allocated, i, &view, &role))
 			continue;
 		/* What comes back was counted in its time. */
-		hold_part(a, alloc_framework_get(a, framework_id), agent, role, &view,
-			  list_empty(&agent->returning));
+		hold_part(a, framework, agent, role, &view, list_empty(&agent->returning));
 		alloc_agent_change(a, agent);
 	}
 	free(view.pieces);
@@ -186,20 +185,17 @@ static void recover_part(struct allocator *a, int64_t now, struct stake *stake,
 	alloc_leaf_put(a, leaf);
 }
 
-void allocator_recover(struct allocator *a, int64_t now, const char *framework_id,
-		       const char *agent_id, const struct resources *allocated,
+void allocator_recover(struct allocator *a, int64_t now, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *allocated,
 		       const struct allocator_filter *filter)
 {
-	struct agent *agent = alloc_agent_find(a, agent_id);
 	struct resources view = view_of(allocated);
 	const char *role;
 
-	for (uint32_t i = 0; agent && i < allocated->count; i++) {
+	for (uint32_t i = 0; i < allocated->count; i++) {
 		if (!role_part(allocated, i, &view, &role))
 			continue;
-		/* With its last leaf a framework that was never added goes. */
-		struct framework *framework = alloc_framework_find(a, framework_id);
-		struct leaf *leaf = framework ? alloc_leaf_find(framework, role) : NULL;
+		struct leaf *leaf = alloc_leaf_find(framework, role);
 		struct stake *stake = leaf ? alloc_stake_find(a, agent, leaf) : NULL;
 		if (stake)
 			recover_part(a, now, stake, &view, filter);
@@ -223,8 +219,8 @@ static void total_add(struct resources *total, const struct resources *more)
 	}
 }
 
-static void convert_total(struct allocator *a, struct agent *agent, const struct resources *before,
-			  const struct resources *after)
+static void convert_total(struct allocator *a, struct alloc_agent *agent,
+			  const struct resources *before, const struct resources *after)
 {
 	/* What comes of nothing is one more copy of something shared. */
 	if (resources_empty(before))
@@ -244,16 +240,13 @@ static void convert_total(struct allocator *a, struct agent *agent, const struct
 	resources_free(&more);
 }
 
-void allocator_convert(struct allocator *a, const char *framework_id, const char *agent_id,
-		       const struct resources *before, const struct resources *after)
+void allocator_convert(struct allocator *a, struct alloc_framework *framework,
+		       struct alloc_agent *agent, const struct resources *before,
+		       const struct resources *after)
 {
-	struct framework *framework = alloc_framework_find(a, framework_id);
-	struct agent *agent = alloc_agent_find(a, agent_id);
 	struct resources view = view_of(before->count > after->count ? before : after);
 	const char *role;
 
-	if (!framework || !agent)
-		goto out;
 	/* First what is new: no leaf may vanish between the two. */
 	for (uint32_t i = 0; i < after->count; i++) {
 		if (role_part(after, i, &view, &role))
@@ -275,6 +268,5 @@ void allocator_convert(struct allocator *a, const char *framework_id, const char
 	}
 	convert_total(a, agent, before, after);
 	alloc_agent_change(a, agent);
-out:
 	free(view.pieces);
 }

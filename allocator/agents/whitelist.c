@@ -17,7 +17,7 @@ struct host {
 	char name[];
 };
 
-static void whitelist_judge(struct allocator *a, struct agent *agent)
+static void whitelist_judge(struct allocator *a, struct alloc_agent *agent)
 {
 	const char *hostname = agent->hostname ? agent->hostname : "";
 	bool unlisted = false;
@@ -39,16 +39,14 @@ static void whitelist_judge(struct allocator *a, struct agent *agent)
 	}
 }
 
-void alloc_whitelist_meet(struct allocator *a, struct agent *agent)
+void alloc_whitelist_meet(struct allocator *a, struct alloc_agent *agent)
 {
 	whitelist_judge(a, agent);
 }
 
-void allocator_set_agent_hostname(struct allocator *a, const char *id, const char *hostname)
+void alloc_whitelist_name(struct allocator *a, struct alloc_agent *agent, const char *hostname)
 {
-	struct agent *agent = alloc_agent_find(a, id);
-
-	if (!agent || !strcmp(agent->hostname ? agent->hostname : "", hostname))
+	if (!strcmp(agent->hostname ? agent->hostname : "", hostname))
 		return;
 	free(agent->hostname);
 	agent->hostname = xstrdup(hostname);
@@ -69,7 +67,7 @@ void alloc_whitelist_free(struct allocator *a)
 
 void allocator_set_whitelist(struct allocator *a, const char *const *hostnames, size_t count)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	alloc_whitelist_free(a);
 	a->whitelisted = hostnames != NULL;

@@ -17,7 +17,7 @@
 #include "allocator/quota/quota.h"
 #include "base/arena.h"
 
-static size_t add_visit(struct allocator *a, struct agent *agent, size_t count)
+static size_t add_visit(struct allocator *a, struct alloc_agent *agent, size_t count)
 {
 	if (agent->mark == a->cycles || !alloc_agent_open(agent))
 		return count;
@@ -32,7 +32,7 @@ static size_t add_visit(struct allocator *a, struct agent *agent, size_t count)
 
 static size_t add_blocked(struct allocator *a, size_t count)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	list_for_each (agent, next, &a->blocked, blocked)
 		count = add_visit(a, agent, count);
@@ -44,7 +44,7 @@ static size_t add_blocked(struct allocator *a, size_t count)
 static size_t collect_visits(struct allocator *a, bool everyone)
 {
 	bool woken = a->willing_clock > a->visited;
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 	size_t count = 0;
 
 	if (!everyone) {
@@ -93,7 +93,7 @@ static size_t collect_released(struct allocator *a, size_t count)
 
 void alloc_candidates_clear(struct allocator *a)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	a->all_candidates = false;
 	list_for_each (agent, next, &a->candidates, candidate)

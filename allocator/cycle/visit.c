@@ -12,6 +12,7 @@
 #include "allocator/agents/agents.h"
 #include "allocator/agents/filters.h"
 #include "allocator/agents/stakes.h"
+#include "allocator/constraints.h"
 #include "allocator/cycle/visit.h"
 #include "allocator/objects.h"
 #include "allocator/quota/cut.h"
@@ -24,7 +25,7 @@
 
 struct evaluation {
 	struct allocator *a;
-	struct agent *agent;
+	struct alloc_agent *agent;
 	struct visit *visit;
 	struct allocator_grants *out;
 	bool first_stage;
@@ -47,7 +48,7 @@ static bool visible_to(const struct resource_shape *shape, const char *role)
 static bool acceptable_piece(const struct evaluation *e, const struct leaf *leaf,
 			     const struct resource_piece *piece)
 {
-	const struct framework *framework = leaf->framework;
+	const struct alloc_framework *framework = leaf->framework;
 	const struct resource_shape *shape = piece->shape;
 
 	if (!visible_to(shape, leaf->role_name))
@@ -64,10 +65,10 @@ static bool acceptable_piece(const struct evaluation *e, const struct leaf *leaf
 	return true;
 }
 
-static bool may_see_agent(const struct allocator *a, const struct agent *agent,
+static bool may_see_agent(const struct allocator *a, const struct alloc_agent *agent,
 			  const struct leaf *leaf)
 {
-	const struct framework *framework = leaf->framework;
+	const struct alloc_framework *framework = leaf->framework;
 
 	if (a->filter_gpus && agent->gpus && !framework->gpu_resources)
 		return false;
@@ -78,8 +79,8 @@ static bool may_see_agent(const struct allocator *a, const struct agent *agent,
 		return false;
 	if (!agent->hierarchical_role && strchr(leaf->role_name, '/'))
 		return false;
-	return !framework->constrained || !a->excludes ||
-	       !a->excludes(a->context, framework->id, leaf->role_name, agent->id);
+	return !agent->info ||
+	       !constraints_exclude(framework->constraints, leaf->role_name, agent->info);
 }
 
 /* What of the agent's free resources the leaf may have: a view, valid until they
@@ -120,7 +121,7 @@ static void take_from_free(struct evaluation *e, const struct resources *taken)
 	}
 }
 
-static bool worth_a_walk(const struct allocator *a, const struct agent *agent)
+static bool worth_a_walk(const struct allocator *a, const struct alloc_agent *agent)
 {
 	return !resources_empty(&agent->free) &&
 	       (a->own_minima > 0 || alloc_minima_met(&a->minima, &agent->free));
@@ -165,9 +166,9 @@ static void visit_give(struct evaluation *e, struct leaf *leaf, const struct res
 	struct allocator *a = e->a;
 	struct resources taken;
 	struct allocator_grant grant = {
-		.framework = leaf->framework->id,
+		.framework = leaf->framework->owner,
 		.role = leaf->role_name,
-		.agent = e->agent->id,
+		.agent = e->agent->owner,
 	};
 
 	alloc_cut_given(a, view);
@@ -291,7 +292,7 @@ static void walk_wakers(struct evaluation *e)
 }
 
 /* Whether all that is free and could make an offer is what quota counts. */
-static bool agent_plain(const struct allocator *a, const struct agent *agent)
+static bool agent_plain(const struct allocator *a, const struct alloc_agent *agent)
 {
 	for (uint32_t i = 0; i < agent->free.count; i++) {
 		const struct resource_piece *piece = &agent->free.pieces[i];
@@ -318,7 +319,7 @@ static bool held_back(struct evaluation *e)
 static void evaluate(struct evaluation *e)
 {
 	struct allocator *a = e->a;
-	struct agent *agent = e->agent;
+	struct alloc_agent *agent = e->agent;
 
 	if (a->quotas > 0)
 		e->plain = agent_plain(a, agent);
@@ -336,7 +337,7 @@ static void evaluate(struct evaluation *e)
 /* It is here for what others used up by now. */
 static bool nothing_new(const struct allocator *a, const struct visit *visit)
 {
-	const struct agent *agent = visit->agent;
+	const struct alloc_agent *agent = visit->agent;
 
 	return !agent->changed && list_empty(&agent->woken) && visit->grants == 0 &&
 	       agent->settled == a->willing_clock &&
@@ -361,7 +362,7 @@ void alloc_visit_first(struct allocator *a, struct visit *visit, struct allocato
 	visit->full = visit->full || visit->grants > 0;
 }
 
-static bool has_whole_disk(const struct agent *agent)
+static bool has_whole_disk(const struct alloc_agent *agent)
 {
 	for (uint32_t i = 0; i < agent->free.count; i++) {
 		if (alloc_piece_counts(&agent->free.pieces[i]) &&
@@ -373,7 +374,7 @@ static bool has_whole_disk(const struct agent *agent)
 
 static void settle_blocked(struct allocator *a, struct visit *visit, bool walked)
 {
-	struct agent *agent = visit->agent;
+	struct alloc_agent *agent = visit->agent;
 
 	if (visit->full || !walked)
 		list_remove(&agent->blocked);
@@ -389,7 +390,7 @@ static void settle_blocked(struct allocator *a, struct visit *visit, bool walked
 
 static void visit_settle(struct allocator *a, struct visit *visit)
 {
-	struct agent *agent = visit->agent;
+	struct alloc_agent *agent = visit->agent;
 	struct stake *stake, *next;
 
 	list_for_each (stake, next, &agent->woken, woken) {

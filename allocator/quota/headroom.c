@@ -18,7 +18,7 @@
 
 /* ---- what is free and revocable ----------------------------------------------------------- */
 
-void alloc_headroom_touch(struct allocator *a, struct agent *agent)
+void alloc_headroom_touch(struct allocator *a, struct alloc_agent *agent)
 {
 	if (!agent->revocable && agent->revocable_free.count == 0)
 		return;
@@ -27,7 +27,7 @@ void alloc_headroom_touch(struct allocator *a, struct agent *agent)
 		list_append(&a->revocable_stale, &agent->revocable_stale);
 }
 
-void alloc_headroom_forget(struct allocator *a, struct agent *agent)
+void alloc_headroom_forget(struct allocator *a, struct alloc_agent *agent)
 {
 	for (uint32_t i = 0; i < agent->revocable_free.count; i++)
 		alloc_quantities_add(&a->revocable_free, i, -agent->revocable_free.milli[i]);
@@ -35,7 +35,7 @@ void alloc_headroom_forget(struct allocator *a, struct agent *agent)
 	list_remove(&agent->revocable_stale);
 }
 
-static void count_revocable(struct allocator *a, struct agent *agent)
+static void count_revocable(struct allocator *a, struct alloc_agent *agent)
 {
 	alloc_headroom_forget(a, agent);
 	if (!agent->revocable)
@@ -72,7 +72,7 @@ static bool anything(const struct quantities *q)
 void alloc_headroom_begin(struct allocator *a)
 {
 	struct headroom *h = &a->headroom;
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	h->needed = a->quotas > 0 && anything(&a->required);
 	if (!h->needed)

@@ -5,8 +5,8 @@
 #include "allocator/objects.h"
 
 /* What of the agent is free and revocable may have changed; or it goes. */
-void alloc_headroom_touch(struct allocator *a, struct agent *agent);
-void alloc_headroom_forget(struct allocator *a, struct agent *agent);
+void alloc_headroom_touch(struct allocator *a, struct alloc_agent *agent);
+void alloc_headroom_forget(struct allocator *a, struct alloc_agent *agent);
 void alloc_headroom_begin(struct allocator *a);
 void alloc_headroom_spend(struct allocator *a, uint32_t name, int64_t guaranteed, int64_t given);
 int64_t alloc_headroom_left(const struct allocator *a, uint32_t name);

@@ -265,7 +265,7 @@ void alloc_quota_touch(struct allocator *a, struct role *role)
 		mark_moved(a, role->account->quota);
 }
 
-bool alloc_quota_wants(struct allocator *a, const struct agent *agent)
+bool alloc_quota_wants(struct allocator *a, const struct alloc_agent *agent)
 {
 	for (uint32_t i = 0; i < agent->free.count; i++) {
 		const struct resource_piece *piece = &agent->free.pieces[i];
@@ -284,7 +284,7 @@ bool alloc_quota_wants(struct allocator *a, const struct agent *agent)
 /* Brittle agents may give something else since anything moved. */
 static void change_brittle(struct allocator *a)
 {
-	struct agent *agent, *next;
+	struct alloc_agent *agent, *next;
 
 	if (!a->brittle || a->quota_version == a->quota_seen)
 		return;

@@ -22,7 +22,7 @@ struct sorter_group *alloc_quota_group(struct allocator *a, struct role *role);
 void alloc_quota_touch(struct allocator *a, struct role *role);
 void alloc_quota_regroup(struct allocator *a);
 /* Whether a role lacks something that the agent has. */
-bool alloc_quota_wants(struct allocator *a, const struct agent *agent);
+bool alloc_quota_wants(struct allocator *a, const struct alloc_agent *agent);
 /* At the ends of a cycle; `all` agents were seen. */
 void alloc_quota_begin(struct allocator *a);
 void alloc_quota_end(struct allocator *a, bool all);

@@ -3,7 +3,7 @@
  * A tree beside that of roles: reservations, quota and weights are of roles that no
  * framework may be in. An account is charged for the reservations of its subtree on all
  * agents, used or not, and for what the subtree holds that is neither reserved nor
- * revocable. What a framework holds that is not known yet counts when it is.
+ * revocable.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* Frameworks and their leaves: who may be offered something.
  *
  * A leaf (a framework in a role) is active, that is in the sorter, while the
- * framework is known and active and the role is subscribed and not suppressed. Each
- * change that could make a leaf accept what it did not accept before moves it to
- * the end of the allocator's list of willing leaves. A framework of which only the
- * use was restored is charged to no role until it is added.
+ * framework is active and the role is subscribed and not suppressed. Each change that could
+ * make a leaf accept what it did not accept before moves it to the end of the allocator's
+ * list of willing leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +22,15 @@
 #include "base/arena.h"
 #include "base/texts.h"
 
-struct framework *alloc_framework_find(struct allocator *a, const char *id)
+struct alloc_framework *alloc_framework_find(struct allocator *a, const char *id)
 {
-	struct framework *framework;
+	struct alloc_framework *framework;
 
 	HASH_FIND_STR(a->frameworks, id, framework);
 	return framework;
 }
 
-struct framework *alloc_framework_get(struct allocator *a, const char *id)
-{
-	struct framework *framework = alloc_framework_find(a, id);
-
-	if (!framework) {
-		framework = xcalloc(1, sizeof(*framework));
-		framework->id = xstrdup(id);
-		list_init(&framework->inverse);
-		HASH_ADD_KEYPTR(hh, a->frameworks, framework->id, strlen(framework->id), framework);
-	}
-	return framework;
-}
-
-struct leaf *alloc_leaf_find(struct framework *framework, const char *role)
+struct leaf *alloc_leaf_find(struct alloc_framework *framework, const char *role)
 {
 	struct leaf *leaf;
 
@@ -52,7 +38,8 @@ struct leaf *alloc_leaf_find(struct framework *framework, const char *role)
 	return leaf;
 }
 
-struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, const char *role)
+struct leaf *alloc_leaf_get(struct allocator *a, struct alloc_framework *framework,
+			    const char *role)
 {
 	struct leaf *leaf = alloc_leaf_find(framework, role);
 
@@ -67,15 +54,14 @@ struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, co
 	list_init(&leaf->ghost);
 	list_init(&leaf->memory.changed);
 	HASH_ADD_KEYPTR(hh, framework->leaves, leaf->role_name, strlen(leaf->role_name), leaf);
-	if (framework->known)
-		alloc_role_attach(a, leaf);
+	alloc_role_attach(a, leaf);
 	return leaf;
 }
 
 static void count_own_minima(struct allocator *a, struct leaf *leaf, int by)
 {
 	a->own_minima += (size_t)by;
-	if (!leaf->role || by == 0)
+	if (by == 0)
 		return;
 	leaf->role->own_minima += (size_t)by;
 	alloc_quota_touch(a, leaf->role);
@@ -123,7 +109,7 @@ static void leaf_free(struct allocator *a, struct leaf *leaf)
 	free(leaf);
 }
 
-static void framework_free(struct allocator *a, struct framework *framework)
+static void framework_free(struct allocator *a, struct alloc_framework *framework)
 {
 	alloc_inverse_drop_framework(a, framework);
 	HASH_DEL(a->frameworks, framework);
@@ -133,20 +119,14 @@ static void framework_free(struct allocator *a, struct framework *framework)
 
 void alloc_leaf_put(struct allocator *a, struct leaf *leaf)
 {
-	struct framework *framework = leaf->framework;
-
-	if (leaf->subscribed || leaf->holdings > 0)
-		return;
-	leaf_free(a, leaf);
-	if (!framework->known && !framework->leaves)
-		framework_free(a, framework);
+	if (!leaf->subscribed && leaf->holdings == 0)
+		leaf_free(a, leaf);
 }
 
 static void leaf_update(struct allocator *a, struct leaf *leaf)
 {
 	alloc_role_activate(a, leaf,
-			    leaf->framework->known && leaf->framework->active && leaf->subscribed &&
-				    !leaf->suppressed);
+			    leaf->framework->active && leaf->subscribed && !leaf->suppressed);
 }
 
 void alloc_leaf_make_willing(struct allocator *a, struct leaf *leaf)
@@ -166,7 +146,8 @@ static void leaf_clear_filters(struct allocator *a, struct leaf *leaf)
 	}
 }
 
-static void set_capabilities(struct framework *framework, const struct allocator_framework *from)
+static void set_capabilities(struct alloc_framework *framework,
+			     const struct allocator_framework *from)
 {
 	framework->gpu_resources = from->gpu_resources;
 	framework->revocable_resources = from->revocable_resources;
@@ -174,10 +155,10 @@ static void set_capabilities(struct framework *framework, const struct allocator
 	framework->reservation_refinement = from->reservation_refinement;
 	framework->multi_role = from->multi_role;
 	framework->region_aware = from->region_aware;
-	framework->constrained = from->constrained;
+	framework->constraints = from->constraints;
 }
 
-static void drop_roles(struct allocator *a, struct framework *framework,
+static void drop_roles(struct allocator *a, struct alloc_framework *framework,
 		       const struct allocator_framework *from)
 {
 	struct leaf *leaf, *next;
@@ -196,7 +177,7 @@ static void drop_roles(struct allocator *a, struct framework *framework,
 	texts_free(&roles);
 }
 
-static void set_role(struct allocator *a, struct framework *framework, const char *role,
+static void set_role(struct allocator *a, struct alloc_framework *framework, const char *role,
 		     bool suppressed, const struct allocator_minimum *minimum)
 {
 	struct leaf *leaf = alloc_leaf_get(a, framework, role);
@@ -210,7 +191,7 @@ static void set_role(struct allocator *a, struct framework *framework, const cha
 	alloc_leaf_make_willing(a, leaf);
 }
 
-static void set_roles(struct allocator *a, struct framework *framework,
+static void set_roles(struct allocator *a, struct alloc_framework *framework,
 		      const struct allocator_framework *from)
 {
 	const char **names = xcalloc(from->minimum_count + 1, sizeof(*names));
@@ -232,7 +213,7 @@ static void set_roles(struct allocator *a, struct framework *framework,
 	free(names);
 }
 
-static void set_framework(struct allocator *a, struct framework *framework,
+static void set_framework(struct allocator *a, struct alloc_framework *framework,
 			  const struct allocator_framework *from)
 {
 	set_capabilities(framework, from);
@@ -241,55 +222,35 @@ static void set_framework(struct allocator *a, struct framework *framework,
 	alloc_inverse_clear_filters(a, framework);
 }
 
-/* Charges what was restored before the framework was known. */
-static void charge_restored(struct allocator *a, struct framework *framework)
+struct alloc_framework *allocator_add_framework(struct allocator *a, void *owner,
+						const struct allocator_framework *say)
 {
-	struct leaf *leaf, *next;
-	struct stake *stake, *after;
+	struct alloc_framework *framework = xcalloc(1, sizeof(*framework));
 
-	HASH_ITER (hh, framework->leaves, leaf, next) {
-		alloc_role_attach(a, leaf);
-		list_for_each (stake, after, &leaf->stakes, of_leaf)
-			alloc_role_charge(a, stake->key.agent, leaf, &stake->held, true);
-	}
-}
-
-void allocator_add_framework(struct allocator *a, const struct allocator_framework *from)
-{
-	struct framework *framework = alloc_framework_get(a, from->id);
-
-	if (framework->known) {
-		allocator_update_framework(a, from);
-		return;
-	}
-	framework->known = true;
-	framework->active = from->active;
-	charge_restored(a, framework);
-	set_framework(a, framework, from);
+	framework->id = xstrdup(say->id);
+	framework->owner = owner;
+	list_init(&framework->inverse);
+	HASH_ADD_KEYPTR(hh, a->frameworks, framework->id, strlen(framework->id), framework);
+	framework->active = say->active;
+	set_framework(a, framework, say);
 	if (framework->active)
 		a->all_candidates = true;
+	return framework;
 }
 
-void allocator_update_framework(struct allocator *a, const struct allocator_framework *from)
+void allocator_update_framework(struct allocator *a, struct alloc_framework *framework,
+				const struct allocator_framework *say)
 {
-	struct framework *framework = alloc_framework_find(a, from->id);
-
-	if (!framework || !framework->known) {
-		allocator_add_framework(a, from);
-		return;
-	}
-	set_framework(a, framework, from);
-	if (framework->active != from->active)
-		allocator_activate_framework(a, from->id, from->active);
+	set_framework(a, framework, say);
+	if (framework->active != say->active)
+		allocator_activate_framework(a, framework, say->active);
 }
 
-void allocator_activate_framework(struct allocator *a, const char *id, bool active)
+void allocator_activate_framework(struct allocator *a, struct alloc_framework *framework,
+				  bool active)
 {
-	struct framework *framework = alloc_framework_find(a, id);
 	struct leaf *leaf, *next;
 
-	if (!framework || !framework->known)
-		return;
 	framework->active = active;
 	HASH_ITER (hh, framework->leaves, leaf, next) {
 		leaf_update(a, leaf);
@@ -319,13 +280,10 @@ static void remove_leaf(struct allocator *a, struct leaf *leaf)
 	leaf_free(a, leaf);
 }
 
-void allocator_remove_framework(struct allocator *a, const char *id)
+void allocator_remove_framework(struct allocator *a, struct alloc_framework *framework)
 {
-	struct framework *framework = alloc_framework_find(a, id);
 	struct leaf *leaf, *next;
 
-	if (!framework)
-		return;
 	HASH_ITER (hh, framework->leaves, leaf, next)
 		remove_leaf(a, leaf);
 	framework_free(a, framework);
@@ -341,7 +299,7 @@ static void set_suppressed(struct allocator *a, struct leaf *leaf, bool suppress
 	leaf_update(a, leaf);
 }
 
-static void set_suppressed_roles(struct allocator *a, struct framework *framework,
+static void set_suppressed_roles(struct allocator *a, struct alloc_framework *framework,
 				 const char *const *roles, size_t count, bool suppressed)
 {
 	struct leaf *leaf, *next;
@@ -355,20 +313,15 @@ static void set_suppressed_roles(struct allocator *a, struct framework *framewor
 	texts_free(&named);
 }
 
-void allocator_suppress(struct allocator *a, const char *id, const char *const *roles, size_t count)
+void allocator_suppress(struct allocator *a, struct alloc_framework *framework,
+			const char *const *roles, size_t count)
 {
-	struct framework *framework = alloc_framework_find(a, id);
-
-	if (framework && framework->known)
-		set_suppressed_roles(a, framework, roles, count, true);
+	set_suppressed_roles(a, framework, roles, count, true);
 }
 
-void allocator_revive(struct allocator *a, const char *id, const char *const *roles, size_t count)
+void allocator_revive(struct allocator *a, struct alloc_framework *framework,
+		      const char *const *roles, size_t count)
 {
-	struct framework *framework = alloc_framework_find(a, id);
-
-	if (!framework || !framework->known)
-		return;
 	set_suppressed_roles(a, framework, roles, count, false);
 	alloc_inverse_clear_filters(a, framework);
 	a->all_candidates = true;
@@ -376,8 +329,8 @@ void allocator_revive(struct allocator *a, const char *id, const char *const *ro
 
 void alloc_frameworks_free(struct allocator *a)
 {
-	struct framework *framework, *next;
+	struct alloc_framework *framework, *next;
 
 	HASH_ITER (hh, a->frameworks, framework, next)
-		allocator_remove_framework(a, framework->id);
+		allocator_remove_framework(a, framework);
 }

@@ -4,13 +4,13 @@
 
 #include "allocator/objects.h"
 
-struct framework *alloc_framework_find(struct allocator *a, const char *id);
-struct framework *alloc_framework_get(struct allocator *a, const char *id);
-struct leaf *alloc_leaf_find(struct framework *framework, const char *role);
-struct leaf *alloc_leaf_get(struct allocator *a, struct framework *framework, const char *role);
+struct alloc_framework *alloc_framework_find(struct allocator *a, const char *id);
+struct leaf *alloc_leaf_find(struct alloc_framework *framework, const char *role);
+struct leaf *alloc_leaf_get(struct allocator *a, struct alloc_framework *framework,
+			    const char *role);
 /* It may accept what it did not accept before. */
 void alloc_leaf_make_willing(struct allocator *a, struct leaf *leaf);
-/* Frees the leaf (and a framework of which nothing is known) when it has no reason. */
+/* Frees the leaf when it has no reason. */
 void alloc_leaf_put(struct allocator *a, struct leaf *leaf);
 void alloc_frameworks_free(struct allocator *a);
 

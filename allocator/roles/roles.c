@@ -144,8 +144,6 @@ void alloc_role_detach(struct allocator *a, struct leaf *leaf)
 {
 	struct role *role = leaf->role;
 
-	if (!role)
-		return;
 	alloc_role_activate(a, leaf, false);
 	leaf->role = NULL;
 	role->leaves--;
@@ -167,7 +165,7 @@ void alloc_role_activate(struct allocator *a, struct leaf *leaf, bool active)
 {
 	struct role *role = leaf->role;
 
-	if (!role || active == (leaf->node.group != NULL))
+	if (active == (leaf->node.group != NULL))
 		return;
 	if (active) {
 		alloc_group_join(&a->pool, &role->frameworks, &leaf->node);
@@ -197,7 +195,7 @@ static struct sorter_node *next_node(struct leaf *leaf, struct sorter_node *node
 }
 
 static struct share_use *share_use_get(struct allocator *a, struct sorter_node *node,
-				       struct agent *agent)
+				       struct alloc_agent *agent)
 {
 	struct share_key key = {node, agent};
 	struct share_use *use;
@@ -212,8 +210,9 @@ static struct share_use *share_use_get(struct allocator *a, struct sorter_node *
 }
 
 /* What the node's sum changed by. */
-static int64_t change_shared(struct allocator *a, struct sorter_node *node, struct agent *agent,
-			     const struct resource_piece *piece, uint32_t name, int sign)
+static int64_t change_shared(struct allocator *a, struct sorter_node *node,
+			     struct alloc_agent *agent, const struct resource_piece *piece,
+			     uint32_t name, int sign)
 {
 	int64_t change = 0;
 	struct share_use *use = share_use_get(a, node, agent);
@@ -236,7 +235,7 @@ static int64_t change_shared(struct allocator *a, struct sorter_node *node, stru
 	return change;
 }
 
-static void change_piece(struct allocator *a, struct agent *agent, struct leaf *leaf,
+static void change_piece(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf,
 			 const struct resource_piece *piece, int sign)
 {
 	struct sorter_node *node = NULL;
@@ -260,14 +259,12 @@ static void change_piece(struct allocator *a, struct agent *agent, struct leaf *
 		alloc_account_charge(a, leaf->role->account, name, change);
 }
 
-void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *leaf,
+void alloc_role_charge(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf,
 		       const struct resources *resources, bool given)
 {
 	struct sorter_node *node = NULL;
 	struct role *at = NULL;
 
-	if (!leaf->role)
-		return;
 	a->quota_version++;
 	for (uint32_t i = 0; i < resources->count; i++)
 		change_piece(a, agent, leaf, &resources->pieces[i], 1);
@@ -279,11 +276,9 @@ void alloc_role_charge(struct allocator *a, struct agent *agent, struct leaf *le
 		alloc_memory_gift(a, leaf);
 }
 
-void alloc_role_discharge(struct allocator *a, struct agent *agent, struct leaf *leaf,
+void alloc_role_discharge(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf,
 			  const struct resources *resources)
 {
-	if (!leaf->role)
-		return;
 	a->quota_version++;
 	for (uint32_t i = 0; i < resources->count; i++)
 		change_piece(a, agent, leaf, &resources->pieces[i], -1);

@@ -31,6 +31,9 @@ void cluster_open(struct cluster *c, const struct workload *workload, int agents
 		.now = 1000 * SECOND,
 		.agents = agents,
 		.frameworks = frameworks,
+		.agent_handles = xcalloc((size_t)agents + 1, sizeof(struct alloc_agent *)),
+		.framework_handles =
+			xcalloc((size_t)frameworks + 1, sizeof(struct alloc_framework *)),
 	};
 	struct allocator_options options = {
 		.shapes = c->shapes,
@@ -49,6 +52,8 @@ void cluster_close(struct cluster *c)
 	cluster_forget(c);
 	allocator_grants_free(&c->grants);
 	allocator_destroy(c->a);
+	free(c->agent_handles);
+	free(c->framework_handles);
 	resource_shapes_destroy(c->shapes);
 }
 
@@ -180,7 +185,8 @@ void cluster_add_frameworks(struct cluster *c)
 		};
 
 		cluster_framework_id(i, id);
-		allocator_add_framework(c->a, &framework);
+		c->framework_handles[i] =
+			allocator_add_framework(c->a, &c->framework_handles[i], &framework);
 	}
 }
 
@@ -189,16 +195,14 @@ static void add_agent(struct cluster *c, int i)
 	char id[32];
 
 	cluster_agent_id(i, id);
-	allocator_add_agent(c->a, id, &c->totals[i % c->kinds], NULL);
+	c->agent_handles[i] = allocator_meet_agent(c->a, id, &c->agent_handles[i]);
+	allocator_add_agent(c->a, c->agent_handles[i], &c->totals[i % c->kinds]);
 }
 
 static void use_agent(struct cluster *c, int i)
 {
-	char agent[32], framework[32];
-
-	cluster_agent_id(i, agent);
-	cluster_framework_id(i % c->frameworks, framework);
-	allocator_restore(c->a, framework, agent, &c->used[i % c->kinds]);
+	allocator_restore(c->a, c->framework_handles[i % c->frameworks], c->agent_handles[i],
+			  &c->used[i % c->kinds]);
 }
 
 void cluster_add_agents(struct cluster *c)
@@ -229,47 +233,33 @@ size_t cluster_add_one_by_one(struct cluster *c)
 void cluster_oversubscribe(struct cluster *c)
 {
 	struct resources plain = RESOURCES_INIT;
-	char id[32];
 
 	add_text(c, c->workload->total, "*", &plain);
 	add_json(c,
 		 "{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":10},"
 		 "\"revocable\":{}}",
 		 &plain);
-	for (int i = 0; i < c->agents; i++) {
-		cluster_agent_id(i, id);
-		allocator_update_agent(c->a, id, &plain);
-	}
+	for (int i = 0; i < c->agents; i++)
+		allocator_update_agent(c->a, c->agent_handles[i], &plain);
 	resources_free(&plain);
 }
 
 void cluster_end_tasks(struct cluster *c, int n)
 {
-	char agent[32], framework[32];
-
-	for (int i = 0; i < c->agents; i += n) {
-		cluster_agent_id(i, agent);
-		cluster_framework_id(i % c->frameworks, framework);
-		allocator_recover(c->a, c->now, framework, agent, &c->used[i % c->kinds], NULL);
-	}
+	for (int i = 0; i < c->agents; i += n)
+		allocator_recover(c->a, c->now, c->framework_handles[i % c->frameworks],
+				  c->agent_handles[i], &c->used[i % c->kinds], NULL);
 }
 
 void cluster_suppress(struct cluster *c, int from, int to)
 {
-	char id[32];
-
-	for (int i = from; i < to; i++) {
-		cluster_framework_id(i, id);
-		allocator_suppress(c->a, id, NULL, 0);
-	}
+	for (int i = from; i < to; i++)
+		allocator_suppress(c->a, c->framework_handles[i], NULL, 0);
 }
 
 void cluster_revive(struct cluster *c, int framework)
 {
-	char id[32];
-
-	cluster_framework_id(framework, id);
-	allocator_revive(c->a, id, NULL, 0);
+	allocator_revive(c->a, c->framework_handles[framework], NULL, 0);
 }
 
 void cluster_drop_grants(struct cluster *c)
@@ -295,8 +285,8 @@ void cluster_decline(struct cluster *c, const struct allocator_filter *filter)
 	for (size_t i = 0; i < c->grants.count; i++) {
 		const struct allocator_grant *grant = &c->grants.items[i];
 
-		allocator_recover(c->a, c->now, grant->framework, grant->agent, &grant->resources,
-				  filter);
+		allocator_recover(c->a, c->now, *(struct alloc_framework **)grant->framework,
+				  *(struct alloc_agent **)grant->agent, &grant->resources, filter);
 	}
 	cluster_drop_grants(c);
 }

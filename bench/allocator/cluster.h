@@ -31,6 +31,8 @@ struct cluster {
 	int64_t now;
 	int agents;
 	int frameworks;
+	struct alloc_agent **agent_handles; /* by number; grants have places in these */
+	struct alloc_framework **framework_handles;
 	struct resources *totals, *used; /* between cluster_prepare and cluster_forget */
 	int kinds;			 /* of agents */
 };

@@ -32,7 +32,7 @@ static void add_role(struct cluster *c, const char *role, int frameworks)
 			.id = id, .roles = &names, .role_count = 1, .active = true};
 
 		snprintf(id, sizeof(id), "framework-%s-%d", role, i);
-		allocator_add_framework(c->a, &framework);
+		allocator_add_framework(c->a, c, &framework);
 	}
 }
 

@@ -194,14 +194,12 @@ static bool is_doubtful(const struct agent *a)
 static bool check_total(const struct master *m, const struct agent *a, struct err *why)
 {
 	struct resources taken, plain;
-	const struct resources *known;
 	bool ok, same;
 
 	resources_copy(&taken, &a->used);
 	resources_add(&taken, &a->offered);
 	resources_allocate(m->shapes, &taken, NULL, &plain);
-	known = allocator_agent_used(m->allocator, a->id);
-	same = !agent_registered(a) || !known || resources_equal(known, &plain);
+	same = !agent_registered(a) || resources_equal(allocator_agent_used(a->alloc), &plain);
 	ok = !agent_registered(a) || a->overbooked || is_doubtful(a) ||
 	     master_agent_holds(a, &plain);
 	resources_free(&taken);

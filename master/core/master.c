@@ -141,17 +141,6 @@ static void init_lists(struct master *m)
 	m->warm.kind = TIMER_WARM;
 }
 
-/* Offer constraints, for the allocator. */
-static bool excludes(const void *context, const char *framework, const char *role,
-		     const char *agent)
-{
-	const struct master *m = context;
-	struct framework *f = master_find_framework(m, framework);
-	struct agent *a = master_find_agent(m, agent);
-
-	return f && a && constraints_exclude(f->constraints, role, a->info);
-}
-
 static const char *domain_region(const Mesos__DomainInfo *domain)
 {
 	return domain && domain->fault_domain && domain->fault_domain->region
@@ -180,8 +169,6 @@ int master_create(const struct master_options *options, struct master **out, str
 	m->info = make_info(m, options->domain);
 	m->shapes = resource_shapes_create();
 	allocation.shapes = m->shapes;
-	allocation.excludes = excludes;
-	allocation.context = m;
 	rv = master_check_weights(m, err);
 	if (!rv)
 		rv = allocator_create(&allocation, &m->allocator, err);

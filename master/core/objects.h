@@ -277,7 +277,8 @@ enum framework_state {
 
 struct framework {
 	char *id;
-	Mesos__FrameworkInfo *info; /* id set */
+	struct alloc_framework *alloc; /* the allocator's; NULL once it was removed */
+	Mesos__FrameworkInfo *info;    /* id set */
 	enum framework_state state;
 	bool active;	 /* gets offers */
 	bool awaited;	 /* RECOVERED, and was connected to the master before */
@@ -358,7 +359,8 @@ enum agent_change {
 
 struct agent {
 	char *id;
-	Mesos__AgentInfo *info; /* id set; resources in the new format */
+	struct alloc_agent *alloc; /* the allocator's */
+	Mesos__AgentInfo *info;	   /* id set; resources in the new format */
 	enum agent_state state;
 	char *pid;	  /* "slave(1)@ip:port"; of RECOVERED ones the last known, or NULL */
 	bool deactivated; /* by an operator: it gets no offers */

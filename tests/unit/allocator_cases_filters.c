@@ -7,6 +7,7 @@
 #include "allocator/agents/agents.h"
 #include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 Test(allocator_cases, case_47_filter_of_two_intervals)
 {
@@ -72,7 +73,7 @@ Test(allocator_cases, case_50_revive)
 	free(lab_event(&lab));
 	lab_decline(&lab, 0, 1000);
 	lab_expect_tick(&lab, "");
-	allocator_revive(lab.a, "fw", NULL, 0);
+	named_revive(lab.a, "fw", NULL, 0);
 	cr_expect(allocator_pending(lab.a));
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:512");
@@ -87,18 +88,18 @@ Test(allocator_cases, case_51_suppress_and_revive_by_role)
 
 	lab_framework(&lab, "fw", "role1,role2");
 	lab_expect_event(&lab, "");
-	allocator_suppress(lab.a, "fw", &role1, 1);
+	named_suppress(lab.a, "fw", &role1, 1);
 	lab_agent(&lab, "s1", "cpus:1;mem:512");
 	lab_expect_event(&lab, "fw(role2)@s1 cpus:1; mem:512");
 	lab_decline(&lab, 0, 86400);
 	lab_expect_tick(&lab, "");
-	allocator_revive(lab.a, "fw", &role1, 1);
+	named_revive(lab.a, "fw", &role1, 1);
 	lab_expect_event(&lab, "fw(role1)@s1 cpus:1; mem:512");
 	cr_expect_eq(allocator_filter_count(lab.a), 1);
-	allocator_suppress(lab.a, "fw", NULL, 0);
+	named_suppress(lab.a, "fw", NULL, 0);
 	lab_recover(&lab, "fw", "role1", "s1", "cpus:1;mem:512", LAB_NO_FILTER);
 	lab_expect_tick(&lab, "");
-	allocator_revive(lab.a, "fw", NULL, 0);
+	named_revive(lab.a, "fw", NULL, 0);
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	lab_expect_event(&lab, "fw(role1)@s1 cpus:1; mem:512");
 	lab_close(&lab);
@@ -143,7 +144,7 @@ Test(allocator_cases, case_54_changed_attributes_forget_filters)
 	free(lab_event(&lab));
 	lab_decline(&lab, 0, 86400);
 	lab_expect_tick(&lab, "");
-	allocator_forget_filters(lab.a, "s1");
+	named_forget_filters(lab.a, "s1");
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	lab_expect_event(&lab, "fw(r)@s1 cpus:4; mem:4096");
 	lab_close(&lab);
@@ -187,8 +188,8 @@ Test(allocator_cases, case_56_a_reservation_defeats_the_filter)
 		struct resources after = kit_allocated(lab.shapes, "r", "cpus(r):1;mem(r):512");
 
 		if (!reserved_used) {
-			allocator_convert(lab.a, "fw", "s1", &before, &after);
-			allocator_recover(lab.a, lab.now, "fw", "s1", &after, NULL);
+			named_convert(lab.a, "fw", "s1", &before, &after);
+			named_recover(lab.a, lab.now, "fw", "s1", &after, NULL);
 		}
 		lab_recover(&lab, "fw", "r", "s1", "cpus:1;mem:512", 86400);
 		lab_expect_tick(&lab, reserved_used ? ""
@@ -210,16 +211,16 @@ Test(allocator_cases, case_80_81_shared_volumes)
 	struct allocator_framework plain = lab_incapable("plain", &role);
 
 	lab_agent(&lab, "s1", "cpus:2;mem:1024;disk(r):10{shared=v}");
-	allocator_add_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_expect_event(&lab, "plain(r)@s1 cpus:2; mem:1024");
 	lab_recover(&lab, "plain", "r", "s1", "cpus:2;mem:1024", LAB_NO_FILTER);
-	allocator_remove_framework(lab.a, "plain");
+	named_remove_framework(lab.a, "plain");
 	lab_framework(&lab, "fw1", "r");
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.count, 1);
 	cr_expect_eq(lab.grants.items[0].resources.count, 3);
 	lab_recover(&lab, "fw1", "r", "s1", "cpus:1;mem:512", LAB_NO_FILTER);
-	allocator_suppress(lab.a, "fw1", NULL, 0);
+	named_suppress(lab.a, "fw1", NULL, 0);
 	lab_framework(&lab, "fw2", "r");
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.count, 1, "the volume that fw1 uses goes with the rest");
@@ -257,9 +258,9 @@ Test(allocator_cases, another_copy_is_no_new_resource)
 	lab_agent(&lab, "s1", "cpus:2;mem:1024;disk(r):10{shared=v}");
 	lab_framework(&lab, "fw", "r");
 	free(lab_event(&lab));
-	allocator_convert(lab.a, "fw", "s1", &none, &copy);
+	named_convert(lab.a, "fw", "s1", &none, &copy);
 	cr_expect_eq(resources_quantity(&alloc_agent_find(lab.a, "s1")->total, "disk"), 10000);
-	allocator_recover(lab.a, lab.now, "fw", "s1", &copy, NULL);
+	named_recover(lab.a, lab.now, "fw", "s1", &copy, NULL);
 	cr_expect_float_eq(allocator_framework_share(lab.a, "fw", "r"), 1.0, 1e-12);
 	resources_free(&copy);
 	lab_close(&lab);

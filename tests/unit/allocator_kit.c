@@ -1,5 +1,6 @@
 #include "allocator_kit.h"
 #include "allocator/sorting/walk.h"
+#include "allocator_named.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -163,7 +164,7 @@ struct lab lab_open(const struct allocator_options *options)
 void lab_close(struct lab *lab)
 {
 	allocator_grants_free(&lab->grants);
-	allocator_destroy(lab->a);
+	named_destroy(lab->a);
 	resource_shapes_destroy(lab->shapes);
 }
 
@@ -171,7 +172,7 @@ void lab_agent(struct lab *lab, const char *id, const char *total)
 {
 	struct resources resources = kit_resources(lab->shapes, total);
 
-	allocator_add_agent(lab->a, id, &resources, NULL);
+	named_add_agent(lab->a, id, &resources, NULL);
 	resources_free(&resources);
 }
 
@@ -193,7 +194,7 @@ void lab_framework(struct lab *lab, const char *id, const char *roles)
 
 	while ((role = strsep(&rest, ",")))
 		list[framework.role_count++] = role;
-	allocator_add_framework(lab->a, &framework);
+	named_add_framework(lab->a, &framework);
 	free(copy);
 }
 
@@ -213,7 +214,8 @@ static char *grants_text(struct lab *lab)
 
 		if (i > 0)
 			buf_puts(&text, ", ");
-		buf_printf(&text, "%s(%s)@%s ", grant->framework, grant->role, grant->agent);
+		buf_printf(&text, "%s(%s)@%s ", named_id(grant->framework), grant->role,
+			   named_id(grant->agent));
 		resources_allocate(lab->shapes, &grant->resources, NULL, &plain);
 		resources_print(&plain, &text);
 		resources_free(&plain);
@@ -248,7 +250,7 @@ void lab_restore(struct lab *lab, const char *framework, const char *role, const
 {
 	struct resources allocated = kit_allocated(lab->shapes, role, resources);
 
-	allocator_restore(lab->a, framework, agent, &allocated);
+	named_restore(lab->a, framework, agent, &allocated);
 	resources_free(&allocated);
 }
 
@@ -258,8 +260,8 @@ void lab_recover(struct lab *lab, const char *framework, const char *role, const
 	struct resources allocated = kit_allocated(lab->shapes, role, resources);
 	struct allocator_filter filter = {refuse_seconds};
 
-	allocator_recover(lab->a, lab->now, framework, agent, &allocated,
-			  refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
+	named_recover(lab->a, lab->now, framework, agent, &allocated,
+		      refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
 	resources_free(&allocated);
 }
 
@@ -269,8 +271,8 @@ void lab_decline(struct lab *lab, size_t i, double refuse_seconds)
 	struct allocator_filter filter = {refuse_seconds};
 
 	cr_assert_lt(i, lab->grants.count);
-	allocator_recover(lab->a, lab->now, grant->framework, grant->agent, &grant->resources,
-			  refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
+	named_recover(lab->a, lab->now, grant->framework, grant->agent, &grant->resources,
+		      refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
 }
 
 static void append_path(const struct role *role, struct buf *out)

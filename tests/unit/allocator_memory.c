@@ -8,6 +8,7 @@
 #include "allocator/allocator_looks.h"
 #include "allocator/allocator_memory.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 #include "base/arena.h"
 
 TestSuite(allocator_memory);
@@ -122,15 +123,15 @@ static size_t restart(struct store *store, const char *const *frameworks, const 
 
 	written(store);
 	allocator_grants_free(&lab->grants);
-	allocator_destroy(lab->a);
+	named_destroy(lab->a);
 	lab->a = successor(lab);
 	for (; *frameworks; frameworks++) {
 		lab_framework(lab, *frameworks, roles);
-		allocator_activate_framework(lab->a, *frameworks, false);
+		named_activate_framework(lab->a, *frameworks, false);
 	}
 	HASH_SORT(store->entries, by_kind);
 	HASH_ITER (hh, store->entries, entry, next) {
-		if (!allocator_remember(lab->a, lab->now, &entry->memory))
+		if (!named_remember(lab->a, lab->now, &entry->memory))
 			entry_free(store, entry);
 	}
 	return (size_t)written(store);
@@ -154,8 +155,8 @@ static const char *const two[] = {"f1", "f2", NULL};
 
 static void both_are_back(struct lab *lab)
 {
-	allocator_activate_framework(lab->a, "f2", true);
-	allocator_activate_framework(lab->a, "f1", true);
+	named_activate_framework(lab->a, "f2", true);
+	named_activate_framework(lab->a, "f1", true);
 }
 
 Test(allocator_memory, nothing_is_said_twice)
@@ -182,10 +183,10 @@ Test(allocator_memory, nothing_is_said_twice)
 	cr_expect_eq(written(&store), 5);
 	cr_expect_eq(store.deletions, 1);
 	lab_decline(&lab, 0, 5);
-	allocator_revive(lab.a, "f1", NULL, 0);
+	named_revive(lab.a, "f1", NULL, 0);
 	cr_expect_eq(written(&store), 0, "made and dropped since it was asked");
-	allocator_remove_framework(lab.a, "f1");
-	allocator_remove_agent(lab.a, "s1");
+	named_remove_framework(lab.a, "f1");
+	named_remove_agent(lab.a, "s1");
 	cr_expect_eq(written(&store), 5);
 	cr_expect_eq(store.deletions, 5);
 	cr_expect_eq(HASH_COUNT(store.entries), 0);
@@ -201,7 +202,7 @@ Test(allocator_memory, whoever_does_not_ask_for_it_pays_nothing)
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	free(lab_event(&lab));
 	lab_decline(&lab, 0, 5);
-	allocator_remove_agent(lab.a, "s1");
+	named_remove_agent(lab.a, "s1");
 	cr_expect_eq(written(&store), 0);
 	lab_close(&lab);
 }
@@ -256,7 +257,7 @@ static void hands_on(bool crashes)
 	written(&store);
 	if (crashes) {
 		crash(&store, (const char *const[]){"f1", NULL}, "a/b,a/b/d");
-		allocator_activate_framework(lab.a, "f1", true);
+		named_activate_framework(lab.a, "f1", true);
 		lab_agent(&lab, "s1", "cpus:1;mem:64");
 	}
 	lab_expect_tick(&lab, "f1(a/b/d)@s1 cpus:1; mem:64");
@@ -316,7 +317,7 @@ static int refused_for(bool crashes, double refuse, int wait)
 	if (crashes) {
 		crash(&store, (const char *const[]){"f1", NULL}, "r");
 		cr_expect_eq(allocator_filter_count(lab.a), 1);
-		allocator_activate_framework(lab.a, "f1", true);
+		named_activate_framework(lab.a, "f1", true);
 		lab_agent(&lab, "s1", "cpus:1;mem:64");
 		lab_expect_event(&lab, "");
 	}
@@ -355,7 +356,7 @@ Test(allocator_memory, filters_that_ended_meanwhile_are_dropped)
 	lab.now += 5 * SECOND;
 	crash(&store, (const char *const[]){"f1", NULL}, "r");
 	cr_expect_eq(allocator_filter_count(lab.a), 0);
-	allocator_activate_framework(lab.a, "f1", true);
+	named_activate_framework(lab.a, "f1", true);
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	lab_expect_event(&lab, "f1(r)@s1 cpus:1; mem:64");
 	close_lab(&store);
@@ -376,7 +377,7 @@ Test(allocator_memory, filters_of_the_future_last_as_long_as_asked)
 	lab.now -= HOUR;
 	cr_expect_eq(restart(&store, (const char *const[]){"f1", NULL}, "r"), 1);
 	cr_expect_eq(allocator_filter_count(lab.a), 1);
-	allocator_activate_framework(lab.a, "f1", true);
+	named_activate_framework(lab.a, "f1", true);
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	for (; !lab.grants.count && ticks < 100; ticks++)
 		free(lab_tick(&lab));
@@ -421,19 +422,19 @@ Test(allocator_memory, filters_of_those_still_away_can_be_dropped)
 		crash(&store, (const char *const[]){"f1", NULL}, "r");
 		switch (i) {
 		case 0:
-			allocator_revive(lab.a, "f1", &role, 1);
+			named_revive(lab.a, "f1", &role, 1);
 			break;
 		case 1:
-			allocator_remove_framework(lab.a, "f1");
+			named_remove_framework(lab.a, "f1");
 			break;
 		case 2:
-			allocator_remove_agent(lab.a, "s1");
+			named_remove_agent(lab.a, "s1");
 			break;
 		case 3:
-			allocator_forget_filters(lab.a, "s1");
+			named_forget_filters(lab.a, "s1");
 			break;
 		default:
-			allocator_update_framework(lab.a, &other);
+			named_add_framework(lab.a, &other);
 		}
 		cr_expect_eq(allocator_filter_count(lab.a), 0, "%d", i);
 		written(&store);
@@ -481,7 +482,7 @@ Test(allocator_memory, counts_that_nothing_returns_for_go_with_the_last_ghost)
 	lab_agent(&lab, "s1", "cpus:2;mem:128");
 	free(lab_event(&lab));
 	cr_expect_eq(written(&store), 0);
-	allocator_remove_agent(lab.a, "s2");
+	named_remove_agent(lab.a, "s2");
 	free(lab_tick(&lab));
 	written(&store);
 	/* s2; the leaf and the role s. */
@@ -526,7 +527,7 @@ Test(allocator_memory, records_of_nothing_are_refused)
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	written(&store);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		cr_expect_not(allocator_remember(lab.a, lab.now, &bad[i]), "%zu", i);
+		cr_expect_not(named_remember(lab.a, lab.now, &bad[i]), "%zu", i);
 	cr_expect_eq(written(&store), 0);
 	resources_free(&refused);
 	close_lab(&store);

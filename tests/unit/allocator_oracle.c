@@ -18,11 +18,14 @@ static bool lists(const char *names, const char *name)
 	return false;
 }
 
-struct oracle *oracle_create(const struct allocator_options *options)
+struct oracle *oracle_create(const struct allocator_options *options, oracle_excludes *excludes,
+			     const void *context)
 {
 	struct oracle *o = xcalloc(1, sizeof(*o));
 
 	o->options = *options;
+	o->excludes = excludes;
+	o->context = context;
 	for (int i = 0; i < ORACLE_NAMES; i++)
 		o->excluded[i] = lists(options->fair_sharing_excluded, oracle_names[i]);
 	if (!options->min_allocatable_resources) { /* cpus:0.01|mem:32 */
@@ -133,7 +136,7 @@ static bool holds_role(const struct oframework *f, int role)
 
 static bool tracked(const struct oframework *f, int role)
 {
-	return f->known && (f->subscribed[role] || holds_role(f, role));
+	return f->subscribed[role] || holds_role(f, role);
 }
 
 static bool any_tracked(struct oracle *o, int role)
@@ -187,8 +190,6 @@ void oracle_charge(struct oracle *o, int framework, int agent, int role,
 
 	resources_add(&f->held[agent][role], more);
 	oracle_sync_role(o, role, true);
-	if (!f->known)
-		return;
 	osorter_allocated(&o->role_sorter, o->roles[role], agent, more, gift);
 	osorter_allocated(&o->framework_sorters[role], f->id, agent, more, gift);
 }
@@ -199,10 +200,8 @@ void oracle_discharge(struct oracle *o, int framework, int agent, int role,
 	struct oframework *f = &o->frameworks[framework];
 
 	resources_subtract(&f->held[agent][role], less);
-	if (f->known) {
-		osorter_unallocated(&o->role_sorter, o->roles[role], agent, less);
-		osorter_unallocated(&o->framework_sorters[role], f->id, agent, less);
-	}
+	osorter_unallocated(&o->role_sorter, o->roles[role], agent, less);
+	osorter_unallocated(&o->framework_sorters[role], f->id, agent, less);
 }
 
 /* -- events -- */
@@ -231,20 +230,13 @@ static void set_minima(struct oracle *o, struct oframework *f,
 void oracle_set_framework(struct oracle *o, const struct allocator_framework *info)
 {
 	int index = oracle_framework_index(o, info->id);
-	bool was_known = index >= 0 && o->frameworks[index].known;
 
 	if (index < 0) {
 		index = oracle_framework_index(o, "");
 		strcpy(o->frameworks[index].id, info->id);
 	}
 	struct oframework *f = &o->frameworks[index];
-	bool was_active = was_known && f->active;
-	bool charged[ORACLE_AGENTS][ROLES];
-	for (int a = 0; a < ORACLE_AGENTS; a++) {
-		for (int r = 0; r < ROLES; r++)
-			charged[a][r] = was_known || resources_empty(&f->held[a][r]);
-	}
-	f->known = true;
+	bool was_active = f->active;
 	f->info = *info;
 	f->active = info->active;
 	for (size_t i = 0; i < info->role_count; i++)
@@ -262,14 +254,6 @@ void oracle_set_framework(struct oracle *o, const struct allocator_framework *in
 		f->suppressed[r] = suppressed;
 	}
 	oracle_sync(o);
-	for (int a = 0; a < ORACLE_AGENTS; a++) {
-		for (int r = 0; r < ROLES; r++) {
-			if (charged[a][r])
-				continue;
-			osorter_allocated(&o->role_sorter, o->roles[r], a, &f->held[a][r], true);
-			osorter_allocated(&o->framework_sorters[r], f->id, a, &f->held[a][r], true);
-		}
-	}
 	set_minima(o, f, info);
 	if (!was_active && f->active)
 		oracle_trigger(o, -1);
@@ -282,7 +266,7 @@ void oracle_activate_framework(struct oracle *o, const char *id, bool active)
 {
 	int index = oracle_framework_index(o, id);
 
-	if (index < 0 || !o->frameworks[index].known)
+	if (index < 0)
 		return;
 	o->frameworks[index].active = active;
 	if (active) {
@@ -301,17 +285,6 @@ static void framework_clear(struct oframework *f)
 			resources_free(&f->held[a][r]);
 	}
 	memset(f, 0, sizeof(*f));
-}
-
-void oracle_forget_empty(struct oracle *o, int index)
-{
-	struct oframework *f = &o->frameworks[index];
-	bool holds = f->known;
-
-	for (int r = 0; r < ROLES; r++)
-		holds |= holds_role(f, r);
-	if (!holds)
-		framework_clear(f);
 }
 
 void oracle_remove_framework(struct oracle *o, const char *id)
@@ -337,7 +310,6 @@ void oracle_remove_framework(struct oracle *o, const char *id)
 	oracle_inverse_filters_remove(o, index, -1);
 	for (int a = 0; a < ORACLE_AGENTS; a++)
 		o->agents[a].outstanding[index] = false;
-	f->known = false;
 	memset(f->subscribed, 0, sizeof(f->subscribed));
 	oracle_sync(o);
 	framework_clear(f);
@@ -347,7 +319,7 @@ void oracle_suppress(struct oracle *o, const char *framework, const char *role, 
 {
 	int f = oracle_framework_index(o, framework);
 
-	if (f < 0 || !o->frameworks[f].known)
+	if (f < 0)
 		return;
 	for (int r = 0; r < ROLES; r++) {
 		if (!o->frameworks[f].subscribed[r] || (role && strcmp(role, o->roles[r]) != 0))

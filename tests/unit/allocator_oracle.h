@@ -10,8 +10,13 @@
 
 struct oracle;
 
+/* What offer constraints come to, for frameworks that have some. */
+typedef bool oracle_excludes(const void *context, const char *framework, const char *role,
+			     const char *agent);
+
 /* Of the options all but `random`. */
-struct oracle *oracle_create(const struct allocator_options *options);
+struct oracle *oracle_create(const struct allocator_options *options, oracle_excludes *excludes,
+			     const void *context);
 void oracle_destroy(struct oracle *o);
 
 void oracle_set_framework(struct oracle *o, const struct allocator_framework *framework);

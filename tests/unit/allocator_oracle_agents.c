@@ -106,8 +106,6 @@ void oracle_remove_agent(struct oracle *o, const char *id)
 	oracle_filters_remove(o, -1, index, -1);
 	oracle_inverse_filters_remove(o, -1, index);
 	oracle_sync(o);
-	for (int f = 0; f < FRAMEWORKS; f++)
-		oracle_forget_empty(o, f);
 	resources_free(&o->agents[index].total);
 	memset(&o->agents[index], 0, sizeof(o->agents[index]));
 }
@@ -133,12 +131,8 @@ void oracle_restore(struct oracle *o, const char *framework, const char *agent,
 {
 	int a = oracle_agent_index(o, agent), f = oracle_framework_index(o, framework);
 
-	if (a < 0)
+	if (a < 0 || f < 0)
 		return;
-	if (f < 0) {
-		f = oracle_framework_index(o, "");
-		strcpy(o->frameworks[f].id, framework);
-	}
 	oracle_charge(o, f, a, role_of(o, allocated), allocated, true);
 }
 
@@ -154,7 +148,6 @@ void oracle_recover(struct oracle *o, int64_t now, const char *framework, const 
 	if (filter && o->frameworks[f].subscribed[role])
 		oracle_filter_create(o, now, f, a, role, allocated, filter->refuse_seconds);
 	oracle_sync_role(o, role, false);
-	oracle_forget_empty(o, f);
 }
 
 void oracle_convert(struct oracle *o, const char *framework, const char *agent,

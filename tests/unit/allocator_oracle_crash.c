@@ -1,6 +1,7 @@
 /* The end of the allocator's process, and what its owner tells the next one. */
 #include <string.h>
 
+#include "allocator_named.h"
 #include "allocator_oracle_internal.h"
 
 static size_t list_amounts(const struct amounts *from, int64_t none, struct allocator_amount *out)
@@ -70,27 +71,27 @@ static void tell_framework(const struct oracle *o, const struct oframework *f, s
 		minima[framework.minimum_count++] =
 			(struct allocator_minimum){o->roles[r], sets[r], f->minima[r].count};
 	}
-	allocator_add_framework(a, &framework);
+	named_add_framework(a, &framework);
 }
 
 static void tell_agent(const struct oracle *o, int index, struct allocator *a)
 {
 	const struct oagent *agent = &o->agents[index];
 
-	allocator_add_agent(a, agent->id, &agent->total, agent->region[0] ? agent->region : NULL);
-	allocator_set_agent_hostname(a, agent->id, agent->hostname);
-	allocator_set_agent_capabilities(a, agent->id, agent->multi_role, agent->hierarchical);
+	named_add_agent(a, agent->id, &agent->total, agent->region[0] ? agent->region : NULL);
+	named_set_agent_hostname(a, agent->id, agent->hostname);
+	named_set_agent_capabilities(a, agent->id, agent->multi_role, agent->hierarchical);
 	for (int f = 0; f < FRAMEWORKS; f++) {
 		for (int r = 0; r < ROLES; r++) {
 			const struct resources *held = &o->frameworks[f].held[index][r];
 
 			if (!resources_empty(held))
-				allocator_restore(a, o->frameworks[f].id, agent->id, held);
+				named_restore(a, o->frameworks[f].id, agent->id, held);
 		}
 	}
-	allocator_activate_agent(a, agent->id, agent->active);
+	named_activate_agent(a, agent->id, agent->active);
 	if (agent->window)
-		allocator_set_unavailability(a, agent->id, true);
+		named_set_unavailability(a, agent->id, true);
 }
 
 /* What is over goes. Whether a batch met the others is not known any more: it did if they are
@@ -121,7 +122,7 @@ bool oracle_crash(struct oracle *o, int64_t now, struct allocator *a,
 		return false;
 	tell_rules(o, a);
 	for (int f = 0; f < FRAMEWORKS; f++) {
-		if (o->frameworks[f].known)
+		if (o->frameworks[f].id[0])
 			tell_framework(o, &o->frameworks[f], a);
 	}
 	remember(context);
@@ -143,9 +144,9 @@ bool oracle_crash(struct oracle *o, int64_t now, struct allocator *a,
 	}
 	o->all_candidates = false;
 	for (int f = 0; f < FRAMEWORKS; f++) {
-		if (!o->frameworks[f].known || !o->frameworks[f].active)
+		if (!o->frameworks[f].active)
 			continue;
-		allocator_activate_framework(a, o->frameworks[f].id, true);
+		named_activate_framework(a, o->frameworks[f].id, true);
 		o->all_candidates = true;
 	}
 	oracle_inverse_filters_remove(o, -1, -1);

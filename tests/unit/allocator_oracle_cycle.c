@@ -73,8 +73,7 @@ static bool acceptable(const struct oracle *o, int framework, int role, int agen
 	const struct oframework *f = &o->frameworks[framework];
 	const struct oagent *a = &o->agents[agent];
 
-	if (f->info.constrained &&
-	    o->options.excludes(o->options.context, f->id, o->roles[role], a->id))
+	if (f->info.constraints && o->excludes(o->context, f->id, o->roles[role], a->id))
 		return false;
 	if (o->options.filter_gpu_resources && !f->info.gpu_resources &&
 	    resources_quantity(&a->total, "gpus") > 0)
@@ -285,14 +284,14 @@ static void invert(struct run *run, int agent)
 	for (int f = 0; f < FRAMEWORKS; f++) {
 		const struct oframework *framework = &o->frameworks[f];
 
-		if (!framework->known || !framework->active || !holds_there(framework, agent) ||
+		if (!framework->active || !holds_there(framework, agent) ||
 		    o->agents[agent].outstanding[f] || oracle_inverse_filtered(o, f, agent))
 			continue;
 		o->agents[agent].outstanding[f] = true;
 		out->inverse =
 			xrealloc(out->inverse, (out->inverse_count + 1) * sizeof(*out->inverse));
 		out->inverse[out->inverse_count++] =
-			(struct allocator_inverse){framework->id, o->agents[agent].id};
+			(struct allocator_inverse){o->frameworks[f].id, o->agents[agent].id};
 	}
 }
 

@@ -40,7 +40,7 @@ struct ominimum {
 
 struct oframework {
 	char id[16];
-	bool known, active;
+	bool active;
 	struct allocator_framework info; /* capabilities only */
 	bool subscribed[ROLES], suppressed[ROLES];
 	bool own_minimum[ROLES];
@@ -62,6 +62,8 @@ struct oquota {
 
 struct oracle {
 	struct allocator_options options;
+	oracle_excludes *excludes;
+	const void *context;
 	struct ominimum minimum;
 	bool excluded[ORACLE_NAMES];
 	char roles[ROLES][ORACLE_PATH];
@@ -96,8 +98,6 @@ void oracle_discharge(struct oracle *o, int framework, int agent, int role,
  * all roles, or for one where some may have come (`add`) or gone. */
 void oracle_sync(struct oracle *o);
 void oracle_sync_role(struct oracle *o, int role, bool add);
-/* Forgets a framework that was never added and holds nothing more. */
-void oracle_forget_empty(struct oracle *o, int index);
 struct resources oracle_free(struct oracle *o, int agent);
 struct oscale oracle_scale(struct oracle *o);
 

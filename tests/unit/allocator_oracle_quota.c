@@ -85,7 +85,7 @@ struct amounts oracle_consumption(struct oracle *o, int role)
 				add_piece(&sum, piece);
 		}
 		for (int f = 0; f < FRAMEWORKS; f++) {
-			for (int r = 0; r < ROLES && o->frameworks[f].known; r++) {
+			for (int r = 0; r < ROLES; r++) {
 				const struct resources *held = &o->frameworks[f].held[a][r];
 
 				if (resources_empty(held) ||

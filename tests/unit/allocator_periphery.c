@@ -6,6 +6,7 @@
 
 #include "allocator/allocator_looks.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 
 TestSuite(allocator_periphery);
 
@@ -25,7 +26,7 @@ Test(allocator_periphery, case_45_only_hosts_of_the_whitelist_are_offered_from)
 
 	hosts(&lab, "other", NULL);
 	lab_agent(&lab, "s1", "cpus:2;mem:1024");
-	allocator_set_agent_hostname(lab.a, "s1", "dummy");
+	named_set_agent_hostname(lab.a, "s1", "dummy");
 	lab_framework(&lab, "fw", "r");
 	lab_expect_event(&lab, "");
 	lab_expect_tick(&lab, "");
@@ -48,7 +49,7 @@ Test(allocator_periphery, an_empty_whitelist_is_not_none)
 	lab_expect_tick(&lab, "fw(r)@s1 cpus:2; mem:1024");
 	lab_decline(&lab, 0, LAB_NO_FILTER);
 	allocator_set_whitelist(lab.a, NULL, 0);
-	allocator_set_agent_hostname(lab.a, "s1", "host");
+	named_set_agent_hostname(lab.a, "s1", "host");
 	lab_expect_tick(&lab, "fw(r)@s1 cpus:2; mem:1024");
 	lab_close(&lab);
 }
@@ -59,7 +60,7 @@ Test(allocator_periphery, leaving_the_whitelist_takes_nothing_back)
 
 	hosts(&lab, "h", "h");
 	lab_agent(&lab, "s1", "cpus:2;mem:1024");
-	allocator_set_agent_hostname(lab.a, "s1", "h");
+	named_set_agent_hostname(lab.a, "s1", "h");
 	lab_framework(&lab, "fw", "r");
 	lab_expect_event(&lab, "fw(r)@s1 cpus:2; mem:1024");
 	hosts(&lab, "g", NULL);
@@ -68,10 +69,10 @@ Test(allocator_periphery, leaving_the_whitelist_takes_nothing_back)
 	/* Its resources are in the pool even so. */
 	lab_restore(&lab, "fw", "r", "s1", "cpus:1");
 	cr_expect_float_eq(allocator_role_share(lab.a, "r"), 0.5, 1e-12);
-	allocator_activate_agent(lab.a, "s1", false);
+	named_activate_agent(lab.a, "s1", false);
 	allocator_set_whitelist(lab.a, NULL, 0);
 	lab_expect_tick(&lab, "");
-	allocator_activate_agent(lab.a, "s1", true);
+	named_activate_agent(lab.a, "s1", true);
 	lab_expect_tick(&lab, "fw(r)@s1 cpus:1; mem:1024");
 	lab_close(&lab);
 }
@@ -142,11 +143,11 @@ Test(allocator_periphery, a_hold_goes_on_when_frameworks_go_and_agents_are_remov
 	lab_framework(&lab, "gone", "r");
 	lab_framework(&lab, "fw", "r");
 	agents(&lab, 1, 1);
-	allocator_remove_framework(lab.a, "gone");
-	allocator_revive(lab.a, "fw", NULL, 0);
+	named_remove_framework(lab.a, "gone");
+	named_revive(lab.a, "fw", NULL, 0);
 	lab_expect_event(&lab, "");
 	lab_expect_tick(&lab, "");
-	allocator_remove_agent(lab.a, "s01");
+	named_remove_agent(lab.a, "s01");
 	agents(&lab, 2, 2);
 	lab_expect_event(&lab, "fw(r)@s02 cpus:1; mem:64");
 	lab_close(&lab);
@@ -160,8 +161,9 @@ static void expect_inverse(struct lab *lab, const char *expected)
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < lab->grants.inverse_count; i++)
-		buf_printf(&text, "%s%s@%s", i ? ", " : "", lab->grants.inverse[i].framework,
-			   lab->grants.inverse[i].agent);
+		buf_printf(&text, "%s%s@%s", i ? ", " : "",
+			   named_id(lab->grants.inverse[i].framework),
+			   named_id(lab->grants.inverse[i].agent));
 	cr_expect_str_eq(text.data ? text.data : "", expected);
 	buf_free(&text);
 }
@@ -176,8 +178,8 @@ static void end(struct lab *lab, const char *framework, const char *agent, doubl
 {
 	struct allocator_filter filter = {refuse_seconds};
 
-	allocator_end_inverse(lab->a, lab->now, framework, agent,
-			      refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
+	named_end_inverse(lab->a, lab->now, framework, agent,
+			  refuse_seconds == LAB_NO_FILTER ? NULL : &filter);
 }
 
 /* Two agents; fw holds s1. */
@@ -198,8 +200,8 @@ Test(allocator_periphery, case_77_whoever_holds_something_is_asked_to_leave)
 {
 	struct lab lab = held_agent();
 
-	allocator_set_unavailability(lab.a, "s1", true);
-	allocator_set_unavailability(lab.a, "s2", true);
+	named_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s2", true);
 	cr_expect(allocator_pending(lab.a));
 	lab_expect_event(&lab, "");
 	expect_inverse(&lab, "fw@s1");
@@ -211,20 +213,22 @@ Test(allocator_periphery, case_77_whoever_holds_something_is_asked_to_leave)
 }
 
 /* Spec case 78: offers of the agent go on. */
-Test(allocator_periphery, case_78_an_unknown_framework_is_not_asked)
+Test(allocator_periphery, case_78_a_framework_that_is_away_is_not_asked)
 {
 	struct lab lab = lab_open(NULL);
 
 	lab_agent(&lab, "s1", "cpus:2;mem:128");
-	lab_restore(&lab, "unknown", "r", "s1", "cpus:1;mem:64");
-	allocator_set_unavailability(lab.a, "s1", true);
+	lab_framework(&lab, "away", "r");
+	named_activate_framework(lab.a, "away", false);
+	lab_restore(&lab, "away", "r", "s1", "cpus:1;mem:64");
+	named_set_unavailability(lab.a, "s1", true);
 	lab_framework(&lab, "fw", "r");
 	lab_expect_event(&lab, "fw(r)@s1 cpus:1; mem:64");
 	/* The very cycle that offered something asks for it, too. */
 	expect_inverse(&lab, "fw@s1");
-	lab_framework(&lab, "unknown", "r");
+	named_activate_framework(lab.a, "away", true);
 	free(lab_event(&lab));
-	expect_inverse(&lab, "unknown@s1");
+	expect_inverse(&lab, "away@s1");
 	lab_close(&lab);
 }
 
@@ -232,7 +236,7 @@ Test(allocator_periphery, refused_inverse_offers_wait_for_their_filter)
 {
 	struct lab lab = held_agent();
 
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	tick_expect(&lab, "fw@s1");
 	end(&lab, "fw", "s1", 2.5);
 	tick_expect(&lab, "");
@@ -258,37 +262,37 @@ Test(allocator_periphery, what_clears_inverse_filters)
 		.id = "fw", .roles = &role, .role_count = 1, .active = true};
 	struct lab lab = held_agent();
 
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	for (int i = 0; i < 4; i++) {
 		tick_expect(&lab, "fw@s1");
 		end(&lab, "fw", "s1", 3600);
 		tick_expect(&lab, "");
 		switch (i) {
 		case 0:
-			allocator_revive(lab.a, "fw", &role, 1);
+			named_revive(lab.a, "fw", &role, 1);
 			break;
 		case 1:
-			allocator_update_framework(lab.a, &again);
+			named_add_framework(lab.a, &again);
 			break;
 		case 2:
-			allocator_activate_framework(lab.a, "fw", false);
+			named_activate_framework(lab.a, "fw", false);
 			tick_expect(&lab, "");
-			allocator_activate_framework(lab.a, "fw", true);
+			named_activate_framework(lab.a, "fw", true);
 			break;
 		default:
-			allocator_set_unavailability(lab.a, "s1", true);
+			named_set_unavailability(lab.a, "s1", true);
 		}
 	}
 	tick_expect(&lab, "fw@s1");
 	/* None of these takes back one that is outstanding. */
-	allocator_revive(lab.a, "fw", NULL, 0);
-	allocator_update_framework(lab.a, &again);
+	named_revive(lab.a, "fw", NULL, 0);
+	named_add_framework(lab.a, &again);
 	tick_expect(&lab, "");
 	/* But a change of the window does: the owner rescinds it. */
-	allocator_set_unavailability(lab.a, "s1", false);
+	named_set_unavailability(lab.a, "s1", false);
 	tick_expect(&lab, "");
 	end(&lab, "fw", "s1", 3600);
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	tick_expect(&lab, "fw@s1");
 	lab_close(&lab);
 }
@@ -297,17 +301,17 @@ Test(allocator_periphery, inverse_offers_end_with_agent_and_framework)
 {
 	struct lab lab = held_agent();
 
-	allocator_set_unavailability(lab.a, "nowhere", true);
+	named_set_unavailability(lab.a, "nowhere", true);
 	end(&lab, "nobody", "nowhere", 1);
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	tick_expect(&lab, "fw@s1");
-	allocator_remove_agent(lab.a, "s1");
+	named_remove_agent(lab.a, "s1");
 	lab_agent(&lab, "s1", "cpus:1;mem:64");
 	lab_restore(&lab, "fw", "r", "s1", "cpus:1;mem:64");
 	tick_expect(&lab, "");
-	allocator_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s1", true);
 	tick_expect(&lab, "fw@s1");
-	allocator_remove_framework(lab.a, "fw");
+	named_remove_framework(lab.a, "fw");
 	lab_framework(&lab, "fw", "r");
 	lab_restore(&lab, "fw", "r", "s1", "cpus:1");
 	tick_expect(&lab, "fw@s1");
@@ -319,8 +323,8 @@ Test(allocator_periphery, events_ask_only_on_their_own_agents)
 	struct lab lab = held_agent();
 
 	lab_restore(&lab, "fw", "r", "s2", "cpus:1");
-	allocator_set_unavailability(lab.a, "s1", true);
-	allocator_set_unavailability(lab.a, "s2", true);
+	named_set_unavailability(lab.a, "s1", true);
+	named_set_unavailability(lab.a, "s2", true);
 	free(lab_event(&lab));
 	expect_inverse(&lab, "fw@s1, fw@s2");
 	end(&lab, "fw", "s1", LAB_NO_FILTER);
@@ -328,7 +332,7 @@ Test(allocator_periphery, events_ask_only_on_their_own_agents)
 	free(lab_event(&lab));
 	expect_inverse(&lab, "");
 	/* Not even inactive agents are left alone: their tasks are to go as well. */
-	allocator_activate_agent(lab.a, "s1", false);
+	named_activate_agent(lab.a, "s1", false);
 	tick_expect(&lab, "fw@s1");
 	lab_close(&lab);
 }
@@ -353,7 +357,7 @@ Test(allocator_periphery, figures_of_roles_and_resources)
 	lab_agent(&lab, "s2", "cpus:2;mem:100");
 	lab_framework(&lab, "f1", "a/b,a,c/d/e");
 	lab_framework(&lab, "f2", "z");
-	allocator_suppress(lab.a, "f2", NULL, 0);
+	named_suppress(lab.a, "f2", NULL, 0);
 	lab_restore(&lab, "f1", "a/b", "s1", "cpus:1;mem:10");
 	lab_restore(&lab, "f2", "z", "s1", "cpus:1;mem:10");
 	lab_restore(&lab, "f1", "a", "s1", "mem:50");
@@ -368,8 +372,8 @@ Test(allocator_periphery, figures_of_roles_and_resources)
 	cr_expect_eq(allocator_role_held(lab.a, "a/b", "mem"), 10000);
 	cr_expect_eq(allocator_role_held(lab.a, "a/b/c", "mem"), 0);
 	cr_expect_eq(allocator_role_held(lab.a, "a", "gpus"), 0);
-	allocator_remove_framework(lab.a, "f1");
-	allocator_remove_framework(lab.a, "f2");
+	named_remove_framework(lab.a, "f1");
+	named_remove_framework(lab.a, "f2");
 	buf_clear(&text);
 	allocator_figures(lab.a, put_figure, &text);
 	cr_expect_str_eq(text.data, "total cpus 4; held cpus 0; total mem 200; held mem 0; ");

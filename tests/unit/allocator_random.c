@@ -7,6 +7,7 @@
 
 #include "allocator/roles/roles.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 #include "base/random.h"
 
 #define SEEDS 4000
@@ -178,7 +179,7 @@ Test(allocator_random, silent_siblings_do_not_count)
 		lab_framework(&lab, "f2", "b");
 		lab_framework(&lab, "f3", "c");
 		set_weight(&lab, "c", 100);
-		allocator_suppress(lab.a, "f3", NULL, 0);
+		named_suppress(lab.a, "f3", NULL, 0);
 		lab_agent(&lab, "s1", "cpus:1;mem:128");
 		char *grants = lab_event(&lab);
 		first += grants[1] == '1';
@@ -208,8 +209,8 @@ Test(allocator_random, wakers_follow_weights)
 			free(lab_tick(&lab));
 		}
 		lab_expect_tick(&lab, "");
-		allocator_revive(lab.a, "f1", NULL, 0);
-		allocator_revive(lab.a, "f2", NULL, 0);
+		named_revive(lab.a, "f1", NULL, 0);
+		named_revive(lab.a, "f2", NULL, 0);
 		char *grants = lab_event(&lab);
 		cr_assert_neq(grants[1], '3');
 		first += grants[1] == '1';

@@ -10,7 +10,7 @@
 
 Test(allocator_stake_table, agrees_with_an_array)
 {
-	static struct agent agents[AGENTS];
+	static struct alloc_agent agents[AGENTS];
 	static struct leaf leaves[LEAVES];
 	static struct stake stakes[AGENTS][LEAVES];
 	static bool present[AGENTS][LEAVES];

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "allocator/allocator_looks.h"
+#include "allocator/constraints.h"
 #include "allocator_kit.h"
+#include "allocator_named.h"
 #include "base/arena.h"
 
-/* Whom the framework shuns depends on the attributes, too. */
+/* Whom world_shunning() keeps away, said otherwise. */
 static bool excludes(const void *context, const char *framework, const char *role,
 		     const char *agent)
 {
@@ -24,9 +26,7 @@ void world_open(struct world *world, const struct event *first)
 {
 	static const char *const excluded[] = {NULL, "disk", "gpus,cpus"};
 	struct allocator_options options = {.allocation_interval = SECOND,
-					    .filter_gpu_resources = true,
-					    .excludes = excludes,
-					    .context = world};
+					    .filter_gpu_resources = true};
 
 	memset(world, 0, sizeof(*world));
 	world->shapes = resource_shapes_create();
@@ -42,18 +42,20 @@ void world_open(struct world *world, const struct event *first)
 	world->options = options;
 	if (allocator_create(&options, &world->a, NULL) != 0)
 		abort();
-	world->o = oracle_create(&options);
+	world->o = oracle_create(&options, excludes, world);
 	world->totals = xcalloc(script_totals.count, sizeof(*world->totals));
 }
 
 void world_close(struct world *world)
 {
-	allocator_destroy(world->a);
+	named_destroy(world->a);
 	oracle_destroy(world->o);
 	world_forget(world);
 	for (unsigned i = 0; i < script_totals.count; i++)
 		resources_free(&world->totals[i]);
 	free(world->totals);
+	for (unsigned i = 0; i < SCRIPT_FRAMEWORKS; i++)
+		constraints_destroy(world->constraints[i]);
 	resource_shapes_destroy(world->shapes);
 }
 
@@ -78,13 +80,14 @@ static void print_grants(const struct allocator_grants *grants, struct buf *out)
 	for (size_t i = 0; i < grants->count; i++) {
 		const struct allocator_grant *grant = &grants->items[i];
 
-		buf_printf(out, "  %s(%s)@%s ", grant->framework, grant->role, grant->agent);
+		buf_printf(out, "  %s(%s)@%s ", named_id(grant->framework), grant->role,
+			   named_id(grant->agent));
 		resources_print(&grant->resources, out);
 		buf_putc(out, '\n');
 	}
 	for (size_t i = 0; i < grants->inverse_count; i++)
-		buf_printf(out, "  inverse %s@%s\n", grants->inverse[i].framework,
-			   grants->inverse[i].agent);
+		buf_printf(out, "  inverse %s@%s\n", named_id(grants->inverse[i].framework),
+			   named_id(grants->inverse[i].agent));
 }
 
 static bool has_grant(const struct allocator_grants *grants, const struct allocator_grant *want)
@@ -196,9 +199,10 @@ static void set_agent(struct world *world, const char *id, unsigned place)
 	if (resources_empty(total))
 		*total = kit_resources(world->shapes, NAME(totals, place));
 	if (oracle_total(world->o, id))
-		allocator_update_agent(world->a, id, total);
+		named_update_agent(world->a, id, total);
 	else
-		allocator_add_agent(world->a, id, total, NULL);
+		named_add_agent(world->a, id, total, NULL);
+	world_tell_place(world, world->a, (unsigned)(id[1] - '1'));
 	world->begun = true;
 	oracle_set_agent(world->o, id, total);
 }
@@ -258,8 +262,8 @@ static void set_framework(struct world *world, const unsigned value[EVENT_VALUES
 		.multi_role = can & CAN_MULTI_ROLE,
 		.region_aware = can & CAN_REGIONS,
 		.minima = minima,
-		.constrained = value[5] != 0,
 	};
+	struct constraints *before = world->constraints[value[0]];
 
 	/* Not for the first role, so that there is one with the common minimum. */
 	for (size_t i = 1; minimum > 0 && i < framework.role_count; i++)
@@ -267,8 +271,10 @@ static void set_framework(struct world *world, const unsigned value[EVENT_VALUES
 			roles[i], minimum_sets[minimum], minimum_counts[minimum]};
 	world->begun = true;
 	world->shuns[value[0]] = value[5];
-	/* Of one that is known both mean the same. */
-	(value[1] & 1 ? allocator_update_framework : allocator_add_framework)(world->a, &framework);
+	world->constraints[value[0]] = world_shunning(value[5]);
+	framework.constraints = world->constraints[value[0]];
+	named_add_framework(world->a, &framework);
+	constraints_destroy(before);
 	oracle_set_framework(world->o, &framework);
 }
 
@@ -277,8 +283,7 @@ static void suppress_or_revive(struct world *world, const char *id, unsigned set
 	const char *roles[SCRIPT_ROLES];
 	size_t count = roles_of(set, roles);
 
-	(suppress ? allocator_suppress : allocator_revive)(world->a, id, count ? roles : NULL,
-							   count);
+	(suppress ? named_suppress : named_revive)(world->a, id, count ? roles : NULL, count);
 	for (size_t i = 0; i < count; i++)
 		oracle_suppress(world->o, id, roles[i], suppress);
 	if (count == 0)
@@ -359,8 +364,7 @@ static void answer(struct world *world, const unsigned value[EVENT_VALUES])
 
 	if (!oracle_inverse_outstanding(world->o, framework, agent))
 		return;
-	allocator_end_inverse(world->a, world->now, framework, agent,
-			      world_filter(value[2], &filter));
+	named_end_inverse(world->a, world->now, framework, agent, world_filter(value[2], &filter));
 	oracle_end_inverse(world->o, world->now, framework, agent, world_filter(value[2], &filter));
 }
 
@@ -376,32 +380,33 @@ static void apply_to_agent(struct world *world, const struct event *event)
 		set_agent(world, id, value[1]);
 		break;
 	case EVENT_REMOVE_AGENT:
-		allocator_remove_agent(world->a, id);
+		named_remove_agent(world->a, id);
 		oracle_remove_agent(world->o, id);
 		break;
 	case EVENT_ACTIVATE_AGENT:
-		allocator_activate_agent(world->a, id, value[1]);
+		named_activate_agent(world->a, id, value[1]);
 		oracle_activate_agent(world->o, id, value[1]);
 		break;
 	case EVENT_CAPABILITIES:
-		allocator_set_agent_capabilities(world->a, id, value[1] & 1, value[1] & 2);
+		named_set_agent_capabilities(world->a, id, value[1] & 1, value[1] & 2);
 		oracle_set_capabilities(world->o, id, value[1] & 1, value[1] & 2);
 		break;
 	case EVENT_REGION:
-		allocator_set_agent_region(world->a, id, value[1] ? NAME(regions, value[1]) : NULL);
+		named_set_agent_region(world->a, id, value[1] ? NAME(regions, value[1]) : NULL);
 		oracle_set_region(world->o, id, value[1] ? NAME(regions, value[1]) : NULL);
 		break;
 	case EVENT_HOST:
-		allocator_set_agent_hostname(world->a, id, NAME(hosts, value[1]));
+		named_set_agent_hostname(world->a, id, NAME(hosts, value[1]));
 		oracle_set_hostname(world->o, id, NAME(hosts, value[1]));
 		break;
 	case EVENT_ATTRIBUTES:
 		world->attributes[value[0]]++;
-		allocator_forget_filters(world->a, id);
+		world_tell_place(world, world->a, value[0]);
+		named_forget_filters(world->a, id);
 		oracle_forget_filters(world->o, id);
 		break;
 	default: /* EVENT_WINDOW */
-		allocator_set_unavailability(world->a, id, value[1]);
+		named_set_unavailability(world->a, id, value[1]);
 		oracle_set_unavailability(world->o, id, value[1]);
 		break;
 	}
@@ -417,11 +422,11 @@ static void apply_to_framework(struct world *world, const struct event *event)
 		set_framework(world, value);
 		break;
 	case EVENT_REMOVE_FRAMEWORK:
-		allocator_remove_framework(world->a, id);
+		named_remove_framework(world->a, id);
 		oracle_remove_framework(world->o, id);
 		break;
 	case EVENT_ACTIVATE_FRAMEWORK:
-		allocator_activate_framework(world->a, id, value[1]);
+		named_activate_framework(world->a, id, value[1]);
 		oracle_activate_framework(world->o, id, value[1]);
 		break;
 	default: /* EVENT_SUPPRESS, EVENT_REVIVE */

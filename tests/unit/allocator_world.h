@@ -23,10 +23,11 @@ struct world {
 	bool begun;			    /* there was an agent or a framework */
 	unsigned shuns[SCRIPT_FRAMEWORKS];  /* agents that the constraints exclude */
 	unsigned attributes[SCRIPT_AGENTS]; /* how often they changed */
-	struct resources *totals;	    /* of the table */
-	bool deaf;			    /* for the shrinker: the oracle hears of no weights */
-	uint64_t cycles, grants, inverse;   /* what was compared */
-	char difference[2048];		    /* the first one; "" = none */
+	struct constraints *constraints[SCRIPT_FRAMEWORKS];
+	struct resources *totals;	  /* of the table */
+	bool deaf;			  /* for the shrinker: the oracle hears of no weights */
+	uint64_t cycles, grants, inverse; /* what was compared */
+	char difference[2048];		  /* the first one; "" = none */
 };
 
 /* The options are those of the script's first event, if it is EVENT_OPTIONS. */
@@ -42,6 +43,10 @@ void world_crash(struct world *world);
 /* Stores what is new to remember. */
 void world_remember(struct world *world);
 void world_forget(struct world *world);
+/* Constraints that shun the agents of some places: in each role but those in and below "b".
+ * Where an agent is depends on how often its attributes changed. NULL: none is shunned. */
+struct constraints *world_shunning(unsigned places);
+void world_tell_place(struct world *world, struct allocator *a, unsigned agent);
 /* Shares, consumption, filters. */
 void world_compare(struct world *world);
 

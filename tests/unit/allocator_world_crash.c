@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "allocator/allocator_memory.h"
+#include "allocator_named.h"
 #include "allocator_world.h"
 #include "base/arena.h"
 #include "base/table.h"
@@ -95,9 +96,11 @@ static void remember(void *context)
 
 	HASH_SORT(world->memory, by_kind);
 	HASH_ITER (hh, world->memory, entry, next) {
-		if (!allocator_remember(world->next, world->now, &entry->memory))
+		if (!named_remember(world->next, world->now, &entry->memory))
 			entry_free(world, entry);
 	}
+	for (unsigned i = 0; i < SCRIPT_AGENTS; i++)
+		world_tell_place(world, world->next, i);
 }
 
 void world_crash(struct world *world)
@@ -105,10 +108,10 @@ void world_crash(struct world *world)
 	if (!world->options.remembers || allocator_create(&world->options, &world->next, NULL) != 0)
 		return;
 	if (oracle_crash(world->o, world->now, world->next, remember, world)) {
-		allocator_destroy(world->a);
+		named_destroy(world->a);
 		world->a = world->next;
 	} else {
-		allocator_destroy(world->next);
+		named_destroy(world->next);
 	}
 	world->next = NULL;
 }

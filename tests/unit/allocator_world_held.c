@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocator_kit.h"
+#include "allocator_named.h"
 #include "allocator_world.h"
 
 struct holder {
@@ -57,8 +58,8 @@ static void recover(struct world *world, const unsigned value[EVENT_VALUES])
 		return;
 	struct resources part = part_of(holder.held, value[3], value[4]);
 	if (!resources_empty(&part)) {
-		allocator_recover(world->a, world->now, holder.framework, holder.agent, &part,
-				  world_filter(value[5], &filter));
+		named_recover(world->a, world->now, holder.framework, holder.agent, &part,
+			      world_filter(value[5], &filter));
 		oracle_recover(world->o, world->now, holder.framework, holder.agent, &part,
 			       world_filter(value[5], &filter));
 	}
@@ -70,7 +71,7 @@ static void restore(struct world *world, const unsigned value[EVENT_VALUES])
 	struct holder holder = holder_of(world, value);
 	struct resources use = kit_allocated(world->shapes, holder.role, NAME(uses, value[3]));
 
-	allocator_restore(world->a, holder.framework, holder.agent, &use);
+	named_restore(world->a, holder.framework, holder.agent, &use);
 	oracle_restore(world->o, holder.framework, holder.agent, &use);
 	resources_free(&use);
 }
@@ -104,7 +105,7 @@ static void convert(struct world *world, const struct holder *holder, struct res
 
 	snprintf(text, sizeof(text), "%s:%.3f%s", after_head, (double)milli / 1000, after_tail);
 	struct resources after = kit_allocated(world->shapes, holder->role, text);
-	allocator_convert(world->a, holder->framework, holder->agent, before, &after);
+	named_convert(world->a, holder->framework, holder->agent, before, &after);
 	oracle_convert(world->o, holder->framework, holder->agent, before, &after);
 	resources_free(&after);
 	resources_free(before);
@@ -201,7 +202,7 @@ static void copy(struct world *world, const unsigned value[EVENT_VALUES])
 			continue;
 		piece.shares = 1;
 		resources_copy(&again, &one);
-		allocator_convert(world->a, holder.framework, holder.agent, &none, &again);
+		named_convert(world->a, holder.framework, holder.agent, &none, &again);
 		oracle_convert(world->o, holder.framework, holder.agent, &none, &again);
 		resources_free(&again);
 		return;

@@ -72,7 +72,7 @@ void master_disconnect_agent(struct master *m, struct agent *a)
 {
 	log_info("agent %s at %s (%s) disconnected", a->id, a->pid, a->info->hostname);
 	agent_life_move(m, a, AGENT_DISCONNECTED);
-	allocator_activate_agent(m->allocator, a->id, false);
+	allocator_activate_agent(m->allocator, a->alloc, false);
 	master_rescind_of_agent(m, a);
 	lose_fragile_tasks(m, a);
 	timers_start(&m->timers, &a->reregister,
@@ -98,7 +98,7 @@ void master_reconnect_agent(struct master *m, struct agent *a)
 	agent_life_move(m, a, AGENT_CONNECTED);
 	master_cancel_removal(m, a);
 	if (agent_active(a))
-		allocator_activate_agent(m->allocator, a->id, true);
+		allocator_activate_agent(m->allocator, a->alloc, true);
 }
 
 /* ---- losing it for good ---------------------------------------------------------------- */
@@ -137,15 +137,14 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 	const char *id = master_text(m, a->id);
 	bool registered = agent_registered(a);
 
-	/* First of all, so that nothing below gives it anything back. Of a RECOVERED one it
-	 * may remember something. */
-	allocator_remove_agent(m->allocator, a->id);
 	list_for_each (t, next, &a->tasks, by_agent)
 		agent_remove_lose_task(m, t, how);
 	HASH_ITER (hh, a->executors, e, next_executor)
 		master_remove_executor(m, e, false);
 	master_lose_operations(m, a, how->operations, how->operations_say);
 	master_rescind_of_agent(m, a);
+	/* Everything was given back. Of a RECOVERED one it may remember something. */
+	allocator_remove_agent(m->allocator, a->alloc);
 	if (registered)
 		master_unlink_agent(m, a);
 	master_remember_removed(m, a->id);

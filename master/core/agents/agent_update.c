@@ -54,7 +54,7 @@ static void update_oversubscribed(struct master *m, struct agent *a,
 			master_rescind_offer(m, o);
 	}
 	journal_agent(m, JOURNAL_AGENT_HELD, a);
-	allocator_update_agent(m->allocator, a->id, &a->total);
+	allocator_update_agent(m->allocator, a->alloc, &a->total);
 }
 
 /* Orders are for the version told last, as with Mesos. If the agent did not register with it,

@@ -94,6 +94,8 @@ struct agent *master_add_agent(struct master *m, const Mesos__AgentInfo *info)
 	list_init(&a->unsummed);
 	m->agents_in[AGENT_RECOVERED]++;
 	HASH_ADD_KEYPTR(hh, m->agents, a->id, strlen(a->id), a);
+	a->alloc = allocator_meet_agent(m->allocator, a->id, a);
+	allocator_set_agent_info(m->allocator, a->alloc, a->info);
 	return a;
 }
 
@@ -246,6 +248,7 @@ void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInf
 	upgrade_all(m, copy->resources, copy->n_resources);
 	proto_free(a->info);
 	a->info = proto_copy(copy);
+	allocator_set_agent_info(m->allocator, a->alloc, a->info);
 	if (facts->pid) {
 		free(a->pid);
 		a->pid = xstrdup(facts->pid);
@@ -263,21 +266,11 @@ void master_learn_agent(struct master *m, struct agent *a, const Mesos__AgentInf
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 }
 
-static const char *agent_region(const struct agent *a)
-{
-	const Mesos__DomainInfo *domain = a->info->domain;
-
-	return domain && domain->fault_domain && domain->fault_domain->region
-		       ? domain->fault_domain->region->name
-		       : NULL;
-}
-
 void master_tell_allocator_agent(struct master *m, struct agent *a)
 {
-	allocator_add_agent(m->allocator, a->id, &a->total, agent_region(a));
-	allocator_set_agent_region(m->allocator, a->id, agent_region(a));
-	allocator_set_agent_hostname(m->allocator, a->id, a->info->hostname);
-	allocator_set_agent_capabilities(m->allocator, a->id, a->multi_role, a->hierarchical_role);
+	allocator_add_agent(m->allocator, a->alloc, &a->total);
+	allocator_set_agent_capabilities(m->allocator, a->alloc, a->multi_role,
+					 a->hierarchical_role);
 }
 
 void master_admit_agent(struct master *m, struct agent *a)
@@ -289,7 +282,7 @@ void master_admit_agent(struct master *m, struct agent *a)
 	master_emit(m, MASTER_LINK)->link.pid = master_text(m, a->pid);
 	master_tell_allocator_agent(m, a);
 	if (!agent_active(a))
-		allocator_activate_agent(m->allocator, a->id, false);
+		allocator_activate_agent(m->allocator, a->alloc, false);
 	master_restore_allocations(m, a);
 	master_observe_agent(m, a);
 	master_remove_departed(&m->removed, a->id);
@@ -324,14 +317,14 @@ static void restore_tasks(struct master *m, struct agent *a)
 		if (!t->holds)
 			continue;
 		if (f && f != t->framework) {
-			allocator_restore(m->allocator, f->id, a->id, &sum);
+			allocator_restore(m->allocator, f->alloc, a->alloc, &sum);
 			resources_free(&sum);
 		}
 		f = t->framework;
 		resources_add(&sum, &t->resources);
 	}
 	if (f)
-		allocator_restore(m->allocator, f->id, a->id, &sum);
+		allocator_restore(m->allocator, f->alloc, a->alloc, &sum);
 	resources_free(&sum);
 }
 
@@ -341,7 +334,7 @@ void master_restore_allocations(struct master *m, struct agent *a)
 
 	restore_tasks(m, a);
 	HASH_ITER (hh, a->executors, e, next_executor)
-		allocator_restore(m->allocator, e->framework->id, a->id, &e->resources);
+		allocator_restore(m->allocator, e->framework->alloc, a->alloc, &e->resources);
 }
 
 /* ---- registration -------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ static void drain_deactivate(struct master *m, struct agent *a)
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (!was_active)
 		return;
-	allocator_activate_agent(m->allocator, a->id, false);
+	allocator_activate_agent(m->allocator, a->alloc, false);
 	master_rescind_of_agent(m, a);
 }
 
@@ -292,7 +292,7 @@ static void reactivate(struct master *m, struct agent *a)
 	a->deactivated = false;
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
 	if (agent_active(a))
-		allocator_activate_agent(m->allocator, a->id, true);
+		allocator_activate_agent(m->allocator, a->alloc, true);
 }
 
 static void reactivate_stored(struct master *m, struct pending *p)

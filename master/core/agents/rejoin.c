@@ -176,7 +176,7 @@ static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Tas
 	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->seen = r->mark;
 	if (r->registered && t->holds)
-		allocator_restore(r->m->allocator, f->id, r->a->id, &t->resources);
+		allocator_restore(r->m->allocator, f->alloc, r->a->alloc, &t->resources);
 }
 
 void rejoin_take_tasks(struct rejoin *r)
@@ -229,7 +229,8 @@ void rejoin_take_executors(struct rejoin *r)
 		if (!e) {
 			e = master_add_executor(r->m, f, r->a, info);
 			if (r->registered)
-				allocator_restore(r->m->allocator, f->id, r->a->id, &e->resources);
+				allocator_restore(r->m->allocator, f->alloc, r->a->alloc,
+						  &e->resources);
 		}
 		e->seen = r->mark;
 	}

@@ -144,7 +144,7 @@ static void rejoin_registered(struct rejoin *r, const char *pid)
 	drop_operations(r);
 	master_tell_allocator_agent(r->m, a);
 	if (other_attributes)
-		allocator_forget_filters(r->m->allocator, a->id);
+		allocator_forget_filters(r->m->allocator, a->alloc);
 	a->reregistered_time = r->m->now;
 	rejoin_take_frameworks(r);
 	rejoin_take_executors(r);

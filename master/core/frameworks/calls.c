@@ -137,7 +137,7 @@ static void call_revive(struct master *m, struct framework *f,
 	m->counters.messages_revive_offers++;
 	if (!roles_known(f, roles, count, "REVIVE"))
 		return;
-	allocator_revive(m->allocator, f->id, (const char *const *)roles, count);
+	allocator_revive(m->allocator, f->alloc, (const char *const *)roles, count);
 	texts_index(&revived, (const char *const *)roles, count);
 	for (size_t i = 0; i < f->suppressed_count; i++) {
 		if (!count || texts_have(&revived, f->suppressed[i]))
@@ -179,7 +179,7 @@ static void call_suppress(struct master *m, struct framework *f,
 	m->counters.messages_suppress_offers++;
 	if (!roles_known(f, roles, count, "SUPPRESS"))
 		return;
-	allocator_suppress(m->allocator, f->id, (const char *const *)roles, count);
+	allocator_suppress(m->allocator, f->alloc, (const char *const *)roles, count);
 	remember_suppressed(f, count ? roles : f->roles, count ? count : f->role_count);
 	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }

@@ -157,7 +157,7 @@ static size_t offer_minima(struct master *m, const struct framework *f,
 	return count;
 }
 
-void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
+void master_tell_allocator(struct master *m, struct framework *f)
 {
 	struct allocator_minimum *minima;
 	size_t minimum_count = offer_minima(m, f, &minima);
@@ -176,13 +176,13 @@ void master_tell_allocator(struct master *m, struct framework *f, bool is_new)
 		.region_aware = f->region_aware,
 		.minima = minima,
 		.minimum_count = minimum_count,
-		.constrained = f->constraints != NULL,
+		.constraints = f->constraints,
 	};
 
-	if (is_new)
-		allocator_add_framework(m->allocator, &say);
+	if (f->alloc)
+		allocator_update_framework(m->allocator, f->alloc, &say);
 	else
-		allocator_update_framework(m->allocator, &say);
+		f->alloc = allocator_add_framework(m->allocator, f, &say);
 }
 
 struct framework *master_make_framework(const Mesos__FrameworkInfo *info)
@@ -229,7 +229,7 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 
 	HASH_ADD_KEYPTR(hh, m->frameworks, f->id, strlen(f->id), f);
 	master_adopt_operations(m, f);
-	master_tell_allocator(m, f, true);
+	master_tell_allocator(m, f);
 	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 	/* It may be known from the store or an agent alone. Mesos keeps such a one for ever. */
 	timers_start(&m->timers, &f->failover, master_later(m, recovered_timeout(m, f)));
@@ -334,7 +334,7 @@ void master_update_framework(struct master *m, struct framework *f,
 	framework_set_suppressed(f, suppressed, suppressed_count);
 	framework_set_constraints(f, constraints);
 	rescind_foreign_roles(m, f);
-	master_tell_allocator(m, f, false);
+	master_tell_allocator(m, f);
 	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
 }
 
@@ -353,7 +353,7 @@ void master_activate_framework(struct master *m, struct framework *f, bool activ
 		return;
 	f->active = active;
 	journal_framework(m, JOURNAL_FRAMEWORK_MOVED, f);
-	allocator_activate_framework(m->allocator, f->id, active);
+	allocator_activate_framework(m->allocator, f->alloc, active);
 }
 
 void *master_update_framework_message(struct master *m, const struct framework *f)
@@ -477,7 +477,8 @@ void master_remove_framework(struct master *m, struct framework *f)
 	timers_stop(&m->timers, &f->failover);
 	f->unregistered_time = m->now;
 	master_drop_answers_of_framework(f);
-	allocator_remove_framework(m->allocator, f->id);
+	allocator_remove_framework(m->allocator, f->alloc);
+	f->alloc = NULL;
 	HASH_DEL(m->frameworks, f);
 	master_await_framework(m, f, false);
 	master_keep_completed(m, f);

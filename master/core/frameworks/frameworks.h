@@ -43,6 +43,6 @@ void framework_add_held(struct framework *f, struct resources *sum, const struct
 bool framework_has_role(const struct framework *f, const char *role);
 /* Puts the framework among the completed ones, evicting the oldest. */
 void master_keep_completed(struct master *m, struct framework *f);
-void master_tell_allocator(struct master *m, struct framework *f, bool is_new);
+void master_tell_allocator(struct master *m, struct framework *f);
 
 #endif

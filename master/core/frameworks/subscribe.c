@@ -323,7 +323,7 @@ static struct framework *admit_new(struct master *m, const struct subscription *
 	framework_set_constraints(f, s->call->offer_constraints);
 	f->registered_time = f->reregistered_time = m->now;
 	f->active = true;
-	master_tell_allocator(m, f, false);
+	master_tell_allocator(m, f);
 	log_info("framework %s (%s) subscribed", f->id, s->info->name);
 	return f;
 }

@@ -139,7 +139,7 @@ void master_place_agent(struct master *m, struct agent *a)
 
 	if (!machine)
 		return;
-	allocator_set_unavailability(m->allocator, a->id, true);
+	allocator_set_unavailability(m->allocator, a->alloc, true);
 	/* It went down while the agent was being written. */
 	if (machine_down(machine))
 		master_expel_agent(m, a);

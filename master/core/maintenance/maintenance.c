@@ -200,7 +200,7 @@ static void window_changed(struct master *m, struct agent *a, const struct machi
 {
 	master_rescind_of_agent(m, a);
 	master_drop_answers_of_agent(a);
-	allocator_set_unavailability(m->allocator, a->id, machine != NULL);
+	allocator_set_unavailability(m->allocator, a->alloc, machine != NULL);
 }
 
 static void follow_agent(struct master *m, struct agent *a, struct machine *was, bool posted)

@@ -356,7 +356,7 @@ static void accept_recover(struct master *m, const struct accepting *accepting,
 			   const struct resources *r, const struct allocator_filter *filter)
 {
 	if (!resources_empty(r))
-		allocator_recover(m->allocator, m->now, accepting->f->id, accepting->a->id, r,
+		allocator_recover(m->allocator, m->now, accepting->f->alloc, accepting->a->alloc, r,
 				  filter);
 }
 

@@ -60,16 +60,15 @@ static struct inverse_offer *make_inverse(struct master *m, struct framework *f,
 /* The framework if its event was begun by this one, else NULL. */
 static struct framework *take_inverse(struct master *m, const struct allocator_inverse *inverse)
 {
-	struct framework *f = master_find_framework(m, inverse->framework);
-	struct agent *a = master_find_agent(m, inverse->agent);
+	struct framework *f = inverse->framework;
+	struct agent *a = inverse->agent;
 	struct machine *machine = NULL;
 	bool begins;
 
-	if (f && framework_connected(f) && f->active && a && agent_registered(a) && agent_active(a))
+	if (framework_connected(f) && f->active && agent_registered(a) && agent_active(a))
 		machine = master_agent_machine(m, a);
 	if (!machine) {
-		allocator_end_inverse(m->allocator, m->now, inverse->framework, inverse->agent,
-				      NULL);
+		allocator_end_inverse(m->allocator, m->now, f->alloc, a->alloc, NULL);
 		return NULL;
 	}
 	begins = !f->inverse_event;
@@ -98,7 +97,7 @@ void master_send_inverse_offers(struct master *m, struct allocator_grants *grant
 static void take_away(struct master *m, struct inverse_offer *o,
 		      const struct allocator_filter *filter)
 {
-	allocator_end_inverse(m->allocator, m->now, o->framework->id, o->agent->id, filter);
+	allocator_end_inverse(m->allocator, m->now, o->framework->alloc, o->agent->alloc, filter);
 	timers_stop(&m->timers, &o->expiry);
 	list_remove(&o->by_framework);
 	list_remove(&o->by_agent);

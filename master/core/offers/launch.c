@@ -86,7 +86,8 @@ static void consume(struct master *m, struct accepting *accepting, const struct 
 	}
 	resources_subtract(&more, &accepting->remaining);
 	if (!resources_empty(&more))
-		allocator_convert(m->allocator, accepting->f->id, accepting->a->id, &none, &more);
+		allocator_convert(m->allocator, accepting->f->alloc, accepting->a->alloc, &none,
+				  &more);
 	resources_subtract(&accepting->remaining, r);
 	resources_free(&more);
 }

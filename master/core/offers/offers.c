@@ -110,14 +110,13 @@ static struct offer *make_offer(struct master *m, struct framework *f, struct ag
  * the framework if its OFFERS event was begun by this grant. */
 static struct framework *take_grant(struct master *m, struct allocator_grant *grant)
 {
-	struct framework *f = master_find_framework(m, grant->framework);
-	struct agent *a = master_find_agent(m, grant->agent);
+	struct framework *f = grant->framework;
+	struct agent *a = grant->agent;
 	bool begins;
 
-	if (!f || !framework_connected(f) || !f->active || !a || !agent_registered(a) ||
-	    !agent_active(a)) {
-		allocator_recover(m->allocator, m->now, grant->framework, grant->agent,
-				  &grant->resources, NULL);
+	if (!framework_connected(f) || !f->active || !agent_registered(a) || !agent_active(a)) {
+		allocator_recover(m->allocator, m->now, f->alloc, a->alloc, &grant->resources,
+				  NULL);
 		return NULL;
 	}
 	begins = !f->offers_event;
@@ -125,22 +124,11 @@ static struct framework *take_grant(struct master *m, struct allocator_grant *gr
 	return begins ? f : NULL;
 }
 
-/* The ids of a grant live until the next call into the allocator: keep them. */
-static void keep_ids(struct master *m, struct allocator_grants *grants)
+/* The roles of grants live until the next call into the allocator: keep them. */
+static void keep_roles(struct master *m, struct allocator_grants *grants)
 {
-	for (size_t i = 0; i < grants->count; i++) {
-		struct allocator_grant *grant = &grants->items[i];
-
-		grant->framework = master_text(m, grant->framework);
-		grant->role = master_text(m, grant->role);
-		grant->agent = master_text(m, grant->agent);
-	}
-	for (size_t i = 0; i < grants->inverse_count; i++) {
-		struct allocator_inverse *inverse = &grants->inverse[i];
-
-		inverse->framework = master_text(m, inverse->framework);
-		inverse->agent = master_text(m, inverse->agent);
-	}
+	for (size_t i = 0; i < grants->count; i++)
+		grants->items[i].role = master_text(m, grants->items[i].role);
 }
 
 void master_allocate(struct master *m, bool all)
@@ -155,7 +143,7 @@ void master_allocate(struct master *m, bool all)
 	allocator_cycle(m->allocator, m->now, all, &grants);
 	if (m->options.on_cycle)
 		m->options.on_cycle(m->options.context, false);
-	keep_ids(m, &grants);
+	keep_roles(m, &grants);
 	if (grants.count) {
 		told = arena_alloc(&m->out->arena, grants.count * sizeof(struct framework *));
 		for (size_t i = 0; i < grants.count; i++) {
@@ -187,7 +175,7 @@ void master_take_offer(struct master *m, struct offer *o)
 
 static void give_back(struct master *m, struct offer *o, const struct allocator_filter *filter)
 {
-	allocator_recover(m->allocator, m->now, o->framework->id, o->agent->id, &o->resources,
+	allocator_recover(m->allocator, m->now, o->framework->alloc, o->agent->alloc, &o->resources,
 			  filter);
 }
 

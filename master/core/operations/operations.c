@@ -250,7 +250,7 @@ static bool undo(struct master *m, struct agent *a, const struct resources *cons
 		return false;
 	list_checkpointed(a);
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
-	allocator_update_agent(m->allocator, a->id, &a->total);
+	allocator_update_agent(m->allocator, a->alloc, &a->total);
 	return true;
 }
 
@@ -374,7 +374,8 @@ static int operations_convert(struct master *m, struct accepting *accepting,
 		resources_add(&accepting->resized, converted);
 	if (resources_have_shared(consumed) || resources_have_shared(converted))
 		accept_note_shared(accepting);
-	allocator_convert(m->allocator, accepting->f->id, accepting->a->id, consumed, converted);
+	allocator_convert(m->allocator, accepting->f->alloc, accepting->a->alloc, consumed,
+			  converted);
 	return 0;
 }
 

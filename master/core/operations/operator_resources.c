@@ -74,7 +74,7 @@ static void operator_resources_apply(struct master *m, struct agent *a,
 		master_reply(m, 409, "%s", err.text);
 		return;
 	}
-	allocator_update_agent(m->allocator, a->id, &a->total);
+	allocator_update_agent(m->allocator, a->alloc, &a->total);
 	master_reply(m, 202, "%s", "");
 }
 

@@ -123,7 +123,7 @@ void recover_arrival(struct master *m, const char *agent, const Mesita__StoredNu
 		.number = s->number,
 	};
 
-	if (!master_find_agent(m, agent) || !allocator_remember(m->allocator, m->now, &memory))
+	if (!allocator_remember(m->allocator, m->now, &memory))
 		warm_delete(m, "arrival", agent, NULL, NULL);
 }
 

@@ -338,7 +338,7 @@ static void restore_framework(struct master *m, struct record *r)
 		f = master_add_framework(m, s->info);
 		framework_set_suppressed(f, s->suppressed_roles, s->n_suppressed_roles);
 		/* Filters of a role are dropped when it is no longer suppressed. */
-		master_tell_allocator(m, f, false);
+		master_tell_allocator(m, f);
 		master_await_framework(m, f, !s->disconnected);
 		list_remove(&f->dirty);
 	}

@@ -147,7 +147,7 @@ void master_remove_executor(struct master *m, struct executor *e, bool give_back
 	resources_subtract(&e->agent->used, &e->resources);
 	resources_subtract(&e->framework->used, &e->resources);
 	if (give_back)
-		allocator_recover(m->allocator, m->now, e->framework->id, e->agent->id,
+		allocator_recover(m->allocator, m->now, e->framework->alloc, e->agent->alloc,
 				  &e->resources, NULL);
 	list_remove(&e->by_framework);
 	HASH_DEL(e->agent->executors, e);
@@ -300,7 +300,7 @@ void master_release_task(struct master *m, struct task *t, bool give_back)
 	resources_subtract(&t->framework->used, &t->resources);
 	journal_agent(m, JOURNAL_AGENT_HELD, t->agent);
 	if (give_back)
-		allocator_recover(m->allocator, m->now, t->framework->id, t->agent_id,
+		allocator_recover(m->allocator, m->now, t->framework->alloc, t->agent->alloc,
 				  &t->resources, NULL);
 }
 
