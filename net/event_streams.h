@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "net/http.h"
+#include "net/http_parts.h"
 
 struct event_stream; /* private */
 

@@ -1,11 +1,11 @@
 /* HTTP/1.1 server on libuv and http-parser.
  *
  * A whole request (head and body) is collected in bounded memory and handed to
- * the handler of the server; the handler answers at once or later through the
- * request's handle. Requests of a connection may be pipelined; answers leave in
- * the order of the requests; the next request of a connection is handled only
- * when the one before was answered, except that requests behind a streaming
- * answer are handled at once and their answers wait.
+ * the handler of the server (a body that the server wants in parts is not collected); the handler
+ * answers at once or later through the request's handle. Requests of a connection may be pipelined;
+ * answers leave in the order of the requests; the next request of a connection is handled only when
+ * the one before was answered, except that requests behind a streaming answer are handled at once
+ * and their answers wait.
  *
  * Limits: head 80 KiB, body `body_max`, a client that sends its head or body too
  * slowly or does not read its answer is closed (constants in net/limits.h).
@@ -30,7 +30,6 @@
 
 struct http_server;
 struct http_request;
-struct http_stream;
 
 struct http_header {
 	const char *name; /* as sent; compare without case */
@@ -53,7 +52,8 @@ struct http_request {
 	void *answer;			    /* private */
 };
 
-/* Exactly one http_reply* or http_stream_open call must follow, now or later. */
+/* Exactly one http_reply* call, or one that opens a stream (net/http_parts.h), must follow, now or
+ * later. */
 typedef void http_handler(void *context, struct http_request *request);
 
 struct http_server_options {
@@ -64,6 +64,10 @@ struct http_server_options {
 	size_t body_max; /* bytes; larger bodies are answered 413 and closed */
 	http_handler *handler;
 	void *context;
+	/* Whether the request, of which the head is there, is handed to the handler now, and its
+	 * body after that as it comes (net/http_parts.h). Asked for requests with a body; NULL =
+	 * for none. */
+	bool (*streams)(void *context, struct http_request *request);
 	/* Overrides of net/limits.h, 0 = the constant there. */
 	int head_timeout_ms;
 	int body_timeout_ms;
@@ -81,6 +85,8 @@ int http_server_port(const struct http_server *server); /* the bound one */
 /* Stops listening, ends every connection, then calls back from the loop; the
  * server is freed after that. */
 void http_server_close(struct http_server *server, void (*closed)(void *), void *context);
+
+/* -- what the request says -- */
 
 /* NULL when absent. Names are compared without case. */
 const char *http_header(const struct http_request *request, const char *name);
@@ -116,60 +122,6 @@ void http_reply_text(struct http_request *request, int status, const char *text)
 void http_reply_json(struct http_request *request, int status, const struct buf *json);
 /* 405 with Allow, in Mesos' words. `allowed` like "POST" or "GET, POST". */
 void http_reply_not_allowed(struct http_request *request, const char *allowed);
-
-/* Opens a chunked answer that lasts. `closed` is called once, when the client
- * went away, did not read for too long (more than `limit` bytes waiting), or the
- * server closes; not after http_stream_end. The stream is gone after it. */
-struct http_stream *http_stream_open(struct http_request *request, const char *content_type,
-				     const char *const *extra, size_t limit,
-				     void (*closed)(void *context, struct http_stream *stream),
-				     void *context);
-/* Opens an answer of so many bytes that come in parts. `drained` is called from the loop when
- * little of what was written waits: once, and once more after each write. So who writes a part then
- * holds no more than that, however slowly the client reads; one that takes nothing for too long is
- * gone
- * (`closed`, as above). If the stream is ended before all was written, the connection is. */
-struct http_stream *http_body_open(struct http_request *request, const char *content_type,
-				   const char *const *extra, uint64_t length,
-				   void (*drained)(void *context, struct http_stream *stream),
-				   void (*closed)(void *context, struct http_stream *stream),
-				   void *context);
-/* Likewise an answer that somebody else has composed, head and all (http_compose). It ends by
- * http_relay_end(); if not all of it came, the connection ends, too. */
-struct http_stream *http_relay_open(struct http_request *request,
-				    void (*drained)(void *context, struct http_stream *stream),
-				    void (*closed)(void *context, struct http_stream *stream),
-				    void *context);
-void http_relay_end(struct http_stream *stream, bool whole);
-/* Queues one chunk (copied); written when the loop turn ends. */
-void http_stream_write(struct http_stream *stream, const void *data, size_t len);
-/* One RecordIO record ("<length>\n<bytes>") as exactly one chunk. */
-void http_stream_record(struct http_stream *stream, const void *data, size_t len);
-void http_stream_end(struct http_stream *stream); /* last chunk; the handle is dead now */
-
-/* -- answers that a child process writes (offload.h) -- */
-
-/* READY: a child made now can write the answer to `*fd`, and nobody else will. BUSY: not
- * yet. RELAY: the loop alone can write there. NEVER: it stands behind a stream. GONE: there is no
- * client any more. */
-enum http_handoff {
-	HTTP_HANDOFF_READY,
-	HTTP_HANDOFF_BUSY,
-	HTTP_HANDOFF_RELAY,
-	HTTP_HANDOFF_NEVER,
-	HTTP_HANDOFF_GONE,
-};
-enum http_handoff http_handoff(struct http_request *request, int *fd);
-/* Instead of http_reply*: the answer was written, or cannot be (which ends the connection). */
-void http_handoff_done(struct http_request *request, bool written);
-/* In the child: the Date of answers stays what it is, since asking for the time of day may take
- * a lock that nobody will release here. */
-void http_keep_date(struct http_request *request);
-/* Appends the head of the answer that http_reply would give. `*body` becomes what has to follow:
- * nothing, the same, or `packed`, to which it is compressed if that is empty. */
-void http_compose(struct http_request *request, int status, const char *content_type,
-		  const char *const *extra, struct slice *body, struct buf *packed,
-		  struct buf *head);
 
 /* -- helpers -- */
 

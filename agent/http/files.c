@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/shell.h"
+#include "net/http_parts.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */
 /* Of a download; what a client that does not read makes us hold, once or twice. */

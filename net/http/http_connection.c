@@ -24,8 +24,10 @@ static bool has_streams(const struct http_connection *connection)
 static bool is_paused(const struct http_connection *connection)
 {
 	/* An answer that comes in parts is an answer that is still to come. */
-	if (connection->current || (has_streams(connection) && !http_stream_lasts(connection)))
+	if (has_streams(connection) && !http_stream_lasts(connection))
 		return true;
+	if (connection->current)
+		return !http_body_flows(connection->current);
 	return !has_streams(connection) && !connection->detached &&
 	       transport_waiting(&connection->transport) > HTTP_OUTPUT_HIGH;
 }
@@ -35,9 +37,13 @@ static bool is_paused(const struct http_connection *connection)
 static void http_connection_on_closed(void *context)
 {
 	struct http_connection *connection = context;
-	struct exchange *exchange = connection->current;
+	struct exchange *exchange;
 
 	http_stream_abandon(connection);
+	http_body_end(connection, false);
+	exchange = connection->current;
+	if (connection->begun)
+		http_exchange_free(connection->begun);
 	if (exchange) {
 		exchange->peer = xstrdup(connection->peer);
 		exchange->local = xstrdup(connection->local);
@@ -118,12 +124,76 @@ static void http_connection_dispatch(struct http_connection *connection, struct 
 	struct http_server *server = connection->server;
 
 	connection->current = exchange;
-	if (!exchange->request.keep_alive)
+	if (!exchange->request.keep_alive && !exchange->streams)
 		connection->in_done = true;
 	if (status > 0)
 		http_reply_text(&exchange->request, status, text);
 	else
 		server->options.handler(server->options.context, &exchange->request);
+}
+
+void http_connection_let_go(struct http_connection *connection)
+{
+	const struct exchange *exchange = connection->current;
+
+	connection->current = NULL;
+	if (exchange && exchange->streams && !exchange->whole) {
+		connection->in_done = true;
+		connection->receiving = false;
+	}
+}
+
+/* The head of a request is there: its body is handed over in parts, or collected. */
+static void begin_request(struct http_connection *connection)
+{
+	const struct http_server_options *options = &connection->server->options;
+	struct exchange *exchange;
+	const char *text = NULL;
+	int status = http_request_begin(connection, &exchange, &text);
+
+	if (status < 0) {
+		connection->in_done = true;
+		return;
+	}
+	exchange->refused = status;
+	exchange->refusal = text;
+	exchange->streams = !status && options->streams(options->context, &exchange->request);
+	if (exchange->streams) {
+		http_connection_dispatch(connection, exchange, 0, NULL);
+	} else if (http_parse_fits(connection)) {
+		connection->begun = exchange;
+	} else {
+		http_exchange_free(exchange);
+		connection->in_done = true;
+		http_connection_refuse(connection, connection->refuse);
+	}
+}
+
+/* A request is whole. */
+static void finish_request(struct http_connection *connection)
+{
+	struct exchange *exchange = connection->begun;
+	const char *text = NULL;
+	int status;
+
+	if (connection->current) {
+		http_body_end(connection, true);
+		return;
+	}
+	connection->begun = NULL;
+	if (exchange) {
+		status = exchange->refused;
+		text = exchange->refusal;
+	} else {
+		status = http_request_begin(connection, &exchange, &text);
+	}
+	if (status < 0) {
+		connection->in_done = true;
+		return;
+	}
+	if (status == 0)
+		status = http_request_finish(connection, exchange, &text);
+	http_connection_dispatch(connection, exchange, status, text);
 }
 
 /* The client waits for a word before it sends the body (RFC 9110, 10.1.1). */
@@ -136,22 +206,18 @@ static void ask_for_body(struct http_connection *connection)
 
 static size_t parse_slowly(struct http_connection *connection, const char *data, size_t len)
 {
-	struct exchange *exchange;
-	const char *text = NULL;
 	size_t used;
-	int status;
 
 	switch (http_parse(connection, data, len, &used)) {
 	case HTTP_PARSE_MORE:
 		if (connection->head_done && connection->expects)
 			ask_for_body(connection);
 		break;
+	case HTTP_PARSE_HEAD:
+		begin_request(connection);
+		break;
 	case HTTP_PARSE_REQUEST:
-		status = http_request_make(connection, &exchange, &text);
-		if (status < 0)
-			connection->in_done = true;
-		else
-			http_connection_dispatch(connection, exchange, status, text);
+		finish_request(connection);
 		break;
 	case HTTP_PARSE_REFUSED:
 		connection->in_done = true;
@@ -159,6 +225,7 @@ static size_t parse_slowly(struct http_connection *connection, const char *data,
 		break;
 	case HTTP_PARSE_FAILED:
 		connection->in_done = true;
+		http_body_end(connection, false);
 		break;
 	}
 	return used;
@@ -175,7 +242,7 @@ static size_t http_connection_parse(struct http_connection *connection, const ch
 	while (done < len && !connection->closing && !connection->in_done &&
 	       !is_paused(connection)) {
 		used = 0;
-		if (!connection->receiving)
+		if (!connection->receiving && !connection->server->options.streams)
 			used = http_quick(connection, data + done, len - done, &exchange);
 		if (used)
 			http_connection_dispatch(connection, exchange, 0, NULL);
@@ -344,6 +411,8 @@ void http_connection_turn(struct http_connection *connection)
 {
 	http_connection_flush(connection);
 	resume_input(connection);
+	if (connection->eof && connection->input.len == 0)
+		http_body_end(connection, false);
 	http_stream_drained(connection);
 	http_connection_flush(connection);
 	adjust_reading(connection);
@@ -367,8 +436,8 @@ static bool is_slow(struct http_connection *connection, uint64_t now)
 
 	if (!connection->receiving)
 		return false;
-	/* While we do not take its input, it cannot be slow. */
-	if (is_paused(connection)) {
+	/* While we do not take its input, it cannot be slow; a body in parts takes its time. */
+	if (is_paused(connection) || connection->current) {
 		connection->since = now;
 		return false;
 	}

@@ -39,7 +39,7 @@ void http_handoff_done(struct http_request *request, bool written)
 	struct http_connection *connection = exchange->connection;
 
 	if (connection)
-		connection->current = NULL;
+		http_connection_let_go(connection);
 	http_exchange_free(exchange);
 	if (!connection || connection->closing)
 		return;

@@ -12,7 +12,8 @@
 #include <time.h>
 
 #include "base/list.h"
-#include "net/http.h"
+#include "net/http_handoff.h"
+#include "net/http_parts.h"
 #include "net/limits.h"
 #include "net/transport.h"
 
@@ -48,6 +49,13 @@ struct exchange {
 	struct http_request request;
 	struct http_connection *connection; /* NULL: gone, the answer is dropped */
 	struct buf body;
+	int refused;			       /* by the server: with this status, ... */
+	const char *refusal;		       /* and this text */
+	bool streams;			       /* its body comes in parts ... */
+	bool whole;			       /* and all of them came */
+	bool paused;			       /* by the handler */
+	const struct http_body_reader *reader; /* or NULL until there is one */
+	void *reader_context;
 	/* Set when the connection is gone. */
 	uv_loop_t *loop;
 	char *peer;
@@ -88,6 +96,7 @@ struct http_connection {
 	struct buf head; /* url NUL, then name NUL value NUL ... */
 	struct buf body;
 	size_t trailers; /* bytes of them, which are ignored */
+	bool asks;	 /* whether the body is wanted in parts: the parser waits for that */
 	bool expects;	 /* the client waits for "100 Continue" before it sends the body */
 	int refuse;	 /* status with which the request in progress is refused */
 	uint64_t since;	 /* when the head, or the present span of the body, began */
@@ -106,6 +115,7 @@ struct http_connection {
 	uint64_t write_since;
 	size_t write_seen; /* bytes in the kernel's way at write_since */
 
+	struct exchange *begun; /* its body is being collected, after the server was asked */
 	struct exchange *current;
 	struct list streams;
 	size_t stream_count;
@@ -138,8 +148,10 @@ size_t http_connection_waiting(const struct http_connection *connection);
 void http_connection_tick(struct http_connection *connection, uint64_t now);
 /* Where the bytes of an answer go that is complete now. */
 struct buf *http_connection_sink(struct http_connection *connection);
-/* Bytes went into the sink; takes the exchange out if it is the current one. */
+/* Bytes went into the sink. */
 void http_connection_answered(struct http_connection *connection);
+/* The current exchange is answered, or cannot be. */
+void http_connection_let_go(struct http_connection *connection);
 /* One that is closing already, of no server: for a stream that is opened after its
  * client has gone. */
 struct http_connection *http_connection_ghost(uv_loop_t *loop);
@@ -150,14 +162,27 @@ struct http_connection *http_connection_detached(struct http_server *server);
 void http_parse_init(struct http_connection *connection);
 /* Parses until the bytes end or a request is whole; `*used` is how many were taken.
  * HTTP_PARSE_FAILED: nothing more can be read from this client. */
-enum http_parse { HTTP_PARSE_MORE, HTTP_PARSE_REQUEST, HTTP_PARSE_REFUSED, HTTP_PARSE_FAILED };
+enum http_parse {
+	HTTP_PARSE_MORE,
+	HTTP_PARSE_HEAD, /* of a request with a body, if the server may want that in parts */
+	HTTP_PARSE_REQUEST,
+	HTTP_PARSE_REFUSED,
+	HTTP_PARSE_FAILED
+};
 enum http_parse http_parse(struct http_connection *connection, const char *data, size_t len,
 			   size_t *used);
 
+/* Whether the body of which the length was said is not longer than allowed; else it is refused. */
+bool http_parse_fits(struct http_connection *connection);
+
 /* -- http_request.c -- */
-/* Makes the exchange of the request just received. 0, or the status with which the
- * server itself answers it, with *text; -1: it cannot be read at all. */
-int http_request_make(struct http_connection *connection, struct exchange **out, const char **text);
+/* Makes the exchange of the request of which the head was received, without its body. 0, or the
+ * status with which the server itself answers it, with *text; -1: it cannot be read at all. */
+int http_request_begin(struct http_connection *connection, struct exchange **out,
+		       const char **text);
+/* Gives it the body that was collected. 0, or a status as above. */
+int http_request_finish(struct http_connection *connection, struct exchange *exchange,
+			const char **text);
 struct exchange *http_exchange_make(struct http_connection *connection);
 void http_exchange_free(struct exchange *exchange);
 /* Nothing in it to be split or decoded, and no step up: most are so. A byte follows it. */
@@ -175,6 +200,14 @@ size_t http_quick(struct http_connection *connection, const char *data, size_t l
 /* Whether a list like "text/html, gzip;q=0.5" takes `name`: by itself, by `class` (may be
  * NULL) or by `any`. */
 bool http_accepts(const char *list, const char *name, const char *class, const char *any);
+
+/* -- http_body.c -- */
+/* Whether bytes of the body can be handed over now. */
+bool http_body_flows(const struct exchange *exchange);
+/* Hands over a part. False: nobody wants it any more. */
+bool http_body_give(struct http_connection *connection, struct slice part);
+/* The body of the current exchange is whole, or the client is gone. */
+void http_body_end(struct http_connection *connection, bool whole);
 
 /* -- http_reply.c -- */
 /* Appends a status line and the headers that all answers have. */

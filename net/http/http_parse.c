@@ -23,6 +23,7 @@ static int on_begin(http_parser *parser)
 	connection->part = HEAD_NONE;
 	connection->header_count = 0;
 	connection->trailers = 0;
+	connection->asks = false;
 	connection->expects = false;
 	connection->since = uv_now(connection->server->options.loop);
 	buf_clear(&connection->head);
@@ -89,10 +90,20 @@ static bool has_body(const http_parser *parser)
 	       (parser->flags & F_CONTENTLENGTH && parser->content_length > 0);
 }
 
+bool http_parse_fits(struct http_connection *connection)
+{
+	const http_parser *parser = &connection->parser;
+
+	if (!(parser->flags & F_CONTENTLENGTH) ||
+	    parser->content_length <= connection->server->options.body_max)
+		return true;
+	connection->refuse = HTTP_STATUS_PAYLOAD_TOO_LARGE;
+	return false;
+}
+
 static int on_head(http_parser *parser)
 {
 	struct http_connection *connection = connection_of(parser);
-	size_t max = connection->server->options.body_max;
 
 	if (parser->method == HTTP_CONNECT || connection->part == HEAD_NAME)
 		return -1;
@@ -104,11 +115,12 @@ static int on_head(http_parser *parser)
 			      has_body(parser) && head_expects_continue(connection);
 	/* An offer to upgrade is declined by answering as usual. */
 	parser->upgrade = 0;
-	if ((parser->flags & F_CONTENTLENGTH) && parser->content_length > max) {
-		connection->refuse = HTTP_STATUS_PAYLOAD_TOO_LARGE;
-		return -1;
+	if (connection->server->options.streams && has_body(parser)) {
+		connection->asks = true;
+		http_parser_pause(parser, 1);
+		return 0;
 	}
-	return 0;
+	return http_parse_fits(connection) ? 0 : -1;
 }
 
 static int on_body(http_parser *parser, const char *data, size_t len)
@@ -116,6 +128,11 @@ static int on_body(http_parser *parser, const char *data, size_t len)
 	struct http_connection *connection = connection_of(parser);
 
 	connection->expects = false;
+	if (connection->current)
+		return !http_body_give(connection, (struct slice){data, len});
+	/* It was answered before its end. */
+	if (connection->in_done)
+		return 1;
 	if (len > connection->server->options.body_max - connection->body.len) {
 		connection->refuse = HTTP_STATUS_PAYLOAD_TOO_LARGE;
 		return 1;
@@ -158,7 +175,10 @@ enum http_parse http_parse(struct http_connection *connection, const char *data,
 		return *used == len ? HTTP_PARSE_MORE : HTTP_PARSE_FAILED;
 	case HPE_PAUSED:
 		http_parser_pause(parser, 0);
-		return HTTP_PARSE_REQUEST;
+		if (!connection->asks)
+			return HTTP_PARSE_REQUEST;
+		connection->asks = false;
+		return HTTP_PARSE_HEAD;
 	default:
 		connection->receiving = false;
 		return connection->refuse ? HTTP_PARSE_REFUSED : HTTP_PARSE_FAILED;

@@ -105,7 +105,7 @@ void http_reply(struct http_request *request, int status, const char *content_ty
 
 	if (!connection || connection->closing) {
 		if (connection)
-			connection->current = NULL;
+			http_connection_let_go(connection);
 		http_exchange_free(exchange);
 		return;
 	}
@@ -113,7 +113,7 @@ void http_reply(struct http_request *request, int status, const char *content_ty
 	http_compose(request, status, content_type, extra, &bytes, &packed, out);
 	buf_append(out, bytes.data, bytes.len);
 	buf_free(&packed);
-	connection->current = NULL;
+	http_connection_let_go(connection);
 	http_connection_answered(connection);
 	http_exchange_free(exchange);
 }

@@ -155,13 +155,11 @@ static int inflate_body(struct http_request *request, struct exchange *exchange,
 	return 0;
 }
 
-int http_request_make(struct http_connection *connection, struct exchange **out, const char **text)
+int http_request_begin(struct http_connection *connection, struct exchange **out, const char **text)
 {
 	struct exchange *exchange = http_exchange_make(connection);
 	struct http_request *request = &exchange->request;
 
-	exchange->body = connection->body;
-	connection->body = BUF_INIT;
 	request->method = http_method_str((enum http_method)connection->parser.method);
 	request->keep_alive = http_should_keep_alive(&connection->parser);
 	split_head(connection, request);
@@ -172,12 +170,22 @@ int http_request_make(struct http_connection *connection, struct exchange **out,
 		http_exchange_free(exchange);
 		return status;
 	}
-	if (status == 0)
-		status =
-			inflate_body(request, exchange, connection->server->options.body_max, text);
+	request->body = (struct slice){"", 0};
+	*out = exchange;
+	return status;
+}
+
+int http_request_finish(struct http_connection *connection, struct exchange *exchange,
+			const char **text)
+{
+	struct http_request *request = &exchange->request;
+	int status;
+
+	exchange->body = connection->body;
+	connection->body = BUF_INIT;
+	status = inflate_body(request, exchange, connection->server->options.body_max, text);
 	request->body =
 		(struct slice){exchange->body.data ? exchange->body.data : "", exchange->body.len};
-	*out = exchange;
 	return status;
 }
 

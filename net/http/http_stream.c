@@ -65,7 +65,7 @@ static struct http_stream *begin_stream(struct http_request *request, struct htt
 
 	if (!connection->closing && !stream->composed)
 		write_head(stream, content_type, extra);
-	connection->current = NULL;
+	http_connection_let_go(connection);
 	http_exchange_free(exchange);
 	/* A client that is gone already ends the stream, too. */
 	if ((connection->eof && !stream->sized) || connection->broken ||

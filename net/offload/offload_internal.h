@@ -3,6 +3,7 @@
 #define NET_OFFLOAD_OFFLOAD_INTERNAL_H
 
 #include "base/list.h"
+#include "net/http_handoff.h"
 #include "net/offload.h"
 
 /* One read, from its submission until its connection is the loop's again. */

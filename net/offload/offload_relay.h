@@ -3,7 +3,7 @@
 #ifndef NET_OFFLOAD_OFFLOAD_RELAY_H
 #define NET_OFFLOAD_OFFLOAD_RELAY_H
 
-#include "net/http.h"
+#include "net/http_parts.h"
 
 struct offload_relay;
 

@@ -220,7 +220,8 @@ void named_set_unavailability(struct allocator *a, const char *id, bool schedule
 		allocator_set_unavailability(a, agent, scheduled);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------ */
+/* ---- pairs ------------------------------------------------------------------------------------
+ */
 
 void named_restore(struct allocator *a, const char *framework_id, const char *agent_id,
 		   const struct resources *allocated)
@@ -232,9 +233,8 @@ void named_restore(struct allocator *a, const char *framework_id, const char *ag
 		allocator_restore(a, framework, agent, allocated);
 }
 
-void named_recover(struct allocator *a, int64_t now, const char *framework_id,
-		   const char *agent_id, const struct resources *allocated,
-		   const struct allocator_filter *filter)
+void named_recover(struct allocator *a, int64_t now, const char *framework_id, const char *agent_id,
+		   const struct resources *allocated, const struct allocator_filter *filter)
 {
 	struct alloc_framework *framework = alloc_framework_find(a, framework_id);
 	struct alloc_agent *agent = alloc_agent_find(a, agent_id);

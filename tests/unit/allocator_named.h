@@ -43,8 +43,8 @@ void named_recover(struct allocator *a, int64_t now, const char *framework, cons
 		   const struct resources *allocated, const struct allocator_filter *filter);
 void named_convert(struct allocator *a, const char *framework, const char *agent,
 		   const struct resources *before, const struct resources *after);
-void named_end_inverse(struct allocator *a, int64_t now, const char *framework,
-		       const char *agent, const struct allocator_filter *filter);
+void named_end_inverse(struct allocator *a, int64_t now, const char *framework, const char *agent,
+		       const struct allocator_filter *filter);
 /* Agents that it speaks of are met first. */
 bool named_remember(struct allocator *a, int64_t now, const struct allocator_memory *memory);
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <uv.h>
 
-#include "net/http.h"
+#include "net/http_parts.h"
 #include "proto/proto.h"
 
 #define CALLS_MAX 64

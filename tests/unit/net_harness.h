@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <uv.h>
 
-#include "net/http.h"
+#include "net/http_parts.h"
 
 #define KEPT_MAX 8
 #define GUARD_MS 20000 /* a condition that has not come true by then never will */
