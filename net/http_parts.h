@@ -36,7 +36,8 @@ struct http_stream *http_stream_open(struct http_request *request, const char *c
 /* Opens an answer of so many bytes that come in parts. `drained` is called from the loop when
  * little of what was written waits: once, and once more after each write. So who writes a part then
  * holds no more than that, however slowly the client reads; one that takes nothing for too long
- * is gone (`closed`, as above). If the stream is ended before all was written, the connection is. */
+ * is gone (`closed`, as above). If the stream is ended before all was written, the connection is.
+ */
 struct http_stream *http_body_open(struct http_request *request, const char *content_type,
 				   const char *const *extra, uint64_t length,
 				   void (*drained)(void *context, struct http_stream *stream),

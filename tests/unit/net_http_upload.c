@@ -110,11 +110,11 @@ Test(http_upload, parts_come_before_the_whole)
 
 Test(http_upload, others_are_collected_as_ever)
 {
-	raw_expect(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
-		   "\r\n\r\nhello");
+	raw_expect(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", "\r\n\r\nhello");
 	raw_expect(&raw, "POST /../x HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", "404 Not Found");
-	raw_expect(&raw, "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-			 "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n",
+	raw_expect(&raw,
+		   "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+		   "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n",
 		   "\r\n\r\nabcd");
 	cr_expect_eq(upload.begun, 0);
 	raw_expect(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 1001\r\n\r\n",

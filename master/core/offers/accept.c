@@ -16,6 +16,7 @@
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
 #include "master/core/offers/offers.h"
+#include "master/core/operations/operation_life.h"
 #include "master/core/operations/operation_records.h"
 #include "master/core/operations/operations.h"
 #include "master/core/tasks/tasks.h"
@@ -135,7 +136,7 @@ void accept_drop(struct master *m, struct framework *f, const Mesos__Offer__Oper
 
 	log_warning("dropped the operation %s of framework %s: %s", name ? name : "UNKNOWN", f->id,
 		    message);
-	master_count_operation(m, operation->type, MESOS__OPERATION_STATE__OPERATION_ERROR, 1);
+	operation_life_count(m, operation->type, MESOS__OPERATION_STATE__OPERATION_ERROR, 1);
 	if (operation->id)
 		master_tell_operation_error(m, f, operation->id, message);
 }

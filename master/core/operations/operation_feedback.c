@@ -13,6 +13,7 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
 #include "master/core/objects.h"
+#include "master/core/operations/operation_life.h"
 #include "master/core/operations/operation_records.h"
 
 #define STATE(name) MESOS__OPERATION_STATE__OPERATION_##name
@@ -292,7 +293,7 @@ void master_lose_operations(struct master *m, struct agent *a, Mesos__OperationS
 	HASH_ITER (hh, a->operations, o, next) {
 		if (state != STATE(UNKNOWN)) {
 			tell_lost(m, o, state, message);
-			master_count_operation(m, o->info->info->type, state, 1);
+			operation_life_count(m, o->info->info->type, state, 1);
 		}
 		master_remove_operation(m, o);
 	}

@@ -14,6 +14,7 @@
 #include "master/core/agents/drain.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
+#include "master/core/operations/operation_life.h"
 #include "master/core/operations/operations.h"
 
 #define STATE(name) MESOS__OPERATION_STATE__OPERATION_##name
@@ -35,18 +36,6 @@ struct operation *framework_find_operation(const struct framework *f, const char
 
 	HASH_FIND(hh_id, f->named_operations, id, strlen(id), o);
 	return o;
-}
-
-void master_count_operation(struct master *m, int type, int state, int change)
-{
-	if (type >= 0 && type < MASTER_OPERATION_TYPES && state >= 0 &&
-	    state < MASTER_OPERATION_STATES)
-		m->operation_states[type][state] += (uint64_t)(int64_t)change;
-}
-
-static void count(struct master *m, const struct operation *o, int state, int change)
-{
-	master_count_operation(m, o->info->info->type, state, change);
 }
 
 /* ---- frameworks ---------------------------------------------------------------------- */
@@ -121,7 +110,7 @@ struct operation *master_add_operation(struct master *m, struct agent *a,
 	list_init(&o->by_framework);
 	HASH_ADD(hh, a->operations, uuid, UUID_BYTES, o);
 	m->operation_count++;
-	count(m, o, o->info->latest_status->state, 1);
+	operation_life_count(m, o->info->info->type, o->info->latest_status->state, 1);
 	if (!o->info->framework_id)
 		return o;
 	f = master_find_framework(m, o->info->framework_id->value);
@@ -168,7 +157,7 @@ void master_remove_operation(struct master *m, struct operation *o)
 	int state = o->info->latest_status->state;
 
 	if (!operation_state_terminal(state))
-		count(m, o, state, -1);
+		operation_life_count(m, o->info->info->type, state, -1);
 	master_touch_drain(m, o->agent);
 	unname(o);
 	list_remove(&o->by_framework);
@@ -209,22 +198,13 @@ void master_update_operation(struct master *m, struct operation *o,
 			     const Mesos__OperationStatus *status,
 			     const Mesos__OperationStatus *latest)
 {
-	int before = o->info->latest_status->state;
+	enum operation_effect effect = operation_life_move(m, o, latest ? latest : status);
 
-	if (!latest)
-		latest = status;
-	if (!operation_state_terminal(before)) {
-		count(m, o, before, -1);
-		count(m, o, latest->state, 1);
-		proto_free(o->info->latest_status);
-		o->info->latest_status = proto_copy(latest);
-	}
 	append_status(o->info, status);
-	if (operation_state_terminal(latest->state)) {
-		if (o->assumed && latest->state != STATE(FINISHED))
-			master_undo_operation(m, o);
+	if (effect == OPERATION_FAILS && o->assumed)
+		master_undo_operation(m, o);
+	if (effect == OPERATION_FAILS || effect == OPERATION_STANDS)
 		o->assumed = false;
-	}
 	log_info("operation '%s' on agent %s is %s", operation_id(o) ? operation_id(o) : "",
 		 o->agent->id,
 		 proto_enum_name(&mesos__operation_state__descriptor, o->info->latest_status->state,

@@ -24,7 +24,5 @@ void master_update_operation(struct master *m, struct operation *o,
 /* The framework came; it goes. */
 void master_adopt_operations(struct master *m, struct framework *f);
 void master_leave_operations(struct master *m, struct framework *f);
-/* In master.operation_states. */
-void master_count_operation(struct master *m, int type, int state, int change);
 
 #endif
