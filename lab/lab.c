@@ -282,6 +282,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 	lab->books = books_open(w);
 	w->trace.show = o->trace;
 	w->coverage = o->coverage;
+	w->unchecked = o->unchecked;
 	if (w->coverage)
 		coverage_restart(w->coverage);
 	lab->options = o;

@@ -33,6 +33,7 @@ struct lab_options {
 	/* Of the random faults, and of the scenario's events, only these; NULL = all. */
 	const struct numbers *only_faults, *only_events;
 	struct coverage *coverage; /* that counts, or NULL */
+	bool unchecked;		   /* the master's sums are not audited after every step */
 	/* Told while the run lasts, for a report of a crash; NULL: not. */
 	const struct world **world;
 };

@@ -151,6 +151,7 @@ static bool soak_measure(const struct command *c, const struct load *load)
 				.fault_every = load->fault_every,
 				.refusal = load->refusal,
 				.drivers = c->lab.drivers,
+				.unchecked = true,
 				.world = c->lab.world};
 	struct totals totals = {0};
 	int64_t begin = wall_clock(CLOCK_PROCESS_CPUTIME_ID), spent;

@@ -123,6 +123,7 @@ struct world {
 	char *failure;		   /* the invariant that does not hold, or NULL */
 	struct observer *observer; /* or NULL */
 	struct coverage *coverage; /* or NULL */
+	bool unchecked;		   /* see lab/lab.h */
 };
 
 void world_init(struct world *w, uint64_t seed);

@@ -6,10 +6,10 @@
 #include "master/core/objects.h"
 
 enum operation_effect {
-	OPERATION_STAYS,   /* as it is: what was said last is final */
-	OPERATION_MOVES,   /* has the new state, and goes on */
-	OPERATION_STANDS,  /* is over, and was carried out */
-	OPERATION_FAILS,   /* is over, and was not: what was assumed of it is undone */
+	OPERATION_STAYS,  /* as it is: what was said last is final */
+	OPERATION_MOVES,  /* has the new state, and goes on */
+	OPERATION_STANDS, /* is over, and was carried out */
+	OPERATION_FAILS,  /* is over, and was not: what was assumed of it is undone */
 };
 
 enum operation_effect operation_effect(int from, int to);
