@@ -1,15 +1,16 @@
 /* JSON writer. Numbers look as Mesos' writer prints them: the fewest digits that read back
  * as the same double, a fraction always, an exponent only outside 1e-6 .. 1e21. */
 #include "base/json.h"
+#include "base/shortest.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_MAX 17  /* enough for any double */
-#define DIGITS_SAFE 15 /* any decimal of so many digits survives a double */
-#define INTEGER_MAX 20 /* bytes of any 64-bit integer with its sign */
+#define INTEGER_MAX 20	  /* bytes of any 64-bit integer with its sign */
+#define DOUBLE_MAX 32	  /* and of any double: sign, "0.", five zeros, 17 digits; or "e-308" */
+#define INTEGER_SAFE 1e15 /* whole doubles below have no more digits than they need */
 
 /* Values are written through a bare pointer: room for the whole first, the end then. */
 static inline char *json_write_room(struct buf *out, size_t len)
@@ -182,8 +183,7 @@ void jw_string(struct json_writer *w, const char *text)
 
 /* ---- numbers ---------------------------------------------------------------- */
 
-/* The decimal digits, at least `width` of them. */
-static char *put_digits(char *to, uint64_t value, int width)
+static char *put_digits(char *to, uint64_t value)
 {
 	char digits[INTEGER_MAX];
 	int len = 0;
@@ -191,8 +191,6 @@ static char *put_digits(char *to, uint64_t value, int width)
 	do
 		digits[len++] = (char)('0' + value % 10);
 	while ((value /= 10) > 0);
-	for (; width > len; width--)
-		*to++ = '0';
 	while (len > 0)
 		*to++ = digits[--len];
 	return to;
@@ -204,154 +202,70 @@ void jw_int(struct json_writer *w, int64_t value)
 
 	if (value < 0)
 		*to++ = '-';
-	json_write_finish(w->out,
-			  put_digits(to, value < 0 ? -(uint64_t)value : (uint64_t)value, 1));
+	json_write_finish(w->out, put_digits(to, value < 0 ? -(uint64_t)value : (uint64_t)value));
 }
 
 void jw_uint(struct json_writer *w, uint64_t value)
 {
-	json_write_finish(w->out, put_digits(begin_value(w, INTEGER_MAX), value, 1));
+	json_write_finish(w->out, put_digits(begin_value(w, INTEGER_MAX), value));
 }
 
-/* The fewest significant digits of a finite value > 0: value = 0.DIGITS * 10^point. */
-static int shortest_digits(double value, char digits[DIGITS_MAX + 1], int *point)
-{
-	int precision = value < 0x1p-1022 ? 1 : DIGITS_SAFE; /* subnormals need fewer */
-	char text[40];
-	int len = 0;
-
-	for (; precision <= DIGITS_MAX; precision++) {
-		snprintf(text, sizeof(text), "%.*e", precision - 1, value);
-		if (precision == DIGITS_MAX || strtod(text, NULL) == value)
-			break;
-	}
-	digits[len++] = text[0];
-	for (const char *c = text + 1; *c && *c != 'e'; c++)
-		if (*c != '.')
-			digits[len++] = *c;
-	while (len > 1 && digits[len - 1] == '0')
-		len--;
-	digits[len] = '\0';
-	*point = atoi(strchr(text, 'e') + 1) + 1;
-	return len;
-}
-
-static void append_zeros(struct buf *out, int count)
+static char *put_zeros(char *to, int count)
 {
 	while (count-- > 0)
-		buf_putc(out, '0');
+		*to++ = '0';
+	return to;
 }
 
-static const double powers[] = {1e0, 1e1, 1e2,	1e3,  1e4,  1e5,  1e6,	1e7,
-				1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-
-/* 1 to 2^52, with a fraction: F / 2^bits, exactly. Of the decimals with so many digits behind the
- * point the nearest one will do if it is less than half a step of doubles away. */
-static char *put_fraction(char *to, double value)
+/* Of a finite value >= 0. */
+static char *put_double(char *to, double value)
 {
-	uint64_t whole = (uint64_t)value, power = 1;
-	int exponent, bits;
-	uint64_t fraction;
-	bool even;
-
-	frexp(value, &exponent);
-	bits = 53 - exponent;
-	fraction = (uint64_t)ldexp(value - (double)whole, bits);
-	even = !(fraction & 1);
-	for (int digits = 1;; digits++) {
-		unsigned __int128 product, rest, half = (unsigned __int128)1 << (bits - 1);
-		uint64_t decimal;
-
-		power *= 10;
-		product = (unsigned __int128)fraction * power;
-		decimal = (uint64_t)(product >> bits);
-		rest = product & (2 * half - 1);
-		if (rest > half || (rest == half && (decimal & 1))) {
-			decimal++;
-			rest = 2 * half - rest;
-		}
-		/* A decimal that rounds up to 1 would be a nearer whole, which is tried first. */
-		if (decimal < power && (2 * rest < power || (2 * rest == power && even))) {
-			to = put_digits(to, whole, 1);
-			*to++ = '.';
-			return put_digits(to, decimal, digits);
-		}
-		if (digits == DIGITS_MAX)
-			return NULL;
-	}
-}
-
-/* Below 1 and of few digits. */
-static char *put_small(char *to, double value)
-{
-	for (int digits = 1; digits <= DIGITS_SAFE; digits++) {
-		double decimal = rint(value * powers[digits]);
-
-		/* Both are exact, so this is what reading it back gives. */
-		if (decimal >= 1 && decimal / powers[digits] == value) {
-			*to++ = '0';
-			*to++ = '.';
-			return put_digits(to, (uint64_t)decimal, digits);
-		}
-	}
-	return NULL;
-}
-
-/* What comes often, without printf; NULL for the rest. Not negative, finite. */
-static char *put_usual(char *to, double value)
-{
-	if (value < 1e15 && value == floor(value)) {
-		to = put_digits(to, (uint64_t)value, 1);
-		return json_write_put(to, ".0", 2);
-	}
-	if (value >= 1 && value < 0x1p52)
-		return put_fraction(to, value);
-	return value >= 1e-5 && value < 1 ? put_small(to, value) : NULL;
-}
-
-static void append_double(struct buf *out, double value)
-{
-	char digits[DIGITS_MAX + 1];
+	char digits[SHORTEST_DIGITS_MAX];
 	int len, point;
 
+	if (value < INTEGER_SAFE && value == floor(value)) {
+		to = put_digits(to, (uint64_t)value);
+		return json_write_put(to, ".0", 2);
+	}
 	len = shortest_digits(value, digits, &point);
 	if (point > 21 || point <= -6) {
-		buf_putc(out, digits[0]);
+		*to++ = digits[0];
 		if (len > 1)
-			buf_printf(out, ".%s", digits + 1);
-		buf_printf(out, "e%d", point - 1);
-	} else if (point <= 0) {
-		buf_puts(out, "0.");
-		append_zeros(out, -point);
-		buf_puts(out, digits);
-	} else if (point >= len) {
-		buf_puts(out, digits);
-		append_zeros(out, point - len);
-		buf_puts(out, ".0");
-	} else {
-		buf_append(out, digits, (size_t)point);
-		buf_printf(out, ".%s", digits + point);
+			*to++ = '.';
+		to = json_write_put(to, digits + 1, (size_t)len - 1);
+		*to++ = 'e';
+		if (point < 1)
+			*to++ = '-';
+		return put_digits(to, (uint64_t)abs(point - 1));
 	}
+	if (point <= 0) {
+		to = put_zeros(json_write_put(to, "0.", 2), -point);
+		return json_write_put(to, digits, (size_t)len);
+	}
+	if (point >= len) {
+		to = put_zeros(json_write_put(to, digits, (size_t)len), point - len);
+		return json_write_put(to, ".0", 2);
+	}
+	to = json_write_put(to, digits, (size_t)point);
+	*to++ = '.';
+	return json_write_put(to, digits + point, (size_t)(len - point));
 }
 
 void jw_double(struct json_writer *w, double value)
 {
-	char *to = begin_value(w, INTEGER_MAX + DIGITS_MAX + 3), *end;
+	char *to = begin_value(w, DOUBLE_MAX);
 
-	if (!isfinite(value)) {
-		json_write_finish(w->out, to);
-		buf_puts(w->out, isnan(value) ? "\"NaN\""
-				 : value < 0  ? "\"-Infinity\""
-					      : "\"Infinity\"");
-		return;
+	if (isnan(value)) {
+		to = json_write_put(to, "\"NaN\"", 5);
+	} else if (isinf(value)) {
+		to = value < 0 ? json_write_put(to, "\"-Infinity\"", 11)
+			       : json_write_put(to, "\"Infinity\"", 10);
+	} else {
+		if (signbit(value))
+			*to++ = '-';
+		to = put_double(to, fabs(value));
 	}
-	if (signbit(value))
-		*to++ = '-';
-	value = fabs(value);
-	end = put_usual(to, value);
-	json_write_finish(w->out, end ? end : to);
-	if (!end)
-		append_double(w->out, value);
+	json_write_finish(w->out, to);
 }
 
 void jw_bool(struct json_writer *w, bool value)
