@@ -36,7 +36,7 @@
 #ifndef LAB_BOOKS_BOOKS_H
 #define LAB_BOOKS_BOOKS_H
 
-#include "lab/world/world.h"
+#include "lab/world/wires.h"
 
 struct books *books_open(struct world *w);
 void books_close(struct books *b);

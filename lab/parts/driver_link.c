@@ -1,4 +1,5 @@
 #include "lab/parts/driver.h"
+#include "lab/parts/scheduler_offers.h"
 #include "lab/parts/scheduler_part.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #ifndef LAB_PARTS_PARTS_H
 #define LAB_PARTS_PARTS_H
 
-#include "lab/world/world.h"
+#include "lab/world/wires.h"
 #include "proto/proto.h"
 
 #define AGENT_IP "10.0.1.1"

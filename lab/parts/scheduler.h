@@ -4,8 +4,8 @@
  *	scheduler_calls.c    what it says
  *	scheduler_stream.c   how, on the v1 API
  *	driver_link.c	     how, as a driver of v0; see driver.h
- *	scheduler_books.c    what it launched and has heard of that
- *	scheduler_offers.c   what it does with offers
+ *	scheduler_books.c    what it launched and has heard of that; scheduler_books.h
+ *	scheduler_offers.c   what it does with offers; scheduler_offers.h
  *	scheduler_volumes.c  reservations and volumes
  *	scheduler_operations.c what becomes of those, if it named them
  *	scheduler_misdeeds.c what no scheduler should do */
@@ -143,75 +143,5 @@ void scheduler_suppress(struct scheduler_part *part, bool suppressed);
 void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
 		    const struct letter *letter);
 void scheduler_kill_process(struct process *p);
-
-/* ---- books ----------------------------------------------------------------------------- */
-
-/* A task that is to be launched now. */
-bool scheduler_has_work(const struct scheduler_part *part);
-struct book *scheduler_book_add(struct scheduler_part *part, const char *agent_id);
-struct book *scheduler_book_find(const struct scheduler_part *part, const char *task_id);
-void scheduler_books_free(struct scheduler_part *part);
-void scheduler_take_update(struct scheduler_part *part, const Mesos__TaskStatus *status);
-/* What hangs, or should be over by now, is killed; with its executor if that does not help. */
-void scheduler_end_tasks(struct scheduler_part *part);
-
-/* ---- offers ---------------------------------------------------------------------------- */
-
-/* One ACCEPT under construction. */
-struct answer {
-	struct arena arena;
-	Mesos__Scheduler__Call__Accept accept;
-	bool launches;
-};
-
-double offer_scalar(const Mesos__Offer *offer, const char *name);
-const char *offer_role(const Mesos__Offer *offer);
-Mesos__Resource *offer_make_scalar(struct arena *arena, const char *name, double value);
-Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operation__Type type);
-/* A word that may be the end of a task. */
-bool scheduler_knows_end(const char *word);
-/* Tasks for what is free in the offer, the first on the volume if there is one. */
-void answer_add_launch(struct scheduler_part *part, struct answer *answer,
-		       const Mesos__Offer *offer, Mesos__Resource *volume);
-/* A task, in the books, that may be launched on the agent. */
-Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
-				     const char *agent_id);
-/* In a letter. */
-void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer,
-			  const struct letter *letter);
-void scheduler_rescind(struct scheduler_part *part, const char *id);
-void scheduler_drop_offers(struct scheduler_part *part);
-/* Reserves disk and makes a volume of it in one go, runs tasks on it, and now and then or in
- * the end takes it down again. */
-void answer_keep_volumes(struct scheduler_part *part, struct answer *answer,
-			 const Mesos__Offer *offer);
-
-/* ---- operations ------------------------------------------------------------------------ */
-
-/* Those of the answer, if it does so. */
-void scheduler_name_operations(struct scheduler_part *part, struct answer *answer,
-			       const char *agent_id);
-void scheduler_take_operation(struct scheduler_part *part, const Mesos__OperationStatus *status);
-/* Asks of those that are not over. */
-void scheduler_reconcile_operations(struct scheduler_part *part);
-/* Whether all are over. */
-bool scheduler_deeds_done(const struct scheduler_part *part);
-void scheduler_describe_deeds(const struct scheduler_part *part, struct buf *out);
-void scheduler_deeds_free(struct scheduler_part *part);
-
-/* ---- misdeeds --------------------------------------------------------------------------- */
-
-/* Tasks that were never launched, of which it may hear all the same. */
-#define NOBODY "nobody-"
-
-void scheduler_begin_misdeeds(struct scheduler_part *part);
-void scheduler_end_misdeeds(struct scheduler_part *part);
-/* Now and then spoils a launch. */
-void scheduler_spoil_launch(struct scheduler_part *part, struct answer *answer,
-			    Mesos__Offer__Operation__Launch *launch);
-/* Whether it acknowledges the update at all. */
-bool scheduler_wants_acknowledged(struct scheduler_part *part, const Mesos__TaskStatus *status);
-/* An update of a task that it did not launch, but asked about. */
-bool scheduler_asked_for(struct scheduler_part *part, const Mesos__TaskStatus *status);
 
 #endif

@@ -1,5 +1,7 @@
 /* What a scheduler launched: each task must come to an end, in its eyes, once. */
+#include "lab/parts/scheduler_books.h"
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_offers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
  * twice, late or not at all, task ids twice, more than was offered, offers of others and of
  * yesterday. None of it may hurt anybody else, nor the books of the cluster. */
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_books.h"
+#include "lab/parts/scheduler_offers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
+#include "lab/parts/scheduler_offers.h"
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_books.h"
 
 #include <stdlib.h>
 #include <string.h>

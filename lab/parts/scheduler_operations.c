@@ -1,6 +1,8 @@
 /* Operations that a scheduler named: what becomes of each it must hear, or find out when it
  * asks. Those it does not name are the master's to acknowledge. */
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_books.h"
+#include "lab/parts/scheduler_offers.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,8 @@
  * own death, as that of a careful scheduler does. */
 #include "lab/parts/scheduler_part.h"
 #include "lab/parts/driver.h"
+#include "lab/parts/scheduler_books.h"
+#include "lab/parts/scheduler_offers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_offers.h"
 
 static Mesos__Resource *make_reserved_disk(const char *role, struct arena *arena)
 {

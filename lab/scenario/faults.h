@@ -6,7 +6,7 @@
 
 #include "lab/parts/operators.h"
 #include "lab/parts/parts.h"
-#include "lab/world/world.h"
+#include "lab/world/wires.h"
 
 struct faults {
 	const struct cluster *cluster;

@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "lab/lab.h"
 #include "lab/parts/scheduler.h"
+#include "lab/parts/scheduler_offers.h"
 #include "lab/scenario/scenario_internal.h"
 
 #define WORDS_MAX 32

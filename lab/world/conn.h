@@ -2,7 +2,7 @@
 #ifndef LAB_WORLD_CONN_H
 #define LAB_WORLD_CONN_H
 
-#include "lab/world/world.h"
+#include "lab/world/wires.h"
 
 /* It goes on its way. */
 void letter_seal(struct world *w, struct letter *letter);

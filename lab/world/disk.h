@@ -3,7 +3,7 @@
 #ifndef LAB_WORLD_DISK_H
 #define LAB_WORLD_DISK_H
 
-#include "lab/world/world.h"
+#include "lab/world/process.h"
 #include "store/store.h"
 
 #define DISK_LINES 2

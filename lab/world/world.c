@@ -1,4 +1,4 @@
-#include "lab/world/world.h"
+#include "lab/world/wires.h"
 
 #include <stdarg.h>
 #include <stdio.h>
