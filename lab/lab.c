@@ -166,7 +166,7 @@ static void lab_tear_down(struct lab *lab)
 
 static void lab_audit(struct lab *lab)
 {
-	struct scheduler_options options = {
+	struct scheduler_traits options = {
 		.number = lab->options->schedulers, .role = "audit", .slowness = 0, .greed = 0};
 
 	struct scheduler_part *auditor;
@@ -217,8 +217,7 @@ static void check_left(struct lab *lab)
 
 #define ROLES 6
 
-static struct scheduler_options character(struct world *w, int number,
-					  const struct lab_options *lab)
+static struct scheduler_traits character(struct world *w, int number, const struct lab_options *lab)
 {
 	/* Some are below others, and one's name begins like another's without that. */
 	static const char *const roles[ROLES] = {"a", "b", "b/c", "*", "ab", "b/c/d"};
@@ -226,7 +225,7 @@ static struct scheduler_options character(struct world *w, int number,
 	/* One that muddles its own books does not know when its volumes are free. */
 	bool keeper = world_chance(w, 0.3), mischief = world_chance(w, 0.3);
 
-	return (struct scheduler_options){
+	return (struct scheduler_traits){
 		.number = number,
 		.role = roles[at],
 		.more_roles = {more > 0 ? roles[(at + 1) % ROLES] : NULL,
@@ -251,7 +250,7 @@ static struct scheduler_options character(struct world *w, int number,
 }
 
 /* By random numbers of its own: what else a seed decides is the same without drivers. */
-static void draw_driver(const struct world *w, struct scheduler_options *o, int share)
+static void draw_driver(const struct world *w, struct scheduler_traits *o, int share)
 {
 	struct rng rng;
 
@@ -298,7 +297,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 		lab->disk += lab_amount(resources, "disk:");
 	}
 	for (int i = 0; i < o->schedulers; i++) {
-		struct scheduler_options options = character(w, i, o);
+		struct scheduler_traits options = character(w, i, o);
 
 		draw_driver(w, &options, o->drivers);
 		if (o->scenario)

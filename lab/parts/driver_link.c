@@ -70,7 +70,7 @@ void driver_deactivate(struct driver *d, const char *pid)
 /* Another one. It is a failover if it is made with the framework's id. */
 static void renew(struct driver *d)
 {
-	const struct scheduler_options *o = &d->part->options;
+	const struct scheduler_traits *o = &d->part->options;
 
 	free(d->actor);
 	free(d->pid);
@@ -308,7 +308,7 @@ static void driver_watch(struct scheduler_part *part)
 
 static void driver_begin(struct scheduler_part *part)
 {
-	const struct scheduler_options *o = &part->options;
+	const struct scheduler_traits *o = &part->options;
 	struct driver *d = part->driver;
 
 	if (!d) {

@@ -16,6 +16,7 @@
 #include "base/table.h"
 #include "lab/parts/parts.h"
 #include "lab/parts/scheduler_part.h"
+#include "lab/seams/seams.h"
 
 #define TASK_CPUS 0.5
 #define TASK_MEM 64
@@ -61,7 +62,8 @@ struct held_offer {
 };
 
 struct scheduler_part;
-struct driver;
+struct scheduler_driver; /* of client/ */
+struct driver;		 /* of v0 */
 
 /* How it speaks with the master. */
 struct scheduler_wire {
@@ -84,7 +86,7 @@ extern const struct scheduler_wire scheduler_stream_wire, driver_wire;
 
 struct scheduler_part {
 	struct world *world;
-	struct scheduler_options options;
+	struct scheduler_traits options;
 	const struct scheduler_wire *wire;
 	char *name;
 	struct process process;
@@ -105,9 +107,10 @@ struct scheduler_part {
 	struct rng rng;
 	struct driver *driver; /* or NULL */
 	/* -- on the v1 API -- */
-	char *stream_id;
-	struct conn *stream, *calls;
-	uint64_t next_call, subscribe_call;
+	struct sim_loop loop; /* of its process */
+	struct scheduler_driver *link;
+	struct conn *spoofs; /* what is said past the driver */
+	uint64_t next_call;
 	/* -- misdeeds -- */
 	const Mesos__Offer *last_offer; /* answered */
 	struct content *last_content;	/* has it */
@@ -142,6 +145,8 @@ void scheduler_suppress(struct scheduler_part *part, bool suppressed);
 /* In a letter. */
 void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *event,
 		    const struct letter *letter);
+/* The master wants no such framework. */
+void scheduler_refused(struct scheduler_part *part, const char *why);
 void scheduler_kill_process(struct process *p);
 
 #endif

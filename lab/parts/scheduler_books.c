@@ -11,7 +11,7 @@
 
 bool scheduler_has_work(const struct scheduler_part *part)
 {
-	const struct scheduler_options *o = &part->options;
+	const struct scheduler_traits *o = &part->options;
 	double seconds = (double)(part->world->now - part->world->begin) / SECOND;
 
 	return !part->finishing && part->next_task < o->tasks &&

@@ -221,7 +221,7 @@ static void on_use(struct happening *h)
 void scheduler_take_offer(struct scheduler_part *part, const Mesos__Offer *offer,
 			  const struct letter *letter)
 {
-	const struct scheduler_options *o = &part->options;
+	const struct scheduler_traits *o = &part->options;
 	struct held_offer *held = xcalloc(1, sizeof(*held));
 	double delay = o->slowness * rng_unit(&part->rng);
 

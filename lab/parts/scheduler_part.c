@@ -82,7 +82,7 @@ static void begin_anew(struct scheduler_part *part)
 	part->doomed = false;
 }
 
-static void scheduler_part_refused(struct scheduler_part *part, const char *why)
+void scheduler_refused(struct scheduler_part *part, const char *why)
 {
 	if (part->leaving)
 		part->gone = true;
@@ -110,7 +110,7 @@ void scheduler_hear(struct scheduler_part *part, const Mesos__Scheduler__Event *
 		scheduler_take_update(part, event->update->status);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__ERROR:
-		scheduler_part_refused(part, event->error->message);
+		scheduler_refused(part, event->error->message);
 		break;
 	case MESOS__SCHEDULER__EVENT__TYPE__UPDATE_OPERATION_STATUS:
 		scheduler_take_operation(part, event->update_operation_status->status);
@@ -138,7 +138,7 @@ static void scheduler_part_on_start(struct happening *h)
 }
 
 struct scheduler_part *scheduler_part_create(struct world *w,
-					     const struct scheduler_options *options)
+					     const struct scheduler_traits *options)
 {
 	struct scheduler_part *part = xcalloc(1, sizeof(*part));
 
@@ -234,7 +234,6 @@ void scheduler_part_destroy(struct scheduler_part *part)
 	free(part->abandoned);
 	free(part->name);
 	free(part->framework_id);
-	free(part->stream_id);
 	driver_destroy(part->driver);
 	free(part);
 }

@@ -4,7 +4,7 @@
 
 #include "lab/parts/parts.h"
 
-struct scheduler_options {
+struct scheduler_traits {
 	int number;
 	const char *role;
 	const char *more_roles[2]; /* or NULL */
@@ -33,7 +33,7 @@ struct scheduler_options {
 
 struct scheduler_part;
 struct scheduler_part *scheduler_part_create(struct world *w,
-					     const struct scheduler_options *options);
+					     const struct scheduler_traits *options);
 void scheduler_part_destroy(struct scheduler_part *part);
 bool scheduler_part_alive(const struct scheduler_part *part);
 bool scheduler_part_subscribed(const struct scheduler_part *part);

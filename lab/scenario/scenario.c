@@ -40,7 +40,7 @@ const char *scenario_resources(const struct scenario *s, int agent)
 	return agent < s->resource_count ? s->resources[agent] : NULL;
 }
 
-bool scenario_character(const struct scenario *s, int number, struct scheduler_options *out)
+bool scenario_character(const struct scenario *s, int number, struct scheduler_traits *out)
 {
 	if (number >= s->character_count)
 		return false;

@@ -30,7 +30,7 @@ struct scenario_frame scenario_frame(const struct scenario *s);
 /* NULL if it says nothing of the agent. */
 const char *scenario_resources(const struct scenario *s, int agent);
 /* False if it says nothing of the scheduler. */
-bool scenario_character(const struct scenario *s, int number, struct scheduler_options *out);
+bool scenario_character(const struct scenario *s, int number, struct scheduler_traits *out);
 size_t scenario_event_count(const struct scenario *s);
 
 /* Its events as they come, those in `only` (NULL = all), numbered from 1 in the order of

@@ -15,7 +15,7 @@ struct scenario {
 	struct scenario_frame frame;
 	char **resources;
 	int resource_count;
-	struct scheduler_options *characters; /* role: heap */
+	struct scheduler_traits *characters; /* role: heap */
 	int character_count;
 	struct scenario_event *events;
 	size_t event_count;

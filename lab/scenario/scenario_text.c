@@ -20,7 +20,7 @@ enum trait_kind { TRAIT_SWITCH, TRAIT_REAL, TRAIT_COUNT };
 
 #define TRAIT(name, kind)                                                                          \
 	{                                                                                          \
-#name, kind, offsetof(struct scheduler_options, name)                              \
+#name, kind, offsetof(struct scheduler_traits, name)                               \
 	}
 static const struct trait {
 	const char *name;
@@ -69,7 +69,7 @@ static bool parse_amount(const char *text, double *out)
 	return *text && !*end && *out >= 0 && *out <= 1e6;
 }
 
-static bool set_trait(struct scheduler_options *o, const char *word)
+static bool set_trait(struct scheduler_traits *o, const char *word)
 {
 	const char *value = strchr(word, '=');
 	size_t len = value ? (size_t)(value - word) : strlen(word);
@@ -94,7 +94,7 @@ static bool set_trait(struct scheduler_options *o, const char *word)
 }
 
 /* The first takes the place of the usual one. */
-static bool add_role(struct scheduler_options *o, const char *role, int *count)
+static bool add_role(struct scheduler_traits *o, const char *role, int *count)
 {
 	if (!*role || *count > 2)
 		return false;
@@ -108,7 +108,7 @@ static bool add_role(struct scheduler_options *o, const char *role, int *count)
 	return true;
 }
 
-static bool set_end(struct scheduler_options *o, const char *word)
+static bool set_end(struct scheduler_traits *o, const char *word)
 {
 	if (o->end || !scheduler_knows_end(word))
 		return false;
@@ -118,7 +118,7 @@ static bool set_end(struct scheduler_options *o, const char *word)
 
 static int parse_scheduler(struct scenario *s, char **words, int count, struct err *err)
 {
-	struct scheduler_options *o;
+	struct scheduler_traits *o;
 	int roles = 0;
 
 	if (s->character_count >= LAB_PARTS_MAX)
@@ -126,7 +126,7 @@ static int parse_scheduler(struct scenario *s, char **words, int count, struct e
 	s->characters =
 		xrealloc(s->characters, (size_t)(s->character_count + 1) * sizeof(*s->characters));
 	o = &s->characters[s->character_count];
-	*o = (struct scheduler_options){
+	*o = (struct scheduler_traits){
 		.number = s->character_count, .role = xstrdup("a"), .slowness = 0.1, .tasks = 20};
 	s->character_count++;
 	for (int i = 1; i < count; i++) {

@@ -25,7 +25,7 @@ Test(lab_scenario, nothing_says_nothing)
 {
 	struct scenario *s = parse("\n# a comment\n   \t\n\r\n");
 	struct scenario_frame frame = scenario_frame(s);
-	struct scheduler_options o;
+	struct scheduler_traits o;
 
 	cr_expect_eq(frame.agents, -1);
 	cr_expect_eq(frame.schedulers, -1);
@@ -65,7 +65,7 @@ Test(lab_scenario, characters)
 		"slowness=1.5 forgetting=0.1 greed=0.2 lateness=0.3 mischief=0.4 desertion=0.5 "
 		"failover=20 tasks=7 end=hang\n"
 		"scheduler role=a role=b role=c\n");
-	struct scheduler_options o;
+	struct scheduler_traits o;
 
 	cr_assert(scenario_character(s, 0, &o));
 	cr_expect_str_eq(o.role, "a");

@@ -1,0 +1,39 @@
+/* What the production clients stand on, in the simulated world: a loop whose timers turn with
+ * its time, and HTTP over its connections. A loop belongs to one life of a process.
+ *
+ *	loop.c		timers
+ *	http_client.c	requests as letters */
+#ifndef LAB_SEAMS_SEAMS_H
+#define LAB_SEAMS_SEAMS_H
+
+#include "lab/world/wires.h"
+
+struct http_client;
+
+struct sim_loop {
+	struct process *process; /* whose clients these are */
+	bool dead;		 /* it was killed: nothing that is closed says so to its peers */
+	uint64_t *next_call;	 /* numbers of calls, the owner's */
+	struct list clients;	 /* struct http_client.link */
+	struct list closed_clients;
+	struct list closing; /* struct sim_timer.closing */
+	struct happening end_of_turn;
+	const struct letter *letter; /* the record that is being handed over came in it */
+	char *stream_id;	     /* of the last stream that was opened */
+};
+
+/* `next_call` counts what the process asks by other ways, too. */
+void sim_loop_init(struct sim_loop *loop, struct process *process, uint64_t *next_call);
+/* All its clients are closed. */
+void sim_loop_free(struct sim_loop *loop);
+/* A letter for a client, or the end of its connection. False: it is none of theirs. */
+bool sim_loop_receive(struct sim_loop *loop, struct conn *conn, const struct letter *letter);
+bool sim_loop_conn_closed(struct sim_loop *loop, struct conn *conn);
+
+/* -- between loop.c and http_client.c -- */
+
+/* What was closed is freed when the turn ends. */
+void sim_loop_later(struct sim_loop *loop);
+void sim_http_clients_free(struct sim_loop *loop);
+
+#endif
