@@ -23,7 +23,7 @@
 struct pending_update {
 	struct list link;
 	Mesos__Executor__Call__Update *update; /* heap */
-	bool told;			       /* to the agent, on the present connection */
+	bool told;			       /* to the agent, on the present subscription */
 };
 
 struct pending_task {
@@ -47,11 +47,12 @@ struct executor_driver {
 	int64_t backoff;	  /* ns; bound of the next wait for an agent that was lost */
 	struct http_client *stream;
 	struct http_client *calls;
-	uv_timer_t retry;   /* of the subscription; while subscribed: of updates */
+	uv_timer_t retry;   /* of the subscription; while subscribed: of updates, which wait */
 	uv_timer_t give_up; /* runs while not subscribed */
 	struct list updates;
 	struct list tasks;
 	size_t update_count;
+	bool asked;	 /* an update is on its way, and not answered yet */
 	bool subscribed; /* now */
 	bool ever_subscribed;
 	bool over; /* SHUTDOWN or failure was told */
@@ -86,7 +87,7 @@ static void executor_drop_connections(struct executor_driver *d)
 	if (d->calls)
 		http_client_close(d->calls);
 	d->stream = d->calls = NULL;
-	d->subscribed = false;
+	d->subscribed = d->asked = false;
 }
 
 static void executor_retry_cb(uv_timer_t *timer)
@@ -350,20 +351,37 @@ static void retry_updates_cb(uv_timer_t *timer)
 	send_updates(d);
 }
 
-/* An update that did not get through is repeated as long as the subscription lasts (the
- * agent knows repeated ones by their uuid), messages are best effort. */
-static void executor_answered_cb(void *context, const struct http_answer *answer)
+static void warn_of_refusal(const struct http_answer *answer)
 {
-	struct executor_driver *d = context;
-
 	if (answer->status >= 300)
 		log_warning("the agent refused a call (%d): %.*s", answer->status,
 			    (int)answer->body.len, answer->body.data);
-	if ((answer->status == 0 || answer->status >= 500) && d->subscribed)
-		uv_timer_start(&d->retry, retry_updates_cb, RETRY_MS, 0);
 }
 
-static void executor_send_call(struct executor_driver *d, Mesos__Executor__Call *call)
+/* An update that did not get through is repeated as long as the subscription lasts (the
+ * agent knows repeated ones by their uuid). None may overtake it: an agent that hears of a task's
+ * end drops what it is told of the task after that. */
+static void executor_updated_cb(void *context, const struct http_answer *answer)
+{
+	struct executor_driver *d = context;
+
+	warn_of_refusal(answer);
+	d->asked = false;
+	if ((answer->status == 0 || answer->status >= 500) && d->subscribed)
+		uv_timer_start(&d->retry, retry_updates_cb, RETRY_MS, 0);
+	else
+		send_updates(d);
+}
+
+/* Messages are best effort. */
+static void executor_messaged_cb(void *context, const struct http_answer *answer)
+{
+	(void)context;
+	warn_of_refusal(answer);
+}
+
+static void executor_send_call(struct executor_driver *d, Mesos__Executor__Call *call,
+			       void (*answered)(void *context, const struct http_answer *answer))
 {
 	struct buf bytes = BUF_INIT;
 	const char *headers[7];
@@ -373,10 +391,11 @@ static void executor_send_call(struct executor_driver *d, Mesos__Executor__Call 
 	fill_headers(d, headers);
 	proto_pack(call, &bytes);
 	http_client_send(d->calls, "POST", EXECUTOR_PATH, headers, bytes.data, bytes.len,
-			 CALL_TIMEOUT_MS, executor_answered_cb, d);
+			 CALL_TIMEOUT_MS, answered, d);
 	buf_free(&bytes);
 }
 
+/* The first that was not told: one after the other. */
 static void send_updates(struct executor_driver *d)
 {
 	Mesos__Executor__Call call = MESOS__EXECUTOR__CALL__INIT;
@@ -384,16 +403,17 @@ static void send_updates(struct executor_driver *d)
 	Mesos__ExecutorID executor_id;
 	struct pending_update *u, *next;
 
-	if (!d->subscribed)
+	if (!d->subscribed || d->asked || uv_is_active((uv_handle_t *)&d->retry))
 		return;
 	fill_ids(d, &call, &framework_id, &executor_id);
 	call.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
 	list_for_each (u, next, &d->updates, link) {
 		if (u->told)
 			continue;
-		u->told = true;
+		u->told = d->asked = true;
 		call.update = u->update;
-		executor_send_call(d, &call);
+		executor_send_call(d, &call, executor_updated_cb);
+		return;
 	}
 }
 
@@ -432,7 +452,7 @@ void executor_driver_message(struct executor_driver *d, const void *data, size_t
 	body.data = (ProtobufCBinaryData){len, (uint8_t *)data};
 	call.type = MESOS__EXECUTOR__CALL__TYPE__MESSAGE;
 	call.message = &body;
-	executor_send_call(d, &call);
+	executor_send_call(d, &call, executor_messaged_cb);
 }
 
 size_t executor_driver_unacknowledged(const struct executor_driver *d)

@@ -17,6 +17,7 @@
 #include "agent/core/resources/total.h"
 #include "agent/core/resources/volumes.h"
 #include "agent/core/store/checkpoint.h"
+#include "agent/core/store/orphans.h"
 #include "agent/core/store/recovery.h"
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/tasks.h"
@@ -93,6 +94,7 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	list_init(&agent->completed);
 	list_init(&agent->waiters);
 	list_init(&agent->collectables);
+	list_init(&agent->orphans);
 	list_init(&agent->changes);
 	list_init(&agent->orders);
 	copy_options(agent, options);
@@ -123,6 +125,7 @@ void agent_destroy(struct agent *agent)
 		agent_framework_free(agent, framework);
 	}
 	agent_free_waiters(agent);
+	agent_free_orphans(agent);
 	agent_free_changes(agent);
 	agent_orders_free(agent);
 	agent_free_removals(agent);

@@ -303,6 +303,7 @@ struct agent {
 	uint64_t stored;
 	struct list waiters;	       /* by ticket, ascending */
 	struct list collectables;      /* loaded, until agent_start() */
+	struct list orphans;	       /* store/orphans.c */
 	Mesos__AgentInfo *loaded_info; /* until agent_start() */
 };
 

@@ -1,26 +1,19 @@
-/* An executor and its tasks, on the v1 executor API. Tasks do what their names say (parts.h).
- * A command executor (as mesita's own) ends with its task. */
+/* An executor and its tasks, by the production driver (client/executor.h) on a simulated loop.
+ * Tasks do what their names say (parts.h). A command executor (as mesita's own) ends with its
+ * task. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "client/executor.h"
 #include "lab/parts/parts.h"
+#include "lab/seams/seams.h"
 
-#define RETRY_HIGH (2 * SECOND)
-/* Until an agent is given up: its recovery timeout, or without checkpoints a minute. */
-#define GIVE_UP_CHECKPOINT (15 * MINUTE)
-#define GIVE_UP MINUTE
 #define EXITED_WITH(code) ((code) << 8)
 #define SHY_HIGH (2 * MINUTE)	 /* until anything is said of a shy task */
 #define LAZY_HIGH (2 * MINUTE)	 /* until a lazy one runs */
 #define GENTLE_HIGH (2 * MINUTE) /* until a gentle one is killed */
-
-struct pending_update {
-	struct list link;
-	Mesos__Executor__Call__Update *update; /* heap */
-	bool told;			       /* it went out, by itself or in a SUBSCRIBE */
-};
 
 struct lab_task {
 	struct happening end, run, kill;
@@ -28,7 +21,6 @@ struct lab_task {
 	struct executor_part *part;
 	Mesos__TaskInfo *info; /* heap */
 	bool over;	       /* its end was reported */
-	bool acknowledged;     /* its first update: the agent has it */
 };
 
 struct executor_part {
@@ -37,58 +29,18 @@ struct executor_part {
 	struct process process;
 	char *container, *framework_id, *executor_id;
 	bool checkpoint, command;
-	struct conn *stream, *calls;
-	bool subscribed;
-	int64_t lost_since;
-	struct happening connect, exit;
+	bool shut_down;	    /* it was told to end */
+	char **environment; /* ended by NULL */
+	struct sim_loop loop;
+	struct executor_driver *driver; /* NULL at first */
+	uint64_t next_call;
+	struct happening begin, exit;
 	int status;
-	struct list tasks;   /* struct lab_task.link */
-	struct list updates; /* struct pending_update.link */
+	struct list tasks; /* struct lab_task.link */
 	struct rng rng;
 };
 
-/* ---- calls --------------------------------------------------------------------------- */
-
-static void call(struct executor_part *part, struct conn *conn, Mesos__Executor__Call *message)
-{
-	struct letter letter = {.kind = LETTER_CALL};
-	Mesos__ExecutorID executor_id = MESOS__EXECUTOR_ID__INIT;
-	Mesos__FrameworkID framework_id = MESOS__FRAMEWORK_ID__INIT;
-
-	executor_id.value = part->executor_id;
-	framework_id.value = part->framework_id;
-	message->executor_id = &executor_id;
-	message->framework_id = &framework_id;
-	message->has_type = true;
-	proto_pack(message, &letter.bytes);
-	letter.message = message;
-	conn_send(conn, &part->process, &letter);
-}
-
-static void subscribe(struct executor_part *part)
-{
-	Mesos__Executor__Call message = MESOS__EXECUTOR__CALL__INIT;
-	Mesos__Executor__Call__Subscribe subscribe = MESOS__EXECUTOR__CALL__SUBSCRIBE__INIT;
-	struct arena arena;
-	struct lab_task *task, *next_task;
-	struct pending_update *update, *next;
-
-	arena_init(&arena);
-	list_for_each (task, next_task, &part->tasks, link) {
-		if (!task->acknowledged)
-			proto_push(&arena, subscribe.n_unacknowledged_tasks,
-				   subscribe.unacknowledged_tasks, task->info);
-	}
-	list_for_each (update, next, &part->updates, link) {
-		update->told = true;
-		proto_push(&arena, subscribe.n_unacknowledged_updates,
-			   subscribe.unacknowledged_updates, update->update);
-	}
-	message.type = MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
-	message.subscribe = &subscribe;
-	call(part, part->stream, &message);
-	arena_free(&arena);
-}
+/* ---- tasks ---------------------------------------------------------------------------- */
 
 static void on_exit_due(struct happening *h)
 {
@@ -106,90 +58,15 @@ static void exit_after(struct executor_part *part, int status, int64_t span)
 	world_after(part->world, &part->exit, span);
 }
 
-static void executor_part_on_connect(struct happening *h)
-{
-	struct executor_part *part = container_of(h, struct executor_part, connect);
-
-	if (part->stream)
-		return;
-	part->stream = conn_open(&part->process, agent_part_address(part->agent));
-	if (part->stream) {
-		subscribe(part);
-	} else if (part->world->now - part->lost_since >
-		   (part->checkpoint ? GIVE_UP_CHECKPOINT : GIVE_UP)) {
-		exit_after(part, EXITED_WITH(1), 0);
-	} else {
-		world_after(part->world, &part->connect,
-			    world_between(part->world, 10 * MILLISECOND, RETRY_HIGH));
-	}
-}
-
-/* ---- updates ----------------------------------------------------------------------------- */
-
-static void executor_part_lose_agent(struct executor_part *part)
-{
-	world_log(part->world, "%s lost its agent", part->process.name);
-	part->stream = NULL;
-	part->subscribed = false;
-	part->lost_since = part->world->now;
-	if (!part->checkpoint)
-		exit_after(part, EXITED_WITH(1), world_between(part->world, 0, SECOND));
-	else
-		world_after(part->world, &part->connect,
-			    world_between(part->world, MILLISECOND, RETRY_HIGH));
-}
-
-static void send_update(struct executor_part *part, struct pending_update *update)
-{
-	Mesos__Executor__Call message = MESOS__EXECUTOR__CALL__INIT;
-
-	if (!part->subscribed)
-		return;
-	if (!part->calls)
-		part->calls = conn_open(&part->process, agent_part_address(part->agent));
-	if (!part->calls) {
-		conn_close(part->stream, &part->process);
-		executor_part_lose_agent(part);
-		return;
-	}
-	update->told = true;
-	message.type = MESOS__EXECUTOR__CALL__TYPE__UPDATE;
-	message.update = update->update;
-	call(part, part->calls, &message);
-}
-
-/* Those that were made since the subscription was sent, as client/executor.c does. */
-static void send_new_updates(struct executor_part *part)
-{
-	struct pending_update *update, *next;
-
-	list_for_each (update, next, &part->updates, link) {
-		if (!update->told)
-			send_update(part, update);
-	}
-}
-
 static void executor_part_report(struct lab_task *task, Mesos__TaskState state)
 {
 	struct executor_part *part = task->part;
-	Mesos__Executor__Call__Update message = MESOS__EXECUTOR__CALL__UPDATE__INIT;
 	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
-	struct pending_update *update = xcalloc(1, sizeof(*update));
-	uint8_t uuid[UUID_BYTES];
 
-	uuid_make(&part->rng, uuid);
 	status.task_id = task->info->task_id;
 	status.state = state;
-	status.has_source = true;
-	status.source = MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR;
-	status.has_uuid = true;
-	status.uuid = (ProtobufCBinaryData){UUID_BYTES, uuid};
-	status.has_timestamp = true;
-	status.timestamp = clock_seconds(part->world->now);
-	message.status = &status;
-	update->update = proto_copy(&message);
-	list_append(&part->updates, &update->link);
-	send_update(part, update);
+	sim_be(&part->process, part->environment);
+	executor_driver_update(part->driver, &status);
 }
 
 static void cancel(struct lab_task *task)
@@ -348,44 +225,35 @@ static struct lab_task *executor_part_find_task(struct executor_part *part, cons
 	return NULL;
 }
 
-static void update_free(struct pending_update *update)
-{
-	list_remove(&update->link);
-	proto_free(update->update);
-	free(update);
-}
-
+/* A command executor waits until its agent has all that it said. */
 static void acknowledged(struct executor_part *part, const Mesos__Executor__Event__Acknowledged *a)
 {
-	struct pending_update *update, *next;
-	struct lab_task *task = executor_part_find_task(part, a->task_id->value);
-	bool waiting = false;
+	const struct lab_task *task = executor_part_find_task(part, a->task_id->value);
 
-	if (task)
-		task->acknowledged = true;
-	list_for_each (update, next, &part->updates, link) {
-		const ProtobufCBinaryData *uuid = &update->update->status->uuid;
-
-		if (uuid->len == a->uuid.len && !memcmp(uuid->data, a->uuid.data, uuid->len))
-			update_free(update);
-		else if (task && !strcmp(update->update->status->task_id->value, a->task_id->value))
-			waiting = true;
-	}
-	if (task && task->over && !waiting && part->command)
+	if (task && task->over && part->command && !executor_driver_unacknowledged(part->driver))
 		exit_after(part, 0, world_between(part->world, 0, 500 * MILLISECOND));
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-static void executor_part_handle(struct executor_part *part, const Mesos__Executor__Event *event)
+/* The agent says so, or it is lost for good: then nobody else would end it. */
+static void executor_part_shut_down(struct executor_part *part)
 {
+	part->shut_down = true;
+	if (!executor_driver_connected(part->driver))
+		exit_after(part, EXITED_WITH(1), world_between(part->world, 0, SECOND));
+	else if (!has_deaf(part))
+		exit_after(part, 0, world_between(part->world, 0, SECOND));
+}
+
+static void executor_part_handle(void *context, const Mesos__Executor__Event *event)
+{
+	struct executor_part *part = context;
 	struct lab_task *task;
 
 	switch (event->type) {
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
 		world_log(part->world, "%s is subscribed", part->process.name);
-		part->subscribed = true;
-		send_new_updates(part);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
 		executor_part_launch(part, event->launch->task);
@@ -399,85 +267,83 @@ static void executor_part_handle(struct executor_part *part, const Mesos__Execut
 		acknowledged(part, event->acknowledged);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN:
-		if (!has_deaf(part))
-			exit_after(part, 0, world_between(part->world, 0, SECOND));
+		executor_part_shut_down(part);
 		break;
 	default:
 		break;
 	}
 }
 
-/* As client/executor.c has it: one that is not ready is tried again, one that refuses is not. */
-static bool executor_part_refuses(int status)
+static void executor_part_failed(void *context, const char *why)
 {
-	return status >= 400 && status < 500 && status != 404;
+	struct executor_part *part = context;
+
+	world_log(part->world, "%s gives up: %s", part->process.name, why);
+	exit_after(part, EXITED_WITH(1), 0);
 }
 
-/* An agent that is not ready has forgotten nothing it answered 202. */
-static void take_reply(struct executor_part *part, struct conn *conn, const struct letter *letter)
+static void executor_part_disconnected(void *context)
 {
-	if (letter->status < 300)
-		return;
-	world_log(part->world, "%s is answered %d: %s", part->process.name, letter->status,
-		  letter->name);
-	if (conn == part->stream) {
-		conn_close(conn, &part->process);
-		part->stream = NULL;
-		if (executor_part_refuses(letter->status) ||
-		    part->world->now - part->lost_since > GIVE_UP_CHECKPOINT)
-			exit_after(part, EXITED_WITH(1), 0);
-		else
-			world_after(part->world, &part->connect,
-				    world_between(part->world, 10 * MILLISECOND, RETRY_HIGH));
-	} else if (letter->status >= 500 && part->stream) {
-		conn_close(part->stream, &part->process);
-		executor_part_lose_agent(part);
-	}
+	const struct executor_part *part = context;
+
+	world_log(part->world, "%s lost its agent", part->process.name);
 }
+
+static const struct executor_handlers handlers = {executor_part_handle, executor_part_failed,
+						  executor_part_disconnected};
 
 static void executor_part_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct executor_part *part = container_of(p, struct executor_part, process);
-	Mesos__Executor__Event *event;
 
-	if (letter->kind == LETTER_REPLY) {
-		take_reply(part, conn, letter);
-		return;
-	}
-	event = letter_open(letter, &mesos__executor__event__descriptor);
-	if (event)
-		executor_part_handle(part, event);
+	if (letter->kind == LETTER_REPLY && letter->status >= 300)
+		world_log(part->world, "%s is answered %d: %s", p->name, letter->status,
+			  letter->name);
+	sim_loop_receive(&part->loop, conn, letter);
 }
 
 static void executor_part_closed(struct process *p, struct conn *conn)
 {
 	struct executor_part *part = container_of(p, struct executor_part, process);
 
-	if (conn == part->calls) {
-		part->calls = NULL;
-		/* Nobody knows which calls arrived: all that is unacknowledged goes again. */
-		if (!part->stream)
-			return;
-		conn_close(part->stream, p);
-	} else if (conn != part->stream) {
-		return;
-	}
-	executor_part_lose_agent(part);
+	sim_loop_conn_closed(&part->loop, conn);
+	/* A deaf one that was told to end: without checkpoints no later agent knows of it. */
+	if (part->shut_down && !part->checkpoint)
+		exit_after(part, EXITED_WITH(1), world_between(part->world, 0, SECOND));
 }
 
 static const struct process_ops ops = {executor_part_receive, executor_part_closed, NULL};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static const char *variable(char *const *environment, const char *name)
+static void executor_part_on_begin(struct happening *h)
 {
-	size_t len = strlen(name);
+	struct executor_part *part = container_of(h, struct executor_part, begin);
+	struct err err;
 
-	for (; *environment; environment++) {
-		if (!strncmp(*environment, name, len) && (*environment)[len] == '=')
-			return *environment + len + 1;
-	}
-	return "";
+	sim_be(&part->process, part->environment);
+	if (executor_driver_create(&part->loop, &part->rng, &handlers, part, &part->driver, &err))
+		world_fail(part->world, "%s: %s", part->process.name, err.text);
+}
+
+static char **copy_environment(char *const *environment)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (environment[count])
+		count++;
+	copy = xcalloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = xstrdup(environment[i]);
+	return copy;
+}
+
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "";
 }
 
 static void tell_observer(const struct executor_part *part, bool up)
@@ -504,20 +370,22 @@ struct executor_part *executor_part_create(struct world *w, struct agent_part *a
 	part->world = w;
 	part->agent = agent;
 	part->container = xstrdup(container);
-	part->framework_id = xstrdup(variable(environment, "MESOS_FRAMEWORK_ID"));
-	part->executor_id = xstrdup(variable(environment, "MESOS_EXECUTOR_ID"));
-	part->checkpoint = !strcmp(variable(environment, "MESOS_CHECKPOINT"), "1");
-	part->connect.run = executor_part_on_connect;
+	part->environment = copy_environment(environment);
+	part->process.world = w;
+	sim_be(&part->process, part->environment);
+	part->framework_id = xstrdup(variable("MESOS_FRAMEWORK_ID"));
+	part->executor_id = xstrdup(variable("MESOS_EXECUTOR_ID"));
+	part->checkpoint = !strcmp(variable("MESOS_CHECKPOINT"), "1");
+	part->begin.run = executor_part_on_begin;
 	part->exit.run = on_exit_due;
-	part->lost_since = w->now;
 	list_init(&part->tasks);
-	list_init(&part->updates);
 	rng_seed(&part->rng, rng_next(&w->rng));
 	name = xprintf("executor %s", part->executor_id);
 	process_start(&part->process, w, &ops, name, NULL);
 	free(name);
+	sim_loop_init(&part->loop, &part->process, &part->next_call);
 	tell_observer(part, true);
-	world_after(w, &part->connect, world_between(w, MILLISECOND, 200 * MILLISECOND));
+	world_after(w, &part->begin, world_between(w, MILLISECOND, 200 * MILLISECOND));
 	return part;
 }
 
@@ -526,8 +394,12 @@ void executor_part_destroy(struct executor_part *part)
 	struct lab_task *task;
 
 	tell_observer(part, false);
+	part->loop.dead = true;
+	if (part->driver)
+		executor_driver_close(part->driver);
+	sim_loop_free(&part->loop);
 	process_end(&part->process);
-	world_cancel(part->world, &part->connect);
+	world_cancel(part->world, &part->begin);
 	world_cancel(part->world, &part->exit);
 	while ((task = list_first(&part->tasks, struct lab_task, link))) {
 		cancel(task);
@@ -535,8 +407,9 @@ void executor_part_destroy(struct executor_part *part)
 		proto_free(task->info);
 		free(task);
 	}
-	while (!list_empty(&part->updates))
-		update_free(list_first(&part->updates, struct pending_update, link));
+	for (char **at = part->environment; *at; at++)
+		free(*at);
+	free(part->environment);
 	free(part->container);
 	free(part->framework_id);
 	free(part->executor_id);

@@ -168,6 +168,16 @@ void sim_http_clients_free(struct sim_loop *loop)
 	}
 }
 
+size_t http_client_waiting(const struct http_client *client)
+{
+	const struct request *request, *next;
+	size_t count = 0;
+
+	list_for_each (request, next, &client->sent, link)
+		count++;
+	return count;
+}
+
 /* ---- asking ------------------------------------------------------------------------------- */
 
 static const char *header_of(const char *const *headers, const char *name)
@@ -180,9 +190,12 @@ static const char *header_of(const char *const *headers, const char *name)
 }
 
 /* What goes over the wire is what those see who look at it. */
-static uint64_t sim_client_post(struct http_client *client, const char *const *headers,
-				const void *body, size_t len)
+static uint64_t sim_client_post(struct http_client *client, const char *path,
+				const char *const *headers, const void *body, size_t len)
 {
+	const ProtobufCMessageDescriptor *type = strstr(path, "executor")
+							 ? &mesos__executor__call__descriptor
+							 : &mesos__scheduler__call__descriptor;
 	const char *stream_id = header_of(headers, "Mesos-Stream-Id");
 	struct letter letter = {.kind = LETTER_CALL, .number = ++*client->loop->next_call};
 	struct arena arena;
@@ -196,8 +209,7 @@ static uint64_t sim_client_post(struct http_client *client, const char *const *h
 	}
 	arena_init(&arena);
 	buf_append(&letter.bytes, body, len);
-	letter.message =
-		proto_unpack(&mesos__scheduler__call__descriptor, &arena, body, len, NULL);
+	letter.message = proto_unpack(type, &arena, body, len, NULL);
 	letter.name = stream_id ? xstrdup(stream_id) : NULL;
 	conn_send(client->conn, client->loop->process, &letter);
 	arena_free(&arena);
@@ -212,13 +224,12 @@ void http_client_send(struct http_client *client, const char *method, const char
 	struct request *request = xcalloc(1, sizeof(*request));
 
 	(void)method;
-	(void)path;
 	request->client = client;
 	request->answered = answered;
 	request->context = context;
 	request->patience.run = on_request_patience;
 	list_append(&client->sent, &request->link);
-	request->number = sim_client_post(client, headers, body, len);
+	request->number = sim_client_post(client, path, headers, body, len);
 	if (timeout_ms)
 		world_after(world_of(client), &request->patience, timeout_ms * MILLISECOND);
 }
@@ -227,11 +238,10 @@ void http_client_stream(struct http_client *client, const char *path, const char
 			const void *body, size_t len, int timeout_ms,
 			const struct http_stream_handlers *handlers, void *context)
 {
-	(void)path;
 	client->handlers = handlers;
 	client->context = context;
 	client->opened = false;
-	client->number = sim_client_post(client, headers, body, len);
+	client->number = sim_client_post(client, path, headers, body, len);
 	if (timeout_ms)
 		world_after(world_of(client), &client->patience, timeout_ms * MILLISECOND);
 }

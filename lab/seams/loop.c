@@ -1,6 +1,7 @@
 #include "lab/seams/seams.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 static void free_closed(struct sim_loop *loop)
@@ -99,4 +100,33 @@ void uv_close(uv_handle_t *handle, void (*closed)(uv_handle_t *handle))
 	handle->closed = closed;
 	list_append(&handle->loop->closing, &handle->closing);
 	sim_loop_later(handle->loop);
+}
+
+/* ---- time and environment -------------------------------------------------------------------- */
+
+static struct {
+	const struct world *world;
+	char *const *environment;
+} self;
+
+void sim_be(const struct process *process, char *const *environment)
+{
+	self.world = process->world;
+	self.environment = environment;
+}
+
+int64_t clock_wall(void)
+{
+	return self.world->now;
+}
+
+char *getenv(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char *const *at = self.environment; at && *at; at++) {
+		if (!strncmp(*at, name, len) && (*at)[len] == '=')
+			return *at + len + 1;
+	}
+	return NULL;
 }

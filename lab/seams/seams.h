@@ -1,7 +1,7 @@
 /* What the production clients stand on, in the simulated world: a loop whose timers turn with
  * its time, and HTTP over its connections. A loop belongs to one life of a process.
  *
- *	loop.c		timers
+ *	loop.c		timers, time, environment
  *	http_client.c	requests as letters */
 #ifndef LAB_SEAMS_SEAMS_H
 #define LAB_SEAMS_SEAMS_H
@@ -26,6 +26,9 @@ struct sim_loop {
 void sim_loop_init(struct sim_loop *loop, struct process *process, uint64_t *next_call);
 /* All its clients are closed. */
 void sim_loop_free(struct sim_loop *loop);
+/* As whom the drivers see the world while they are called: its time, and the variables of its
+ * environment ("NAME=value", ended by NULL; or NULL). There is one thread. */
+void sim_be(const struct process *process, char *const *environment);
 /* A letter for a client, or the end of its connection. False: it is none of theirs. */
 bool sim_loop_receive(struct sim_loop *loop, struct conn *conn, const struct letter *letter);
 bool sim_loop_conn_closed(struct sim_loop *loop, struct conn *conn);

@@ -144,21 +144,65 @@ Test(agent_recovery, reboot_ends_all)
 					 "termination: unknown container\""));
 }
 
+/* Until its containers are gone: they are destroyed, by the next agent, too. */
 Test(agent_recovery, an_identity_given_up_leaves_nothing)
 {
 	running();
 	rig_kill_agent(&rig);
 	rig.options.start_new = rig.show_store = true;
 	rig_start(&rig);
-	rig.show_store = false;
-	cr_expect(strstr(rig_take(&rig), "+collect//w/slaves/" RIG_AGENT "\n"));
+	rig.show_store = rig.options.start_new = false;
+	const char *trace = rig_take(&rig);
+	cr_expect(strstr(trace, "+collect//w/slaves/" RIG_AGENT "\n"));
+	cr_expect(strstr(trace, "reattach e 42\n"), "%s", trace);
+	cr_expect(strstr(trace, "destroy e\n"), "%s", trace);
 	cr_expect_str_eq(agent_id(rig.agent), "");
+	rig_kill_agent(&rig);
+	rig_start(&rig);
+	rig_expect(&rig, "reattach e 42\ndestroy e\n");
+	rig_container_exited(&rig, "e", 9);
+	rig_expect(&rig, "");
 	for (size_t i = 0; i < rig.pair_count; i++)
 		cr_expect(strstr(rig.pairs[i].key, "collect/") == rig.pairs[i].key, "%s",
 			  rig.pairs[i].key);
 	rig_detect(&rig, RIG_MASTER);
 	rig_next(&rig);
 	rig_expect(&rig, "link " RIG_MASTER "\nsend master RegisterSlaveMessage\n");
+}
+
+/* The master said that the agent is gone, and the agent was killed before its executors ended. */
+Test(agent_recovery, what_a_shutdown_left_is_destroyed)
+{
+	Mesos__Internal__ShutdownMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownMessage,
+			mesos__internal__shutdown_message__descriptor);
+
+	running();
+	rig_message(&rig, RIG_MASTER, message);
+	rig_take(&rig);
+	rig_kill_agent(&rig);
+	rig_start(&rig);
+	rig_expect(&rig, "reattach e 42\ndestroy e\n");
+	cr_expect_str_eq(agent_id(rig.agent), "");
+	rig_container_exited(&rig, "e", 9);
+	cr_expect_eq(rig.pair_count, 0);
+	rig_kill_agent(&rig);
+	rig_start(&rig);
+	rig_expect(&rig, "");
+}
+
+/* After a reboot there is nothing to destroy. */
+Test(agent_recovery, a_reboot_ends_what_a_shutdown_left)
+{
+	struct err err = {""};
+
+	running();
+	rig_kill_agent(&rig);
+	rig.options.start_new = true;
+	cr_assert_eq(rig_try_start(&rig, true, &err), 0, "%s", err.text);
+	rig_expect(&rig, "");
+	for (size_t i = 0; i < rig.pair_count; i++)
+		cr_expect_not(strstr(rig.pairs[i].key, "orphan/"));
 }
 
 Test(agent_recovery, v0_executor_is_called_back)

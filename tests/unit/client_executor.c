@@ -326,6 +326,23 @@ Test(executor, repeats_an_update_that_was_not_taken)
 	cr_assert(proto_equal(call_at(1), call_at(2)));
 }
 
+/* An agent drops what it is told of a task after its end. */
+Test(executor, no_update_overtakes_one_that_was_not_taken)
+{
+	start();
+	get_subscribed();
+	agent.call_status = 503;
+	update("t", MESOS__TASK_STATE__TASK_STARTING);
+	until(&agent, agent.call_count == 2);
+	agent.call_status = 202;
+	update("t", MESOS__TASK_STATE__TASK_RUNNING);
+	update("t", MESOS__TASK_STATE__TASK_FINISHED);
+	until(&agent, agent.call_count == 5);
+	cr_assert(proto_equal(call_at(1), call_at(2)));
+	cr_assert_eq(call_at(3)->update->status->state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_assert_eq(call_at(4)->update->status->state, MESOS__TASK_STATE__TASK_FINISHED);
+}
+
 Test(executor, waits_for_an_agent_that_is_not_ready)
 {
 	agent.subscribe_status = 503;

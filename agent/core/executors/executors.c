@@ -18,6 +18,7 @@
 #include "agent/core/resources/volumes.h"
 #include "agent/core/states.h"
 #include "agent/core/store/checkpoint.h"
+#include "agent/core/store/orphans.h"
 #include "agent/core/store/recovery.h"
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/tasks.h"
@@ -476,6 +477,8 @@ void agent_handle_container_exited(struct agent *agent, const struct agent_event
 {
 	struct executor *executor = agent_container_find(agent, event->container_exited.container);
 
+	if (!executor)
+		agent_orphan_exited(agent, event->container_exited.container);
 	if (!executor || executor->state == EXECUTOR_TERMINATED)
 		return;
 	agent_executor_exited(agent, executor,

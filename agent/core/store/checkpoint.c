@@ -12,6 +12,7 @@
  *   framework/<id>/info                 FrameworkInfo
  *   framework/<id>/pid                  libprocess pid; absent for HTTP schedulers
  *   operation/<uuid>                    Operation, until acknowledged; REGISTRY
+ *   orphan/<container>                  "<pid> <start ticks>": to be destroyed
  *   removal/<path>                      "<path|mount> <uuid of the operation, or ->"; REGISTRY
  *   task/<framework>/<executor>/<task>  Task with its statuses
  *   update/<framework>/<task>/<seq>     StatusUpdateRecord; becomes an ACK when acknowledged

@@ -12,6 +12,7 @@
 #include "agent/core/executors/executors.h"
 #include "agent/core/resources/operations.h"
 #include "agent/core/resources/volumes.h"
+#include "agent/core/store/orphans.h"
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/tasks.h"
 #include "agent/core/tasks/updates.h"
@@ -272,6 +273,17 @@ static int load_operation(struct agent *agent, const struct parts *parts, struct
 	return agent_load_operation(agent, parts->items[1], decoded, err);
 }
 
+static int load_orphan(struct agent *agent, const struct parts *parts, struct slice value,
+		       struct err *err)
+{
+	char *text = xstrndup(value.data, value.len);
+	int rv = parts->count == 2 ? agent_load_orphan(agent, parts->items[1], text, err)
+				   : err_set(err, ERR_INVALID, "the key is not ours");
+
+	free(text);
+	return rv;
+}
+
 static int load_removal(struct agent *agent, struct slice key, struct slice value, struct err *err)
 {
 	size_t skip = strlen("removal/");
@@ -301,6 +313,8 @@ static int load_load_pair(struct agent *agent, const struct parts *parts, struct
 		return load_update(agent, parts, value, err);
 	if (strcmp(kind, "operation") == 0)
 		return load_operation(agent, parts, value, err);
+	if (strcmp(kind, "orphan") == 0)
+		return load_orphan(agent, parts, value, err);
 	return 0; /* the shell keeps things of its own */
 }
 

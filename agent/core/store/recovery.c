@@ -19,6 +19,7 @@
 #include "agent/core/resources/volumes.h"
 #include "agent/core/states.h"
 #include "agent/core/store/checkpoint.h"
+#include "agent/core/store/orphans.h"
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/updates.h"
 #include "base/duration.h"
@@ -27,7 +28,8 @@
 
 /* ---- starting ------------------------------------------------------------ */
 
-/* Reservations and volumes stay: they belong to the machine's disks, not to the id. */
+/* Reservations and volumes stay: they belong to the machine's disks, not to the id. Containers are
+ * orphans from now on. */
 static void forget_all(struct agent *agent)
 {
 	struct framework *framework, *next;
@@ -47,8 +49,10 @@ static void forget_all(struct agent *agent)
 	HASH_ITER (hh, agent->frameworks, framework, next) {
 		HASH_ITER (hh, framework->tasks, task, next_task)
 			agent_forget_task(task, agent);
-		HASH_ITER (hh, framework->executors, executor, next_executor)
+		HASH_ITER (hh, framework->executors, executor, next_executor) {
+			agent_leave_orphan(agent, executor);
 			agent_forget_executor(executor, agent);
+		}
 		HASH_ITER (hh, framework->streams, stream, next_stream)
 			agent_stream_close(agent, stream);
 		agent_forget_framework(framework, agent);
@@ -114,6 +118,7 @@ static void drop_broken(struct agent *agent, struct executor *executor)
 		list_for_each (task, next, &executor->tasks[place], link)
 			agent_forget_task(task, agent);
 	}
+	agent_leave_orphan(agent, executor);
 	agent_forget_executor(executor, agent);
 	agent_executor_free(agent, executor);
 }
@@ -227,6 +232,7 @@ static void recovery_begin(struct agent *agent, bool rebooted)
 
 	HASH_ITER (hh, agent->frameworks, framework, next)
 		revive_framework(agent, framework, rebooted);
+	agent_destroy_orphans(agent, rebooted);
 	resume_collection(agent);
 	agent_operations_recover(agent);
 	agent->started = true;

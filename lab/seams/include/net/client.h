@@ -8,6 +8,7 @@
 #define http_client_close sim_http_client_close
 #define http_client_send sim_http_client_send
 #define http_client_stream sim_http_client_stream
+#define http_client_waiting sim_http_client_waiting
 
 #include_next "net/client.h"
 
