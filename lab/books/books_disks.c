@@ -363,6 +363,9 @@ void books_agent_began(struct books *b, const struct process *p)
 
 	books_resources_life_began(b, p->name);
 	forget_found(d);
+	/* What another agent than it is now had launched is nobody's. */
+	if (!has(d, "agent/info", 10, AFTER_KILL))
+		return;
 	d->found = xcalloc(HASH_COUNT(d->records) + 1, sizeof(char *));
 	HASH_ITER (hh, d->records, r, next) {
 		if (r->written && !strncmp(r->key, "task/", 5))
@@ -378,8 +381,6 @@ void books_agent_registers(struct books *b, const struct process *from, const st
 
 	books_resources_told(b, from->name, message->checkpointed_resources,
 			     message->n_checkpointed_resources);
-
-	/* What another agent than it is now had launched is nobody's. */
 	forget_found(d);
 	if (has(d, "agent/info", 10, AFTER_KILL))
 		world_fail(b->world, "durable: %s has an identity and registers as a new agent",

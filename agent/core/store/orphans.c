@@ -57,11 +57,10 @@ void agent_leave_orphan(struct agent *agent, const struct executor *executor)
 
 	if (!executor->container)
 		return;
-	orphan = orphan_add(agent, executor->container, executor->process_id,
-			    executor->start_ticks);
+	orphan =
+		orphan_add(agent, executor->container, executor->process_id, executor->start_ticks);
 	agent_put_text(agent, orphan_key(agent, orphan),
-		       agent_key(agent, "%" PRId64 " %" PRIu64, orphan->pid,
-				 orphan->start_ticks));
+		       agent_key(agent, "%" PRId64 " %" PRIu64, orphan->pid, orphan->start_ticks));
 }
 
 void agent_destroy_orphans(struct agent *agent, bool rebooted)
