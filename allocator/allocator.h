@@ -5,7 +5,7 @@
  * object back with whatever the allocator says of them; roles are texts. The allocator
  * copies what it is given, but for what it says it borrows. A resource of an agent is at any time
  * free, or allocated to one framework under one role (offered or used: the allocator does not care
- * which); the master says so by recover, by grants it accepted silently, and by update_allocation
+ * which); the master says so by recover, by grants it accepted silently, and by convert
  * when operations convert resources.
  *
  * Amounts carry their allocation role (resources_allocate) in every call that

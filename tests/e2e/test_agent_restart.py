@@ -46,6 +46,27 @@ class AgentRestart(harness.TestCase):
         self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
         wait_for(lambda: not harness.processes.alive(daemon), "the daemon ends", 20)
 
+    def test_an_identity_given_up_ends_what_ran(self):
+        """Also an executor that never says anything, and would not hear of its end."""
+        scheduler = self.subscribe()
+        before = self.agent.id
+        path = os.path.join(self.temporary(), "pid")
+        os.chmod(os.path.dirname(path), 0o777)
+        executor = executor_info()
+        executor["command"] = {"value": "echo $$ > %s; exec sleep 1000" % path}
+        offer = scheduler.offer(cpus=1)
+        scheduler.launch(offer, [task(offer, None, executor=executor, data=data("wait"))])
+        wait_for(lambda: os.path.exists(path) and open(path, encoding="ascii").read().strip(),
+                 "the executor says its pid", 20)
+        with open(path, encoding="ascii") as file:
+            pid = int(file.read())
+        self.agent.kill()
+        self.assertTrue(harness.processes.alive(pid))
+        os.unlink(self.agent.work_dir + "/meta/slaves/latest")
+        self.agent.start().wait_registered()
+        self.assertNotEqual(self.agent.id, before)
+        wait_for(lambda: not harness.processes.alive(pid), "the executor ends", 20)
+
     def test_task_ends_while_the_agent_is_down(self):
         scheduler = self.subscribe()
         gate = os.path.join(self.temporary(), "gate")
