@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
+#include "net/credentials.h"
 
 #define FLAG_OWNER agent_flags
 #include "base/flags/flag_rows.h"
@@ -77,13 +78,15 @@ static const struct flag flag_table[] = {
 	FILE_PATH(external_log_file, NULL, "File that holds the log, served as /slave/log."),
 	BOOLEAN(help, "false", "Print this and exit."),
 	BOOLEAN(version, "false", "Print the version and exit."),
-	BOOLEAN(authenticate_http_readonly, "false",
-		"Reading over HTTP needs credentials; not supported yet."),
+	BOOLEAN(authenticate_http_readonly, "false", "Reading over HTTP needs --http_credentials."),
 	{"authenticate_http_readwrite", "authenticate_http", FLAG_BOOL,
-	 AT(authenticate_http_readwrite), "false",
-	 "Changing over HTTP needs credentials; not supported yet.", NULL, NULL},
+	 AT(authenticate_http_readwrite), "false", "Changing over HTTP needs --http_credentials.",
+	 NULL, NULL},
 	BOOLEAN(authenticate_http_executors, "false",
 		"HTTP executors need credentials; not supported yet."),
+	FILE_PATH(http_credentials, NULL,
+		  "File of the principals and secrets of HTTP clients: lines of both, or JSON."),
+	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
 	TEXT(acls, NULL, "Access control lists; not supported yet."),
 	TEXT(firewall_rules, NULL, "Endpoints to disable; not supported yet."),
 	UNUSED(agent_features),
@@ -147,8 +150,6 @@ static const struct flag flag_table[] = {
 	INERT(gc_non_executor_container_sandboxes, FLAG_BOOL, "false"),
 	UNUSED(hooks),
 	UNUSED(host_path_volume_force_creation),
-	UNUSED(http_authenticators),
-	UNUSED(http_credentials),
 	INERT(http_executor_domain_sockets, FLAG_BOOL, "false"),
 	INERT(http_heartbeat_interval, FLAG_DURATION, "30secs"),
 	UNUSED(image_gc_config),
@@ -314,8 +315,6 @@ static int check_containers(const struct agent_flags *f, struct err *err)
 static int refuse_unsupported(const struct agent_flags *f, struct err *err)
 {
 	const struct flag_refusal refused[] = {
-		{f->authenticate_http_readonly, "authenticate_http_readonly"},
-		{f->authenticate_http_readwrite, "authenticate_http_readwrite"},
 		{f->authenticate_http_executors, "authenticate_http_executors"},
 		{f->acls != NULL, "acls"},
 		{f->firewall_rules != NULL, "firewall_rules"},
@@ -420,6 +419,29 @@ static int check_ranges(const struct agent_flags *f, struct err *err)
 	return check_master(f->master, err);
 }
 
+/* What asks for credentials has some. */
+static int check_authentication(const struct agent_flags *f, struct err *err)
+{
+	bool asks = f->authenticate_http_readonly || f->authenticate_http_readwrite;
+	struct credentials *credentials = NULL;
+	int rv = 0;
+
+	if (strcmp(f->http_authenticators, "basic"))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --http_authenticators: expected basic",
+			       f->http_authenticators);
+	if (f->http_credentials)
+		rv = credentials_load(f->http_credentials, "http_credentials", &credentials, err);
+	else if (asks)
+		rv = err_set(err, ERR_INVALID,
+			     "No credentials provided for the default 'basic' HTTP authenticator "
+			     "for realm '%s': give --http_credentials",
+			     f->authenticate_http_readonly ? AGENT_REALM_READONLY
+							   : AGENT_REALM_READWRITE);
+	credentials_free(credentials);
+	return rv;
+}
+
 static int flags_check(struct agent_flags *f, struct err *err)
 {
 	int rv = check_ranges(f, err);
@@ -430,6 +452,8 @@ static int flags_check(struct agent_flags *f, struct err *err)
 		rv = check_containers(f, err);
 	if (rv == 0 && f->credential)
 		rv = check_credential(f->credential, err);
+	if (rv == 0)
+		rv = check_authentication(f, err);
 	return rv;
 }
 

@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "base/flags/flags.h"
 
+#define AGENT_REALM_READONLY "mesos-agent-readonly"
+#define AGENT_REALM_READWRITE "mesos-agent-readwrite"
+
 struct agent_flags {
 	struct flags parsed; /* for /flags; strings below live in it */
 	const char *ip;
@@ -49,6 +52,8 @@ struct agent_flags {
 	int64_t disk_watch_interval;
 	int64_t max_completed_executors_per_framework;
 	const char *credential;
+	const char *http_credentials;
+	const char *http_authenticators;
 	const char *logging_level;
 	bool quiet;
 	const char *external_log_file;

@@ -41,19 +41,36 @@ extern char **environ;
 static const char *const processes[] = {"metrics", "version", "files", "logging", "system", NULL};
 
 static const struct route routes[] = {
-	{"/slave(1)/api/v1/executor", agent_api_executor},
-	{"/slave(1)/state", agent_rest_state},
-	{"/slave(1)/flags", agent_rest_flags},
-	{"/slave(1)/health", agent_rest_health},
-	{"/slave(1)/monitor/statistics", agent_rest_statistics},
-	{"/slave(1)/containers", agent_rest_containers},
-	{"/metrics/snapshot", agent_rest_metrics},
-	{"/version", agent_rest_version},
-	{"/files/browse", agent_files_browse},
-	{"/files/read", agent_files_read},
-	{"/files/download", agent_files_download},
-	{NULL, NULL},
+	{"/slave(1)/api/v1/executor", agent_api_executor, REALM_EXECUTORS},
+	{"/slave(1)/state", agent_rest_state, REALM_READONLY},
+	{"/slave(1)/flags", agent_rest_flags, REALM_READONLY},
+	{"/slave(1)/health", agent_rest_health, REALM_NONE},
+	{"/slave(1)/monitor/statistics", agent_rest_statistics, REALM_READONLY},
+	{"/slave(1)/containers", agent_rest_containers, REALM_READONLY},
+	{"/metrics/snapshot", agent_rest_metrics, REALM_READONLY},
+	{"/version", agent_rest_version, REALM_NONE},
+	{"/files/browse", agent_files_browse, REALM_READONLY},
+	{"/files/read", agent_files_read, REALM_READONLY},
+	{"/files/download", agent_files_download, REALM_READONLY},
+	{NULL, NULL, REALM_NONE},
 };
+
+/* Who is asked who it is. */
+static int guard_realms(struct agent_shell *shell, struct err *err)
+{
+	const struct agent_flags *f = shell->flags;
+	struct realm_guard *guards = shell->router.guards;
+	int rv = 0;
+
+	if (f->http_credentials)
+		rv = credentials_load(f->http_credentials, "http_credentials", &shell->credentials,
+				      err);
+	guards[REALM_READONLY] = (struct realm_guard){
+		AGENT_REALM_READONLY, f->authenticate_http_readonly ? shell->credentials : NULL};
+	guards[REALM_READWRITE] = (struct realm_guard){
+		AGENT_REALM_READWRITE, f->authenticate_http_readwrite ? shell->credentials : NULL};
+	return rv;
+}
 
 /* ---- incoming ------------------------------------------------------------ */
 
@@ -446,6 +463,9 @@ static int server_start(struct agent_shell *shell, struct err *err)
 		return rv;
 	shell->router = (struct router){
 		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
+	rv = guard_realms(shell, err);
+	if (rv < 0)
+		return rv;
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
 	rv = server_recover(shell, err);
 	if (rv == 0 && !shell->steps.over)
@@ -499,6 +519,7 @@ static void server_stop(struct agent_shell *shell)
 	free((char *)shell->program);
 	free(shell->ip);
 	free(shell->address);
+	credentials_free(shell->credentials);
 	free(shell->pid);
 	free(shell->hostname);
 	free(shell->master);

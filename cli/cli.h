@@ -36,6 +36,18 @@ int cli_no_arguments(const struct flags *flags, const char *command);
 /* One HTTP exchange, blocking; a GET follows redirects to the leading master. `address`
  * is "host:port". Returns the status, or a negative code with `err` set when there is no
  * answer. `body` is the answer's. */
+/* What `cli_http` says from now on to masters and agents that ask who calls; NULL = nothing. The
+ * rows are for the flags of a command. */
+#define CLI_LOGIN(type)                                                                            \
+	{"principal", NULL,                                                                        \
+	 FLAG_STRING, offsetof(type, principal),                                                   \
+	 NULL,	      "Who to be where the cluster asks for it.",                                  \
+	 NULL,	      NULL},                                                                       \
+	{                                                                                          \
+		"secret", NULL, FLAG_STRING, offsetof(type, secret), NULL,                         \
+			"The secret of --principal (file:///path reads a file).", NULL, NULL       \
+	}
+void cli_log_in(const char *principal, const char *secret);
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err);
 /* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,

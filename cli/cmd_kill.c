@@ -6,6 +6,7 @@
 
 struct kill_flags {
 	const char *master;
+	const char *principal, *secret;
 	const char *framework;
 };
 
@@ -14,6 +15,7 @@ static const struct flag kill_table[] = {
 	 "Address of the master, host:port.", NULL, NULL},
 	{"framework", NULL, FLAG_STRING, offsetof(struct kill_flags, framework), NULL,
 	 "Framework of the task, where several have a task of that id.", NULL, NULL},
+	CLI_LOGIN(struct kill_flags),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -121,6 +123,7 @@ int cmd_kill(int argc, char **argv)
 		      "Usage: mesita kill [--master=HOST:PORT] TASK|FRAMEWORK...", argc, argv,
 		      &status))
 		return status;
+	cli_log_in(target.principal, target.secret);
 	if (flags.positional_count == 0) {
 		fprintf(stderr,
 			"mesita kill: name the task or framework to kill (see `mesita ps`)\n");

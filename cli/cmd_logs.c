@@ -10,6 +10,7 @@
 
 struct logs_flags {
 	const char *master;
+	const char *principal, *secret;
 	const char *framework;
 	const char *file;
 	bool follow;
@@ -28,6 +29,7 @@ static const struct flag logs_table[] = {
 	 NULL},
 	{"follow", NULL, FLAG_BOOL, AT(follow), "false", "Go on until the task is over.", NULL,
 	 NULL},
+	CLI_LOGIN(struct logs_flags),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -193,6 +195,7 @@ int cmd_logs(int argc, char **argv)
 		      "Usage: mesita logs [--master=HOST:PORT] [--stderr] [--follow] TASK", argc,
 		      argv, &status))
 		return status;
+	cli_log_in(target.principal, target.secret);
 	if (flags.positional_count != 1) {
 		fprintf(stderr, "mesita logs: name one task (see `mesita ps --all`)\n");
 		status = 1;

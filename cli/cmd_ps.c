@@ -6,6 +6,7 @@
 
 struct ps_flags {
 	const char *master;
+	const char *principal, *secret;
 	const char *framework;
 	bool all;
 	bool json;
@@ -20,6 +21,7 @@ static const struct flag ps_table[] = {
 	 NULL},
 	{"all", NULL, FLAG_BOOL, AT(all), "false", "Tasks that are over, too.", NULL, NULL},
 	{"json", NULL, FLAG_BOOL, AT(json), "false", "One JSON object a line.", NULL, NULL},
+	CLI_LOGIN(struct ps_flags),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -137,6 +139,7 @@ int cmd_ps(int argc, char **argv)
 		      "Usage: mesita ps [--master=HOST:PORT] [--all] [--json]", argc, argv,
 		      &status))
 		return status;
+	cli_log_in(target.principal, target.secret);
 	if (cli_no_arguments(&flags, "ps") < 0) {
 		cli_flags_free(&flags);
 		return 1;

@@ -44,6 +44,7 @@ static const struct flag run_table[] = {
 	ROW(kill_after, FLAG_DURATION, "0ns", "Kill each task after this time."),
 	ROW(patience, FLAG_DURATION, PATIENCE, "How long to try to reach a master."),
 	ROW(principal, FLAG_STRING, NULL, "Principal of the framework."),
+	ROW(secret, FLAG_STRING, NULL, "Its secret (file:///path reads a file)."),
 	ROW(task, FLAG_STRING, NULL, "A whole TaskInfo as JSON (file:///path reads a file)."),
 	CONTAINER(docker_image, 0),
 	CONTAINER(appc_image, 1),
@@ -60,7 +61,6 @@ static const struct flag run_table[] = {
 	UNUSED(hdfs),
 	UNUSED(package),
 	UNUSED(overwrite),
-	UNUSED(secret),
 	UNUSED(tty),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
@@ -111,6 +111,7 @@ static struct job_options options_of(const struct run_flags *flags, bool execute
 		.role = flags->role,
 		.user = flags->user ? flags->user : current_user(),
 		.principal = flags->principal,
+		.secret = flags->secret,
 		.instances = (int)flags->instances,
 		.checkpoint = flags->checkpoint,
 		.partition_aware = flags->partition_aware,

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "client/address.h"
+#include "client/credential.h"
 #include "net/client.h"
 #include "proto/proto.h"
 #include "proto/states.h"
@@ -86,16 +87,34 @@ static void common_answered_cb(void *context, const struct http_answer *answer)
 	http_client_close(exchange->client);
 }
 
+/* A command has one principal. */
+static char *authorization;
+
+void cli_log_in(const char *principal, const char *secret)
+{
+	free(authorization);
+	authorization = principal && secret ? credential_basic(principal, secret) : NULL;
+}
+
 static int exchange_once(struct exchange *exchange, const char *host, int port, const char *method,
 			 const char *path, const char *form)
 {
-	static const char *const headers[] = {"Content-Type", "application/x-www-form-urlencoded",
-					      NULL};
+	const char *headers[5] = {NULL};
+	size_t count = 0;
 	uv_loop_t loop;
+
+	if (form) {
+		headers[count++] = "Content-Type";
+		headers[count++] = "application/x-www-form-urlencoded";
+	}
+	if (authorization) {
+		headers[count++] = "Authorization";
+		headers[count++] = authorization;
+	}
 
 	uv_loop_init(&loop);
 	exchange->client = http_client_create(&loop, host, port);
-	http_client_send(exchange->client, method, path, form ? headers : NULL, form ? form : "",
+	http_client_send(exchange->client, method, path, headers, form ? form : "",
 			 form ? strlen(form) : 0, HTTP_TIMEOUT_MS, common_answered_cb, exchange);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
@@ -147,6 +166,9 @@ const struct json *cli_get_json(struct arena *arena, const char *address, const 
 
 	if (status == ERR_IO)
 		unreachable(err);
+	else if (status == 401)
+		err_set(err, ERR_INVALID, "%s asks who calls: --principal and --secret say it",
+			address);
 	else if (status > 0 && status != 200)
 		err_set(err, ERR_INVALID, "%s answered %d to %s: %.200s", address, status, path,
 			body.data ? body.data : "");

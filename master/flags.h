@@ -8,6 +8,10 @@
 #include "base/err.h"
 #include "base/flags/flags.h"
 
+#define MASTER_REALM_READONLY "mesos-master-readonly"
+#define MASTER_REALM_READWRITE "mesos-master-readwrite"
+#define MASTER_REALM_FRAMEWORKS "mesos-master-scheduler"
+
 struct master_flags {
 	struct flags parsed; /* for /flags; strings below live in it */
 	const char *ip;
@@ -26,6 +30,7 @@ struct master_flags {
 	const char *authenticators;
 	const char *authorizers;
 	const char *http_authenticators;
+	const char *http_framework_authenticators;
 	bool registry_strict;
 	bool help;
 	bool version;

@@ -12,9 +12,8 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "master/flags.h"
+#include "net/credentials.h"
 #include "proto/resources.h"
-
-#define CREDENTIALS_MAX (64 * 1024)
 
 static int flags_check_invalid(struct err *err, const char *name, const char *value,
 			       const char *why)
@@ -78,6 +77,9 @@ static int check_names(const struct master_flags *f, struct err *err)
 		{"authenticators", f->authenticators, {"crammd5"}},
 		{"authorizers", f->authorizers, {"local"}},
 		{"http_authenticators", f->http_authenticators, {"basic"}},
+		{"http_framework_authenticators",
+		 f->http_framework_authenticators ? f->http_framework_authenticators : "basic",
+		 {"basic"}},
 	};
 	struct in_addr address;
 
@@ -189,63 +191,39 @@ static int check_times(const struct master_flags *f, struct err *err)
 	return 0;
 }
 
-/* Lines of two words. */
-static bool are_credential_lines(const char *text)
+/* What asks for credentials has some. */
+static int check_authentication(const struct master_flags *f, struct err *err)
 {
-	bool found = false;
+	const struct {
+		bool asks;
+		const char *realm;
+	} realms[] = {
+		{f->authenticate_http_readonly, MASTER_REALM_READONLY},
+		{f->authenticate_http_readwrite, MASTER_REALM_READWRITE},
+		{f->authenticate_http_frameworks, MASTER_REALM_FRAMEWORKS},
+	};
+	struct credentials *credentials = NULL;
+	int rv = 0;
 
-	for (text += strspn(text, "\r\n"); *text; text += strspn(text, "\r\n")) {
-		size_t principal = strcspn(text, " \t\r\n");
-		size_t gap = strspn(text + principal, " \t");
-		size_t secret = strcspn(text + principal + gap, " \t\r\n");
-
-		found = principal && gap && secret;
-		if (!found)
-			return false;
-		text += strcspn(text, "\r\n");
+	if (f->credentials)
+		rv = credentials_load(f->credentials, "credentials", &credentials, err);
+	credentials_free(credentials);
+	for (size_t i = 0; !rv && !f->credentials && i < sizeof(realms) / sizeof(*realms); i++) {
+		if (realms[i].asks)
+			rv = err_set(err, ERR_INVALID,
+				     "No credentials provided for the default 'basic' HTTP "
+				     "authenticator for realm '%s': give --credentials",
+				     realms[i].realm);
 	}
-	return found;
-}
-
-/* Such lines, or {"credentials": [{"principal": .., "secret": ..}]}. */
-static bool has_credentials(const char *text, size_t len)
-{
-	struct arena arena = {0};
-	const struct json *list = NULL;
-	struct json *json;
-	bool good;
-
-	if (!json_parse(&arena, text, len, &json, NULL)) {
-		list = json_get(json, "credentials");
-		good = list && list->type == JSON_ARRAY && list->count > 0;
-	} else {
-		good = are_credential_lines(text);
-	}
-	arena_free(&arena);
-	return good;
-}
-
-static int check_credentials(const char *path, struct err *err)
-{
-	char text[CREDENTIALS_MAX];
-	FILE *file = fopen(path, "re");
-	size_t len;
-
-	if (!file)
-		return err_set(err, ERR_INVALID,
-			       "Failed to read credentials file '%s': %s (see --credentials flag)",
-			       path, strerror(errno));
-	len = fread(text, 1, sizeof(text) - 1, file);
-	text[len] = '\0';
-	fclose(file);
-	if (!has_credentials(text, len))
-		return err_set(err, ERR_INVALID,
-			       "Credentials file '%s' must contain at least one credential, as "
-			       "a line 'principal secret' or as JSON (see --credentials flag)",
-			       path);
-	log_warning("--credentials: this version of mesita authenticates nobody: drivers that want "
-		    "to are refused, and everybody else is let in");
-	return 0;
+	if (!rv && f->authenticate_http_frameworks && !f->http_framework_authenticators)
+		rv = err_set(err, ERR_INVALID,
+			     "Missing `--http_framework_authenticators` flag. This must be used in "
+			     "conjunction with `--authenticate_http_frameworks`");
+	if (!rv && f->credentials)
+		log_info("--credentials: HTTP clients are asked for them where "
+			 "--authenticate_http_* "
+			 "says so; drivers and agents are not, in this version of mesita");
+	return rv;
 }
 
 int master_flags_check(struct master_flags *f, struct err *err)
@@ -260,8 +238,8 @@ int master_flags_check(struct master_flags *f, struct err *err)
 		rv = check_numbers(f, err);
 	if (!rv)
 		rv = check_times(f, err);
-	if (!rv && f->credentials)
-		rv = check_credentials(f->credentials, err);
+	if (!rv)
+		rv = check_authentication(f, err);
 	if (!rv && f->agent_removal_rate_limit)
 		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
 	return rv;

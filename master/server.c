@@ -158,9 +158,8 @@ static const struct master_outlet outlet = {
 
 struct view shell_view(const struct shell *shell, const struct http_request *request)
 {
-	/* Nobody is authenticated, and nothing hidden, yet. */
-	(void)request;
-	return (struct view){.m = shell->steps.core};
+	/* There are no access control lists yet. */
+	return (struct view){.m = shell->steps.core, .principal = request->principal};
 }
 
 /* ---- steps ------------------------------------------------------------------ */
@@ -190,7 +189,10 @@ void shell_step(struct shell *shell, const struct master_event *event)
 
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call)
 {
-	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
+	struct master_event event = {
+		.type = MASTER_OPERATOR,
+		.operator_ = {.call = call, .principal = request->principal},
+	};
 	struct shell_waiting *waiting = xcalloc(1, sizeof(*waiting));
 
 	waiting->number = event.operator_.request = ++shell->next_waiting;
@@ -466,6 +468,29 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 	return master_create(&options, &shell->steps.core, err);
 }
 
+/* Who is asked who it is. */
+static int guard_realms(struct shell *shell, struct err *err)
+{
+	const struct master_flags *f = shell->flags;
+	const struct {
+		enum realm realm;
+		const char *name;
+		bool asks;
+	} realms[] = {
+		{REALM_READONLY, MASTER_REALM_READONLY, f->authenticate_http_readonly},
+		{REALM_READWRITE, MASTER_REALM_READWRITE, f->authenticate_http_readwrite},
+		{REALM_FRAMEWORKS, MASTER_REALM_FRAMEWORKS, f->authenticate_http_frameworks},
+	};
+	int rv = 0;
+
+	if (f->credentials)
+		rv = credentials_load(f->credentials, "credentials", &shell->credentials, err);
+	for (size_t i = 0; i < sizeof(realms) / sizeof(*realms); i++)
+		shell->router.guards[realms[i].realm] = (struct realm_guard){
+			realms[i].name, realms[i].asks ? shell->credentials : NULL};
+	return rv;
+}
+
 static int listen_http(struct shell *shell, struct err *err)
 {
 	struct http_server_options options = {
@@ -543,6 +568,9 @@ static int start(struct shell *shell, struct err *err)
 					.processes = shell_processes,
 					.routes = shell_routes,
 					.context = shell};
+	rv = guard_realms(shell, err);
+	if (rv < 0)
+		return rv;
 	shell_store_open(shell, loaded);
 	return 0;
 }
@@ -591,6 +619,7 @@ static void stop(struct shell *shell)
 	free((char *)shell->address);
 	free((char *)shell->pid);
 	free((char *)shell->hostname);
+	credentials_free(shell->credentials);
 }
 
 static enum log_level wanted_log_level(const struct master_flags *flags)

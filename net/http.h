@@ -45,7 +45,8 @@ struct http_request {
 	const char *query;  /* raw, without '?'; "" if none */
 	struct http_header *headers;
 	size_t header_count;
-	struct slice body; /* NUL follows */
+	struct slice body;     /* NUL follows */
+	const char *principal; /* who was authenticated (net/realm.h), or NULL */
 	bool keep_alive;
 	struct http_server *server;
 	struct http_connection *connection; /* private */

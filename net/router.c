@@ -89,10 +89,10 @@ void router_dispatch(struct router *router, struct http_request *request)
 			router->last_route = route;
 		}
 	}
-	if (route)
-		route->handle(router->context, request);
-	else
+	if (!route)
 		http_reply_text(request, 404, NULL);
+	else if (realm_admits(&router->guards[route->realm], request))
+		route->handle(router->context, request);
 }
 
 const char *router_jsonp(struct http_request *request)

@@ -8,11 +8,12 @@
 #ifndef NET_ROUTER_H
 #define NET_ROUTER_H
 
-#include "net/http.h"
+#include "net/realm.h"
 
 struct route {
 	const char *path; /* "/master/state"; ends the table when NULL */
 	void (*handle)(void *context, struct http_request *request);
+	enum realm realm;
 };
 
 #define ROUTER_LAST_PATH 64 /* longer ones are not kept */
@@ -22,12 +23,13 @@ struct router {
 	const char *const *processes; /* ids of the other processes: "metrics", ...; NULL-ended */
 	const struct route *routes;
 	void *context;
+	struct realm_guard guards[REALMS]; /* those without credentials let everybody in */
 	/* What was asked for last: clients ask for the same again and again. */
 	char last_path[ROUTER_LAST_PATH];
 	const struct route *last_route; /* or NULL */
 };
 
-/* Calls the route's handler, or answers 404. */
+/* Calls the route's handler if its realm admits the caller, or answers 404. */
 void router_dispatch(struct router *router, struct http_request *request);
 /* The path as the routes see it (in the request's arena): delegated, without a
  * trailing '/'. */

@@ -398,7 +398,12 @@ static int job_start(struct job *job, struct err *err)
 
 	arena_init(&arena);
 	fill_framework(job->options, &arena, &info);
-	struct scheduler_options options = {.master = job->options->master, .info = &info};
+	struct scheduler_options options = {
+		.master = job->options->master,
+		.info = &info,
+		.principal = job->options->secret ? job->options->principal : NULL,
+		.secret = job->options->secret,
+	};
 	rv = scheduler_driver_create(job->loop, &options, &handlers, job, &job->driver, err);
 	arena_free(&arena);
 	if (rv < 0)

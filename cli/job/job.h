@@ -25,6 +25,7 @@ struct job_options {
 	const char *role;
 	const char *user;
 	const char *principal; /* or NULL */
+	const char *secret;    /* of the principal, or NULL: it is not said to the master */
 	int instances;
 	bool checkpoint;
 	bool partition_aware;

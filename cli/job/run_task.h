@@ -24,6 +24,7 @@ struct run_flags {
 	const char *role;
 	const char *user;
 	const char *principal;
+	const char *secret;
 	const char *task;
 	bool checkpoint;
 	bool partition_aware;

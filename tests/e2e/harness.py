@@ -57,19 +57,19 @@ def clean_environment(**more):
     return env
 
 
-def get(address, path, timeout=10):
+def get(address, path, timeout=10, headers=None):
     """(status, headers, body) of a GET."""
     connection = http.client.HTTPConnection(*address, timeout=timeout * SCALE)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
         connection.close()
 
 
-def get_json(address, path):
-    status, _, body = get(address, path)
+def get_json(address, path, headers=None):
+    status, _, body = get(address, path, headers=headers)
     if status != 200:
         raise ValueError("GET %s: %d %r" % (path, status, body[:200]))
     return json.loads(body)
@@ -79,6 +79,7 @@ class Daemon:
     """A master or an agent that can be killed and started again on its port."""
 
     prefix = []  # what runs it: a program and its arguments
+    headers = None  # of what the tests ask it
 
     def __init__(self, base, name, role, flags):
         self.name, self.role, self.flags = name, role, flags
@@ -124,7 +125,7 @@ class Daemon:
         return self.process.wait(timeout * SCALE)
 
     def json(self, path):
-        return get_json(self.address, path)
+        return get_json(self.address, path, self.headers)
 
     def state(self):
         return self.json("/state")
@@ -140,7 +141,7 @@ class Master(Daemon):
     def wait_ready(self):
         def ready():
             self.check_alive()
-            return get(self.address, "/api/v1/scheduler")[0] == 405
+            return get(self.address, "/api/v1/scheduler", headers=self.headers)[0] == 405
         wait_for(ready, "master that serves")
         return self
 

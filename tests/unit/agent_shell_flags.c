@@ -85,7 +85,14 @@ Test(agent_shell_flags, refuse_what_is_wrong)
 	refused(MASTER, "--work_dir=/w", "--executor_reregistration_timeout=16secs", "15secs");
 	refused(MASTER, "--work_dir=/w", "--credential=file:///no/such/file", "--credential");
 	refused(MASTER, "--work_dir=/w", "--authenticate_http_readwrite",
-		"--authenticate_http_readwrite");
+		"realm 'mesos-agent-readwrite': give --http_credentials");
+	refused(MASTER, "--work_dir=/w", "--authenticate_http_readonly",
+		"realm 'mesos-agent-readonly': give --http_credentials");
+	refused(MASTER, "--work_dir=/w", "--authenticate_http_executors",
+		"--authenticate_http_executors");
+	refused(MASTER, "--work_dir=/w", "--http_credentials=/no/such/file",
+		"see --http_credentials flag");
+	refused(MASTER, "--work_dir=/w", "--http_authenticators=other", "--http_authenticators");
 	refused(MASTER, "--work_dir=/w", "argument", "argument");
 }
 

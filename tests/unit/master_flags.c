@@ -142,6 +142,17 @@ Test(master_flags, refuse_names_that_are_none)
 	accepted("--user_sorter=random|--framework_sorter=random");
 }
 
+Test(master_flags, who_asks_for_credentials_has_some)
+{
+	refused("--authenticate_http_readonly", "realm 'mesos-master-readonly'");
+	refused("--authenticate_http_readwrite", "realm 'mesos-master-readwrite'");
+	refused("--authenticate_http", "realm 'mesos-master-readwrite'");
+	refused("--authenticate_http_frameworks", "realm 'mesos-master-scheduler'");
+	refused("--http_framework_authenticators=other", "--http_framework_authenticators");
+	refused("--authenticate_agents", "authenticate_agents");
+	refused("--authenticate_frameworks", "authenticate_frameworks");
+}
+
 Test(master_flags, look_into_the_file_of_credentials)
 {
 	char path[] = "/tmp/mesita-credentials-XXXXXX", flag[64];

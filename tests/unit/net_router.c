@@ -53,14 +53,14 @@ static void on_json(void *context, struct http_request *request)
 }
 
 static const struct route routes[] = {
-	{"/master/state", on_state},
-	{"/master/api/v1", on_api},
-	{"/master/api/v1/scheduler", on_scheduler},
-	{"/master/json", on_json},
-	{"/metrics/snapshot", on_metrics},
-	{"/system/stats", on_stats},
-	{"/system/stats.json", on_stats_json},
-	{NULL, NULL},
+	{"/master/state", on_state, REALM_NONE},
+	{"/master/api/v1", on_api, REALM_NONE},
+	{"/master/api/v1/scheduler", on_scheduler, REALM_NONE},
+	{"/master/json", on_json, REALM_NONE},
+	{"/metrics/snapshot", on_metrics, REALM_NONE},
+	{"/system/stats", on_stats, REALM_NONE},
+	{"/system/stats.json", on_stats_json, REALM_NONE},
+	{NULL, NULL, REALM_NONE},
 };
 static const char *const processes[] = {"metrics", "system", NULL};
 static struct router router = {

@@ -47,6 +47,7 @@ void api_scheduler(void *context, struct http_request *request)
 	event.call.call = api_body_decode(request, &mesos__scheduler__call__descriptor);
 	if (!event.call.call)
 		return;
+	event.call.principal = request->principal;
 	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
 	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.call.stream = opening.number = event_streams_number(&shell->streams);

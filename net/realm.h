@@ -1,0 +1,28 @@
+/* Realms: parts of a daemon's surface that ask who calls. The one way to say it is HTTP Basic. */
+#ifndef NET_REALM_H
+#define NET_REALM_H
+
+#include <stdbool.h>
+
+#include "net/credentials.h"
+#include "net/http.h"
+
+enum realm {
+	REALM_NONE, /* never asks */
+	REALM_READONLY,
+	REALM_READWRITE,
+	REALM_FRAMEWORKS, /* the scheduler API */
+	REALM_EXECUTORS,  /* the executor API */
+	REALMS,
+};
+
+struct realm_guard {
+	const char *name;		       /* "mesos-master-readonly" */
+	const struct credentials *credentials; /* NULL: everybody is let in, without a principal */
+};
+
+/* Notes in the request who calls. False: it says nothing that the realm knows, and was answered
+ * 401. */
+bool realm_admits(const struct realm_guard *guard, struct http_request *request);
+
+#endif

@@ -1,0 +1,110 @@
+"""Who calls over HTTP: Basic authentication of master, agent, schedulers and the CLI."""
+
+import base64
+import http.client
+import json
+import os
+
+import harness
+
+CREDENTIALS = {"credentials": [{"principal": "ops", "secret": "open sesame"},
+                               {"principal": "reader", "secret": "r"}]}
+
+
+def basic(principal, secret):
+    pair = "%s:%s" % (principal, secret)
+    return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+
+
+OPS, READER = basic("ops", "open sesame"), basic("reader", "r")
+MASTER = {"authenticate_http_readonly": "true", "authenticate_http_readwrite": "true",
+          "authenticate_http_frameworks": "true", "http_framework_authenticators": "basic"}
+
+
+class Authentication(harness.TestCase):
+    agents = None
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(self.temporary(), "credentials")
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+            json.dump(CREDENTIALS, file)
+        self.cluster = harness.Cluster(
+            1, {**MASTER, "credentials": path},
+            {"http_credentials": path, "authenticate_http_readonly": "true"})
+        for daemon in [self.master, self.agent]:
+            daemon.headers = OPS
+        self.cluster.start()
+
+    def status(self, path, headers=None, method="GET", body=None, daemon=None):
+        connection = http.client.HTTPConnection(*(daemon or self.master).address, timeout=20)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+        finally:
+            connection.close()
+
+    def test_what_asks_and_what_does_not(self):
+        for path in ["/health", "/version", "/redirect"]:
+            self.assertNotEqual(self.status(path), 401, path)
+        for path in ["/state", "/master/state.json", "/slaves", "/tasks", "/frameworks", "/roles",
+                     "/flags", "/state-summary", "/metrics/snapshot", "/maintenance/status",
+                     "/weights", "/quota", "/maintenance/schedule"]:
+            for headers in [None, basic("ops", "wrong"), basic("nobody", "r"), basic("ops", ""),
+                            {"Authorization": "Bearer x"}, {"Authorization": "Basic ==="},
+                            {"Authorization": "Basic"}]:
+                self.assertEqual(self.status(path, headers), 401, (path, headers))
+            self.assertEqual(self.status(path, READER), 200, path)
+        for path in ["/state", "/flags", "/monitor/statistics", "/containers",
+                     "/files/browse?path=x", "/metrics/snapshot"]:
+            self.assertEqual(self.status(path, daemon=self.agent), 401, path)
+            self.assertNotEqual(self.status(path, READER, daemon=self.agent), 401, path)
+        self.assertEqual(self.status("/health", daemon=self.agent), 200)
+
+    def test_the_challenge_names_the_realm(self):
+        for daemon, path, realm in [(self.master, "/state", "mesos-master-readonly"),
+                                    (self.master, "/api/v1", "mesos-master-readwrite"),
+                                    (self.master, "/api/v1/scheduler", "mesos-master-scheduler"),
+                                    (self.agent, "/state", "mesos-agent-readonly")]:
+            status, headers, body = harness.get(daemon.address, path)
+            self.assertEqual((status, body), (401, b"401 Unauthorized."))
+            self.assertEqual(headers["WWW-Authenticate"], 'Basic realm="%s"' % realm)
+
+    def test_changes(self):
+        weights = json.dumps([{"role": "a", "weight": 2}])
+        self.assertEqual(self.status("/weights", None, "PUT", weights), 401)
+        self.assertEqual(self.master.json("/weights"), [])
+        self.assertEqual(self.status("/weights", OPS, "PUT", weights), 200)
+        self.assertEqual(self.master.json("/weights"), [{"role": "a", "weight": 2}])
+
+    def test_a_framework_is_who_it_says(self):
+        call = {"type": "SUBSCRIBE", "subscribe": {"framework_info": {
+            "user": "root", "name": "x", "roles": ["*"], "principal": "ops",
+            "capabilities": [{"type": "MULTI_ROLE"}]}}}
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        connection = http.client.HTTPConnection(*self.master.address, timeout=20)
+        connection.request("POST", "/api/v1/scheduler", json.dumps(call), {**headers, **READER})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 400)
+        self.assertIn("does not match principal", answer.read().decode())
+        connection.close()
+
+    def test_the_cli(self):
+        master = "--master=%s:%d" % self.master.address
+        login = ["--principal=ops", "--secret=open sesame"]
+        code, out, err = harness.run(["run", master, "--patience=10secs"] + login +
+                                     ["--", "echo", "hello"])
+        self.assertEqual(code, 0, (out, err))
+        code, _, err = harness.run(["ps", master, "--all"])
+        self.assertNotEqual(code, 0)
+        self.assertIn("--principal", err)
+        code, out, err = harness.run(["ps", master, "--all", "--json"] + login)
+        self.assertEqual(code, 0, err)
+        task = json.loads(out.splitlines()[-1])["task"]
+        code, out, err = harness.run(["logs", master] + login + [task])
+        self.assertEqual((code, out), (0, "hello\n"), err)
+        code, out, err = harness.run(["run", master, "--patience=2secs", "--", "true"])
+        self.assertNotEqual(code, 0)
+        self.assertIn("401", err)
