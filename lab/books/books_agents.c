@@ -327,12 +327,16 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	learn_version(v, p->first->resource_version_uuid);
 }
 
-/* Who answers is waited for: an agent that is stopped, deaf or mute says nothing meanwhile. */
+/* Who answers is waited for: an agent that is stopped, deaf or mute says nothing meanwhile, and a
+ * master that was stopped before the doubt ended hears it late. */
 bool books_unsure(const struct books *b, struct view *v)
 {
 	const struct process *p = process_at(b->world, v->address);
 	int64_t until;
 
+	if (b->master && b->master->paused_since < v->unsure_until &&
+	    b->master->paused_until + MINUTE > v->unsure_until)
+		v->unsure_until = b->master->paused_until + MINUTE;
 	if (b->world->now >= v->unsure_until)
 		return false;
 	if (!p || v->unsure_until == INT64_MAX)

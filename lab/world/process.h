@@ -28,8 +28,9 @@ struct process {
 	int64_t deaf_until;   /* nothing reaches it */
 	int64_t mute_until;   /* nothing leaves it */
 	int64_t paused_until; /* it is stopped, and notices nothing; deaf and mute besides */
-	enum doom doom;	      /* with its next letter */
-	bool vanishes;	      /* its machine goes with it: nobody tells its peers */
+	int64_t paused_since;
+	enum doom doom; /* with its next letter */
+	bool vanishes;	/* its machine goes with it: nobody tells its peers */
 };
 
 void process_start(struct process *p, struct world *w, const struct process_ops *ops,

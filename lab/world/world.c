@@ -191,6 +191,8 @@ void process_pause(struct process *p, int64_t span)
 {
 	int64_t until = p->world->now + span;
 
+	if (!process_paused(p))
+		p->paused_since = p->world->now;
 	p->paused_until = until > p->paused_until ? until : p->paused_until;
 	p->deaf_until = until > p->deaf_until ? until : p->deaf_until;
 	p->mute_until = until > p->mute_until ? until : p->mute_until;
