@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
-#include "net/credentials.h"
 
 #define FLAG_OWNER agent_flags
 #include "base/flags/flag_rows.h"
@@ -420,10 +419,9 @@ static int check_ranges(const struct agent_flags *f, struct err *err)
 }
 
 /* What asks for credentials has some. */
-static int check_authentication(const struct agent_flags *f, struct err *err)
+static int check_authentication(struct agent_flags *f, struct err *err)
 {
 	bool asks = f->authenticate_http_readonly || f->authenticate_http_readwrite;
-	struct credentials *credentials = NULL;
 	int rv = 0;
 
 	if (strcmp(f->http_authenticators, "basic"))
@@ -431,14 +429,13 @@ static int check_authentication(const struct agent_flags *f, struct err *err)
 			       "Invalid value '%s' for --http_authenticators: expected basic",
 			       f->http_authenticators);
 	if (f->http_credentials)
-		rv = credentials_load(f->http_credentials, "http_credentials", &credentials, err);
+		rv = credentials_load(f->http_credentials, "http_credentials", &f->known, err);
 	else if (asks)
 		rv = err_set(err, ERR_INVALID,
 			     "No credentials provided for the default 'basic' HTTP authenticator "
 			     "for realm '%s': give --http_credentials",
 			     f->authenticate_http_readonly ? AGENT_REALM_READONLY
 							   : AGENT_REALM_READWRITE);
-	credentials_free(credentials);
 	return rv;
 }
 
@@ -506,6 +503,7 @@ int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **e
 
 void agent_flags_free(struct agent_flags *flags)
 {
+	credentials_free(flags->known);
 	flags_free(&flags->parsed);
 	free(flags->parsed.table);
 	free(flags->work_dir_made);

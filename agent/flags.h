@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/flags/flags.h"
+#include "net/credentials.h"
 
 #define AGENT_REALM_READONLY "mesos-agent-readonly"
 #define AGENT_REALM_READWRITE "mesos-agent-readwrite"
@@ -53,6 +54,7 @@ struct agent_flags {
 	int64_t max_completed_executors_per_framework;
 	const char *credential;
 	const char *http_credentials;
+	struct credentials *known; /* what that file holds, or NULL */
 	const char *http_authenticators;
 	const char *logging_level;
 	bool quiet;

@@ -56,20 +56,15 @@ static const struct route routes[] = {
 };
 
 /* Who is asked who it is. */
-static int guard_realms(struct agent_shell *shell, struct err *err)
+static void guard_realms(struct agent_shell *shell)
 {
 	const struct agent_flags *f = shell->flags;
 	struct realm_guard *guards = shell->router.guards;
-	int rv = 0;
 
-	if (f->http_credentials)
-		rv = credentials_load(f->http_credentials, "http_credentials", &shell->credentials,
-				      err);
 	guards[REALM_READONLY] = (struct realm_guard){
-		AGENT_REALM_READONLY, f->authenticate_http_readonly ? shell->credentials : NULL};
+		AGENT_REALM_READONLY, f->authenticate_http_readonly ? f->known : NULL};
 	guards[REALM_READWRITE] = (struct realm_guard){
-		AGENT_REALM_READWRITE, f->authenticate_http_readwrite ? shell->credentials : NULL};
-	return rv;
+		AGENT_REALM_READWRITE, f->authenticate_http_readwrite ? f->known : NULL};
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -463,9 +458,7 @@ static int server_start(struct agent_shell *shell, struct err *err)
 		return rv;
 	shell->router = (struct router){
 		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
-	rv = guard_realms(shell, err);
-	if (rv < 0)
-		return rv;
+	guard_realms(shell);
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
 	rv = server_recover(shell, err);
 	if (rv == 0 && !shell->steps.over)
@@ -519,7 +512,6 @@ static void server_stop(struct agent_shell *shell)
 	free((char *)shell->program);
 	free(shell->ip);
 	free(shell->address);
-	credentials_free(shell->credentials);
 	free(shell->pid);
 	free(shell->hostname);
 	free(shell->master);

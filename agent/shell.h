@@ -59,7 +59,6 @@ struct agent_shell {
 	struct volume_remover *remover;
 	struct detector *detector;
 	struct router router;
-	struct credentials *credentials; /* of its realms, or NULL */
 	struct event_streams streams;
 	uv_loop_t loop;
 	struct rlimit open_files; /* as they were when the agent was started */

@@ -9,9 +9,13 @@
 
 char *credential_basic(const char *principal, const char *secret)
 {
-	char *pair = xprintf("%s:%s", principal, secret ? secret : "");
+	size_t len = secret ? strlen(secret) : 0;
+	char *pair;
 	struct buf text = BUF_INIT;
 
+	while (len && (secret[len - 1] == '\n' || secret[len - 1] == '\r'))
+		len--;
+	pair = xprintf("%s:%.*s", principal, (int)len, secret ? secret : "");
 	buf_puts(&text, "Basic ");
 	base64_encode(&text, pair, strlen(pair));
 	free(pair);

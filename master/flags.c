@@ -162,6 +162,7 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 
 void master_flags_free(struct master_flags *flags)
 {
+	credentials_free(flags->known);
 	flags_free(&flags->parsed);
 	free(flags->parsed.table);
 }

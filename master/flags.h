@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/flags/flags.h"
+#include "net/credentials.h"
 
 #define MASTER_REALM_READONLY "mesos-master-readonly"
 #define MASTER_REALM_READWRITE "mesos-master-readwrite"
@@ -27,6 +28,7 @@ struct master_flags {
 	const char *registry;
 	const char *cluster;
 	const char *credentials;
+	struct credentials *known; /* what that file holds, or NULL */
 	const char *authenticators;
 	const char *authorizers;
 	const char *http_authenticators;

@@ -12,7 +12,6 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "master/flags.h"
-#include "net/credentials.h"
 #include "proto/resources.h"
 
 static int flags_check_invalid(struct err *err, const char *name, const char *value,
@@ -192,7 +191,7 @@ static int check_times(const struct master_flags *f, struct err *err)
 }
 
 /* What asks for credentials has some. */
-static int check_authentication(const struct master_flags *f, struct err *err)
+static int check_authentication(struct master_flags *f, struct err *err)
 {
 	const struct {
 		bool asks;
@@ -202,12 +201,10 @@ static int check_authentication(const struct master_flags *f, struct err *err)
 		{f->authenticate_http_readwrite, MASTER_REALM_READWRITE},
 		{f->authenticate_http_frameworks, MASTER_REALM_FRAMEWORKS},
 	};
-	struct credentials *credentials = NULL;
 	int rv = 0;
 
 	if (f->credentials)
-		rv = credentials_load(f->credentials, "credentials", &credentials, err);
-	credentials_free(credentials);
+		rv = credentials_load(f->credentials, "credentials", &f->known, err);
 	for (size_t i = 0; !rv && !f->credentials && i < sizeof(realms) / sizeof(*realms); i++) {
 		if (realms[i].asks)
 			rv = err_set(err, ERR_INVALID,

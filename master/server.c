@@ -469,7 +469,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 }
 
 /* Who is asked who it is. */
-static int guard_realms(struct shell *shell, struct err *err)
+static void guard_realms(struct shell *shell)
 {
 	const struct master_flags *f = shell->flags;
 	const struct {
@@ -481,14 +481,10 @@ static int guard_realms(struct shell *shell, struct err *err)
 		{REALM_READWRITE, MASTER_REALM_READWRITE, f->authenticate_http_readwrite},
 		{REALM_FRAMEWORKS, MASTER_REALM_FRAMEWORKS, f->authenticate_http_frameworks},
 	};
-	int rv = 0;
 
-	if (f->credentials)
-		rv = credentials_load(f->credentials, "credentials", &shell->credentials, err);
 	for (size_t i = 0; i < sizeof(realms) / sizeof(*realms); i++)
-		shell->router.guards[realms[i].realm] = (struct realm_guard){
-			realms[i].name, realms[i].asks ? shell->credentials : NULL};
-	return rv;
+		shell->router.guards[realms[i].realm] =
+			(struct realm_guard){realms[i].name, realms[i].asks ? f->known : NULL};
 }
 
 static int listen_http(struct shell *shell, struct err *err)
@@ -568,9 +564,7 @@ static int start(struct shell *shell, struct err *err)
 					.processes = shell_processes,
 					.routes = shell_routes,
 					.context = shell};
-	rv = guard_realms(shell, err);
-	if (rv < 0)
-		return rv;
+	guard_realms(shell);
 	shell_store_open(shell, loaded);
 	return 0;
 }
@@ -619,7 +613,6 @@ static void stop(struct shell *shell)
 	free((char *)shell->address);
 	free((char *)shell->pid);
 	free((char *)shell->hostname);
-	credentials_free(shell->credentials);
 }
 
 static enum log_level wanted_log_level(const struct master_flags *flags)

@@ -64,7 +64,6 @@ struct shell {
 	struct whitelist *whitelist; /* NULL without --whitelist */
 	struct offload *offload;     /* big reads */
 	struct router router;
-	struct credentials *credentials; /* of its realms, or NULL */
 	struct event_streams streams;
 	struct shell_waiting *waiting; /* by number */
 	uint64_t next_waiting;

@@ -103,6 +103,11 @@ class Authentication(harness.TestCase):
         code, out, err = harness.run(["ps", master, "--all", "--json"] + login)
         self.assertEqual(code, 0, err)
         task = json.loads(out.splitlines()[-1])["task"]
+        path = os.path.join(self.temporary(), "secret")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("open sesame\n")
+        code, out, err = harness.run(["ps", master, "--principal=ops", "--secret=file://" + path])
+        self.assertEqual(code, 0, err)
         code, out, err = harness.run(["logs", master] + login + [task])
         self.assertEqual((code, out), (0, "hello\n"), err)
         code, out, err = harness.run(["run", master, "--patience=2secs", "--", "true"])
