@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/credentials.h"
 #include "base/err.h"
 #include "base/flags/flags.h"
-#include "net/credentials.h"
 
 #define AGENT_REALM_READONLY "mesos-agent-readonly"
 #define AGENT_REALM_READWRITE "mesos-agent-readwrite"

@@ -38,21 +38,30 @@
 
 extern char **environ;
 
-static const char *const processes[] = {"metrics", "version", "files", "logging", "system", NULL};
+static const char *const processes[] = {"help",	   "metrics", "version", "files",
+					"logging", "system",  NULL};
 
 static const struct route routes[] = {
-	{"/slave(1)/api/v1/executor", agent_api_executor, REALM_EXECUTORS},
-	{"/slave(1)/state", agent_rest_state, REALM_READONLY},
-	{"/slave(1)/flags", agent_rest_flags, REALM_READONLY},
-	{"/slave(1)/health", agent_rest_health, REALM_NONE},
-	{"/slave(1)/monitor/statistics", agent_rest_statistics, REALM_READONLY},
-	{"/slave(1)/containers", agent_rest_containers, REALM_READONLY},
-	{"/metrics/snapshot", agent_rest_metrics, REALM_READONLY},
-	{"/version", agent_rest_version, REALM_NONE},
-	{"/files/browse", agent_files_browse, REALM_READONLY},
-	{"/files/read", agent_files_read, REALM_READONLY},
-	{"/files/download", agent_files_download, REALM_READONLY},
-	{NULL, NULL, REALM_NONE},
+	{"/slave(1)/api/v1/executor", agent_api_executor, REALM_EXECUTORS,
+	 "The v1 executor API: a stream of events, and calls."},
+	{"/slave(1)/state", agent_rest_state, REALM_READONLY,
+	 "All that the agent knows: frameworks, executors, tasks, flags."},
+	{"/slave(1)/flags", agent_rest_flags, REALM_READONLY,
+	 "The flags that the agent was started with."},
+	{"/slave(1)/health", agent_rest_health, REALM_NONE, "200 while the agent serves."},
+	{"/slave(1)/monitor/statistics", agent_rest_statistics, REALM_READONLY,
+	 "What executors use."},
+	{"/slave(1)/containers", agent_rest_containers, REALM_READONLY,
+	 "Containers of executors, and what they use."},
+	{"/metrics/snapshot", agent_rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
+	{"/version", agent_rest_version, REALM_NONE, "Version and build."},
+	{"/files/browse", agent_files_browse, REALM_READONLY,
+	 "A directory of a sandbox: path=PATH."},
+	{"/files/read", agent_files_read, REALM_READONLY,
+	 "Part of a file: path=PATH, offset, length."},
+	{"/files/download", agent_files_download, REALM_READONLY, "A whole file: path=PATH."},
+	{"/help", agent_rest_help, REALM_NONE, "This page; format=json."},
+	{NULL, NULL, REALM_NONE, NULL},
 };
 
 /* Who is asked who it is. */

@@ -86,6 +86,7 @@ void agent_shell_stored(struct agent_shell *shell);
 void agent_api_executor(void *shell, struct http_request *request);
 void agent_rest_state(void *shell, struct http_request *request);
 void agent_rest_flags(void *shell, struct http_request *request);
+void agent_rest_help(void *shell, struct http_request *request);
 void agent_rest_health(void *shell, struct http_request *request);
 void agent_rest_version(void *shell, struct http_request *request);
 void agent_rest_metrics(void *shell, struct http_request *request);

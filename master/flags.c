@@ -81,7 +81,8 @@ static const struct flag flag_table[] = {
 	 AT(authenticate_http_readwrite), "false",
 	 "Changing over HTTP, and the operator API, need --credentials.", NULL, NULL},
 	BOOLEAN(authenticate_http_frameworks, "false", "HTTP frameworks need --credentials."),
-	TEXT(acls, NULL, "Access control lists; not supported yet."),
+	TEXT(acls, NULL,
+	     "Access control lists: who may do what. JSON, or the path of a file of it."),
 	TEXT(firewall_rules, NULL, "Endpoints to disable; not supported yet."),
 	TEXT(rate_limits, NULL, "Rates of driver messages; not supported yet."),
 	FILE_PATH(whitelist, NULL,
@@ -132,7 +133,6 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 		{f->zk != NULL, "zk"},
 		{f->authenticate_frameworks, "authenticate_frameworks"},
 		{f->authenticate_agents, "authenticate_agents"},
-		{f->acls != NULL, "acls"},
 		{f->firewall_rules != NULL, "firewall_rules"},
 		{f->rate_limits != NULL, "rate_limits"},
 	};
@@ -163,6 +163,7 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 void master_flags_free(struct master_flags *flags)
 {
 	credentials_free(flags->known);
+	acls_free(flags->allowed);
 	flags_free(&flags->parsed);
 	free(flags->parsed.table);
 }

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/acls.h"
+#include "auth/credentials.h"
 #include "base/err.h"
 #include "base/flags/flags.h"
-#include "net/credentials.h"
 
 #define MASTER_REALM_READONLY "mesos-master-readonly"
 #define MASTER_REALM_READWRITE "mesos-master-readwrite"
@@ -29,6 +30,7 @@ struct master_flags {
 	const char *cluster;
 	const char *credentials;
 	struct credentials *known; /* what that file holds, or NULL */
+	struct acls *allowed;	   /* what --acls says, or NULL */
 	const char *authenticators;
 	const char *authorizers;
 	const char *http_authenticators;

@@ -223,6 +223,13 @@ static int check_authentication(struct master_flags *f, struct err *err)
 	return rv;
 }
 
+static int check_acls(struct master_flags *f, struct err *err)
+{
+	if (!f->acls || !acls_read(f->acls, &f->allowed, err))
+		return 0;
+	return err_wrap(err, ERR_INVALID, "Invalid value for --acls");
+}
+
 int master_flags_check(struct master_flags *f, struct err *err)
 {
 	int rv = check_registry(f, err);
@@ -237,6 +244,8 @@ int master_flags_check(struct master_flags *f, struct err *err)
 		rv = check_times(f, err);
 	if (!rv)
 		rv = check_authentication(f, err);
+	if (!rv)
+		rv = check_acls(f, err);
 	if (!rv && f->agent_removal_rate_limit)
 		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
 	return rv;

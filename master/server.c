@@ -158,8 +158,22 @@ static const struct master_outlet outlet = {
 
 struct view shell_view(const struct shell *shell, const struct http_request *request)
 {
-	/* There are no access control lists yet. */
-	return (struct view){.m = shell->steps.core, .principal = request->principal};
+	return (struct view){
+		.m = shell->steps.core,
+		.principal = request->principal,
+		.acls = shell->flags->allowed,
+	};
+}
+
+bool shell_allows(const struct shell *shell, struct http_request *request, enum acl_action action,
+		  const char *object)
+{
+	struct view view = shell_view(shell, request);
+
+	if (view_allows(&view, action, object))
+		return true;
+	http_reply_text(request, 403, NULL);
+	return false;
 }
 
 /* ---- steps ------------------------------------------------------------------ */
@@ -446,6 +460,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.filter_gpu_resources = f->filter_gpu_resources,
 		.root_submissions = f->root_submissions,
 		.require_agent_domain = f->require_agent_domain,
+		.acls = f->allowed,
 		.max_completed_frameworks = (int)f->max_completed_frameworks,
 		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
 		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,

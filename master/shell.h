@@ -89,6 +89,9 @@ void shell_change(struct shell *shell, struct http_request *request, Mesos__Mast
 void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event);
 /* What the client of the request may see. */
 struct view shell_view(const struct shell *shell, const struct http_request *request);
+/* Whether the client may do it. False: it was answered 403. */
+bool shell_allows(const struct shell *shell, struct http_request *request, enum acl_action action,
+		  const char *object);
 /* Ends the process's loop. */
 void shell_stop(struct shell *shell, int status);
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "net/credentials.h"
+#include "auth/credentials.h"
 #include "net/http.h"
 
 enum realm {

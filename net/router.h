@@ -14,6 +14,7 @@ struct route {
 	const char *path; /* "/master/state"; ends the table when NULL */
 	void (*handle)(void *context, struct http_request *request);
 	enum realm realm;
+	const char *help; /* what it is for, in a line */
 };
 
 #define ROUTER_LAST_PATH 64 /* longer ones are not kept */

@@ -46,6 +46,8 @@ Mesos__Task *task_record_unpack(const struct task_record *r, struct arena *arena
 struct slice task_record_id(const struct task_record *r);
 struct slice task_record_agent_id(const struct task_record *r);
 struct slice task_record_executor_id(const struct task_record *r);
+/* Whom it runs as, if the task says so; no data if not. */
+struct slice task_record_user(const struct task_record *r);
 Mesos__ContainerInfo *task_record_container(const struct task_record *r, struct arena *arena);
 void task_record_resources(const struct task_record *r, struct arena *arena, size_t *count,
 			   Mesos__Resource ***list);

@@ -7,6 +7,7 @@
 
 #include "agent/shell.h"
 #include "base/clock.h"
+#include "net/help.h"
 
 /* The time of the binary, since nothing that changes by itself is compiled in. */
 static void write_build(const struct agent_shell *shell, struct json_writer *w)
@@ -92,6 +93,13 @@ void agent_rest_version(void *context, struct http_request *request)
 	jw_end_object(&w);
 	router_reply_json(request, &body);
 	buf_free(&body);
+}
+
+void agent_rest_help(void *context, struct http_request *request)
+{
+	const struct agent_shell *shell = context;
+
+	help_reply(&shell->router, request);
 }
 
 void agent_rest_health(void *context, struct http_request *request)

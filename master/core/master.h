@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/acls.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -58,6 +59,7 @@ struct master_options {
 	double agent_removals_per_second; /* agent_removal_rate_limit; 0 = unlimited */
 	double recovery_removal_limit;	  /* percent of the agents that a restart may lose */
 	Mesos__DomainInfo *domain;	  /* or NULL; not owned */
+	const struct acls *acls;	  /* or NULL: all may do everything; not owned */
 	/* Called as the allocator begins and ends a cycle, to take its time; or NULL. */
 	void (*on_cycle)(void *context, bool begins);
 	void *context;
@@ -126,6 +128,7 @@ struct master_event {
 		} operator_;
 		struct {
 			const char *framework_id, *task_id;
+			const char *principal; /* authenticated, or NULL */
 		} kill_task;
 		struct {
 			const char *const *hostnames; /* NULL = all */

@@ -8,6 +8,7 @@
 #include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/drain.h"
+#include "master/core/authorize.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
@@ -62,8 +63,22 @@ static const struct {
 	{TYPE(REACTIVATE_AGENT), master_reactivate},
 };
 
+void master_forbid(struct master *m, const char *what, const char *principal)
+{
+	log_warning("refused %s: --acls does not allow it to %s", what,
+		    principal ? principal : "who does not say who they are");
+	master_reply(m, 403, "403 Forbidden.");
+}
+
 static void operator_dispatch(struct master *m, const struct operator_request *request)
 {
+	if (!authorize_request(m, request)) {
+		master_forbid(m,
+			      proto_enum_name(&mesos__master__call__type__descriptor,
+					      request->call->type, SPELL_V1),
+			      request->principal);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		if (changes[i].type == request->call->type) {
 			changes[i].handle(m, request);
@@ -240,6 +255,10 @@ void master_handle_kill_task(struct master *m, const struct master_event *event)
 	}
 	if (!f) {
 		master_reply(m, 400, "No framework found with specified ID");
+		return;
+	}
+	if (!authorize(m, ACL_TEARDOWN_FRAMEWORK, event->kill_task.principal, f->info->principal)) {
+		master_forbid(m, "kill-task", event->kill_task.principal);
 		return;
 	}
 	if (!t) {

@@ -18,6 +18,8 @@ struct operator_request {
 };
 void master_handle_operator(struct master *m, const struct master_event *event);
 void master_handle_kill_task(struct master *m, const struct master_event *event);
+/* Answers that the principal (or NULL) may not do it. */
+void master_forbid(struct master *m, const char *what, const char *principal);
 /* What a request waits for that came while something else is being written. */
 enum deferral {
 	DEFER_AGENT, /* a change of the agent */

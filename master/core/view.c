@@ -1,25 +1,52 @@
 #include "master/core/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/roles/quota.h"
 
-static bool may_see(const struct view *v, const struct view_object *object)
+bool view_allows(const struct view *v, enum acl_action action, const char *object)
 {
-	return !v->authorizer ||
-	       v->authorizer->may_see(v->authorizer->context, v->principal, object);
+	return acls_allow(v->acls, action, v->principal, object);
 }
 
 static bool sees_framework(const struct view *v, const struct framework *f)
 {
-	return may_see(v, &(struct view_object){.kind = VIEW_FRAMEWORK, .framework = f});
+	return view_allows(v, ACL_VIEW_FRAMEWORK, f->info->user);
 }
 
 bool view_sees_role(const struct view *v, const char *role)
 {
-	return may_see(v, &(struct view_object){.kind = VIEW_ROLE, .role = role});
+	return view_allows(v, ACL_VIEW_ROLE, role);
+}
+
+/* By the user that it runs as. */
+bool view_sees_task(const struct view *v, const struct framework *f,
+		    const struct task_record *record)
+{
+	struct slice user;
+	bool sees;
+	char *text;
+
+	if (!v->acls)
+		return true;
+	user = task_record_user(record);
+	if (!user.data)
+		return view_allows(v, ACL_VIEW_TASK, f->info->user);
+	text = xstrndup(user.data, user.len);
+	sees = view_allows(v, ACL_VIEW_TASK, text);
+	free(text);
+	return sees;
+}
+
+static bool sees_executor(const struct view *v, const struct executor *e)
+{
+	const Mesos__CommandInfo *command = e->info->command;
+
+	return view_allows(v, ACL_VIEW_EXECUTOR,
+			   command && command->user ? command->user : e->framework->info->user);
 }
 
 /* ---- frameworks -------------------------------------------------------------- */
@@ -62,12 +89,9 @@ const struct framework *view_find_framework(const struct view *v, const char *id
 const struct executor *view_next_executor(const struct view *v, const struct framework *f,
 					  const struct executor *after)
 {
-	struct view_object object = {.kind = VIEW_EXECUTOR, .framework = f};
-
-	do {
+	do
 		after = NEXT_IN(&f->executors, after, struct executor, by_framework);
-		object.executor = after;
-	} while (after && !may_see(v, &object));
+	while (after && !sees_executor(v, after));
 	return after;
 }
 
@@ -92,12 +116,40 @@ const struct agent *view_next_agent(const struct view *v, const struct agent *af
 	return after ? after->hh.next : v->m->agents;
 }
 
+static bool sees_quota(const struct view *v, const char *role)
+{
+	return view_allows(v, ACL_GET_QUOTA, role);
+}
+
 const struct quota *view_next_quota(const struct view *v, const struct quota *after)
 {
 	do
 		after = after ? after->hh.next : v->m->quotas;
-	while (after && !view_sees_role(v, after->config->role));
+	while (after && !sees_quota(v, after->config->role));
 	return after;
+}
+
+static bool sees_piece(const struct view *v, const struct resource_piece *piece)
+{
+	const char *role = resource_shape_role(piece->shape);
+	const char *allocated = resource_shape_allocation_role(piece->shape);
+
+	/* "*" is what is reserved for nobody. */
+	return (!strcmp(role, "*") || view_sees_role(v, role)) &&
+	       (!allocated || view_sees_role(v, allocated));
+}
+
+const struct resources *view_resources(const struct view *v, const struct resources *all,
+				       struct resources *scratch)
+{
+	if (!v->acls)
+		return all;
+	resources_clear(scratch);
+	for (uint32_t i = 0; i < all->count; i++) {
+		if (sees_piece(v, &all->pieces[i]))
+			resources_add_piece(scratch, &all->pieces[i]);
+	}
+	return scratch;
 }
 
 /* The role that the operation is about; NULL: none. */
@@ -143,7 +195,7 @@ Mesos__Quota__QuotaStatus *view_quota_status(const struct view *v, struct arena 
 
 	/* Both lists are in the same order. */
 	for (size_t i = 0; i < status->n_configs; i++) {
-		if (!view_sees_role(v, status->configs[i]->role))
+		if (!sees_quota(v, status->configs[i]->role))
 			continue;
 		status->configs[kept] = status->configs[i];
 		status->infos[kept++] = status->infos[i];
@@ -163,58 +215,22 @@ size_t view_weight_infos(const struct view *v, struct arena *arena, Mesos__Weigh
 	return kept;
 }
 
-static bool sees_machine(const struct view *v, enum view_kind kind, const Mesos__MachineID *machine)
-{
-	return may_see(v, &(struct view_object){.kind = kind, .machine = machine});
-}
-
-static void keep_window(const struct view *v, struct arena *arena,
-			const Mesos__Maintenance__Window *window,
-			Mesos__Maintenance__Schedule *schedule)
-{
-	Mesos__Maintenance__Window *copy = PROTO_NEW(arena, Mesos__Maintenance__Window,
-						     mesos__maintenance__window__descriptor);
-
-	copy->unavailability = window->unavailability;
-	for (size_t i = 0; i < window->n_machine_ids; i++) {
-		if (sees_machine(v, VIEW_MAINTENANCE_SCHEDULE, window->machine_ids[i]))
-			proto_push(arena, copy->n_machine_ids, copy->machine_ids,
-				   window->machine_ids[i]);
-	}
-	if (copy->n_machine_ids)
-		proto_push(arena, schedule->n_windows, schedule->windows, copy);
-}
-
+/* Machines cannot be told apart by the lists: it is all of them or none. */
 Mesos__Maintenance__Schedule *view_maintenance_schedule(const struct view *v, struct arena *arena)
 {
-	Mesos__Maintenance__Schedule *all = master_maintenance_schedule(v->m, arena), *seen;
-
-	if (!v->authorizer)
-		return all;
-	seen = PROTO_NEW(arena, Mesos__Maintenance__Schedule,
+	if (view_allows(v, ACL_GET_MAINTENANCE_SCHEDULE, NULL))
+		return master_maintenance_schedule(v->m, arena);
+	return PROTO_NEW(arena, Mesos__Maintenance__Schedule,
 			 mesos__maintenance__schedule__descriptor);
-	for (size_t i = 0; i < all->n_windows; i++)
-		keep_window(v, arena, all->windows[i], seen);
-	return seen;
 }
 
 Mesos__Maintenance__ClusterStatus *view_maintenance_status(const struct view *v,
 							   struct arena *arena)
 {
-	Mesos__Maintenance__ClusterStatus *status = master_maintenance_status(v->m, arena);
-	size_t draining = 0, down = 0;
-
-	for (size_t i = 0; i < status->n_draining_machines; i++) {
-		if (sees_machine(v, VIEW_MAINTENANCE_STATUS, status->draining_machines[i]->id))
-			status->draining_machines[draining++] = status->draining_machines[i];
-	}
-	for (size_t i = 0; i < status->n_down_machines; i++) {
-		if (sees_machine(v, VIEW_MAINTENANCE_STATUS, status->down_machines[i]))
-			status->down_machines[down++] = status->down_machines[i];
-	}
-	status->n_draining_machines = draining;
-	status->n_down_machines = down;
-	return status;
+	if (view_allows(v, ACL_GET_MAINTENANCE_STATUS, NULL))
+		return master_maintenance_status(v->m, arena);
+	return PROTO_NEW(arena, Mesos__Maintenance__ClusterStatus,
+			 mesos__maintenance__cluster_status__descriptor);
 }
 
 /* ---- tasks ------------------------------------------------------------------------- */
@@ -228,9 +244,7 @@ struct seeing {
 
 static void see_task(const struct seeing *s, const struct task_record *record)
 {
-	struct view_object object = {.kind = VIEW_TASK, .framework = s->f, .task = record};
-
-	if (may_see(s->v, &object))
+	if (view_sees_task(s->v, s->f, record))
 		s->each(s->context, record);
 }
 

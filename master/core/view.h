@@ -1,4 +1,4 @@
-/* The one way to read: what a principal may see of the master.
+/* The one way to read: what a principal may see of the master, by its access control lists.
  *
  * Everything that shows objects to clients (REST, the operator API, metrics) goes through a view,
  * so a filter cannot be forgotten: none of it walks the master's own tables.
@@ -6,7 +6,9 @@
 #ifndef MASTER_CORE_VIEW_H
 #define MASTER_CORE_VIEW_H
 
+#include "auth/acls.h"
 #include "master/core/master.h"
+#include "proto/resources.h"
 #include "proto/task_record.h"
 
 /* What they are, those know who include master/core/objects.h. */
@@ -18,35 +20,10 @@ struct offer;
 struct operation;
 struct quota;
 
-enum view_kind {
-	VIEW_FRAMEWORK,
-	VIEW_TASK,
-	VIEW_EXECUTOR,
-	VIEW_ROLE,
-	VIEW_MAINTENANCE_SCHEDULE, /* of a machine */
-	VIEW_MAINTENANCE_STATUS,   /* likewise */
-};
-
-/* What somebody wants to see. */
-struct view_object {
-	enum view_kind kind;
-	const struct framework *framework; /* of the first three: it, or the owner */
-	const struct task_record *task;
-	const struct executor *executor;
-	const char *role;
-	const Mesos__MachineID *machine;
-};
-
-struct authorizer {
-	/* `principal` NULL: it is not authenticated. */
-	bool (*may_see)(void *context, const char *principal, const struct view_object *object);
-	void *context;
-};
-
 struct view {
 	const struct master *m;
-	const char *principal;		     /* or NULL */
-	const struct authorizer *authorizer; /* NULL: all may see all */
+	const char *principal;	 /* NULL: nobody was asked who they are */
+	const struct acls *acls; /* NULL: all may see all */
 };
 
 /* -- what there is: the first after `after` (NULL: of all) that may be seen, or NULL -- */
@@ -71,6 +48,14 @@ const struct operation *view_next_operation(const struct view *v, const struct a
 /* Live or completed, NULL if there is none that may be seen. */
 const struct framework *view_find_framework(const struct view *v, const char *id);
 bool view_sees_role(const struct view *v, const char *role);
+bool view_sees_task(const struct view *v, const struct framework *f,
+		    const struct task_record *record);
+/* Of resources, those that are reserved for roles, and allocated to roles, that may be seen: `all`
+ * itself, or `scratch`, which is initialised and the caller's to free. */
+const struct resources *view_resources(const struct view *v, const struct resources *all,
+				       struct resources *scratch);
+/* Whether an action without an object is allowed: ACL_VIEW_FLAGS and the like. */
+bool view_allows(const struct view *v, enum acl_action action, const char *object);
 
 /* -- what operators set; in the arena, or the master's own -- */
 

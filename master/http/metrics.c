@@ -451,7 +451,8 @@ void rest_metrics(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
-	if (!check_timeout(request))
+	if (!shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot") ||
+	    !check_timeout(request))
 		return;
 	metrics_each(context, metrics_collect, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);

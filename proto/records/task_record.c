@@ -26,6 +26,7 @@ enum {
 	SENT_STATE = 9,
 	SENT_UUID = 10,
 	CONTAINER = 13,
+	USER = 14,
 	LAST_KNOWN = 17,
 	ID_VALUE = 1,
 	STATUS_STATE = 2,
@@ -257,6 +258,18 @@ Mesos__ContainerInfo *task_record_container(const struct task_record *r, struct 
 			return unpack_field(&f, &mesos__container_info__descriptor, arena);
 	}
 	return NULL;
+}
+
+struct slice task_record_user(const struct task_record *r)
+{
+	struct wire in = task_record_part(r, r->rest, r->len);
+	struct field f;
+
+	while (next_field(&in, &f)) {
+		if (f.number == USER && f.type == WIRE_BYTES)
+			return slice_between(f.content.at, f.content.end);
+	}
+	return (struct slice){0};
 }
 
 void task_record_resources(const struct task_record *r, struct arena *arena, size_t *count,

@@ -21,7 +21,7 @@ import unittest
 
 import processes
 from processes import SCALE, Timeout, wait_for
-from scheduler import Scheduler
+from scheduler import Scheduler, task
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IP = "127.0.0.1"
@@ -57,15 +57,19 @@ def clean_environment(**more):
     return env
 
 
-def get(address, path, timeout=10, headers=None):
-    """(status, headers, body) of a GET."""
+def request(address, method, path, body=None, headers=None, timeout=10):
+    """(status, headers, body) of an answer."""
     connection = http.client.HTTPConnection(*address, timeout=timeout * SCALE)
     try:
-        connection.request("GET", path, headers=headers or {})
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
         connection.close()
+
+
+def get(address, path, timeout=10, headers=None):
+    return request(address, "GET", path, None, headers, timeout)
 
 
 def get_json(address, path, headers=None):

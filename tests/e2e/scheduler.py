@@ -51,8 +51,9 @@ def task(offer, command, task_id=None, cpus=0.1, mem=32, **more):
 
 class Scheduler:
     def __init__(self, address, name="e2e", capabilities=("MULTI_ROLE",), acknowledge=True,
-                 roles=("*",), **info):
+                 roles=("*",), headers=None, **info):
         self.address = address
+        self.headers = headers or {}  # of every request
         self.acknowledge = acknowledge
         self.info = {"user": "root", "name": name, "roles": list(roles), "failover_timeout": 60,
                      "checkpoint": True,
@@ -78,7 +79,7 @@ class Scheduler:
             call["subscribe"]["framework_info"]["id"] = {"value": self.id}
         stream = http.client.HTTPConnection(*self.address, timeout=15 * SCALE)
         stream.request("POST", PATH, json.dumps(call), {
-            "Content-Type": "application/json", "Accept": "application/json"})
+            "Content-Type": "application/json", "Accept": "application/json", **self.headers})
         answer = stream.getresponse()
         if answer.status != 200:
             raise ValueError("SUBSCRIBE: %d %r" % (answer.status, answer.read()))
@@ -222,7 +223,7 @@ class Scheduler:
         try:
             connection.request("POST", PATH, json.dumps(call), {
                 "Content-Type": "application/json", "Accept": "application/json",
-                "Mesos-Stream-Id": self.stream_id or "", **(headers or {})})
+                "Mesos-Stream-Id": self.stream_id or "", **self.headers, **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read().decode("utf-8", "replace")
         finally:

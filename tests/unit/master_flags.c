@@ -135,11 +135,26 @@ Test(master_flags, refuse_names_that_are_none)
 	refused("--framework_sorter=random", "'framework_sorter': must be equal");
 	refused("--roles=a,b c", "Failed to parse roles");
 	refused("--registry_strict", "registry_strict");
-	refused("--acls={}", "too important to be ignored");
 	refused("--offer_timeuot=1secs", "did you mean 'offer_timeout'");
 	accepted("--allocator=HierarchicalDRF|--roles=a,b/c");
 	accepted("--role_sorter=random|--framework_sorter=random");
 	accepted("--user_sorter=random|--framework_sorter=random");
+}
+
+Test(master_flags, read_access_control_lists)
+{
+	struct master_flags flags;
+	struct err err = {""};
+	char *argv[] = {"--registry=in_memory", "--acls={\"permissive\":false}"};
+
+	cr_assert_eq(master_flags_parse(&flags, 2, argv, &err), 0, "%s", err.text);
+	cr_expect_not(acls_allow(flags.allowed, ACL_VIEW_FLAGS, "p", NULL));
+	master_flags_free(&flags);
+	cr_assert_eq(master_flags_parse(&flags, 1, argv, &err), 0, "%s", err.text);
+	cr_expect_null(flags.allowed);
+	master_flags_free(&flags);
+	refused("--acls={\"permissive\":1}", "Invalid value for --acls: 'permissive' is neither");
+	refused("--acls=", "Invalid value for --acls");
 }
 
 Test(master_flags, who_asks_for_credentials_has_some)

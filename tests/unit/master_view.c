@@ -1,5 +1,5 @@
-/* What a view hides: for each kind of object, an authorizer that refuses one of two, and every way
- * to look at it. */
+/* What a view hides: for each kind of object, lists that refuse one of two, and every way to look
+ * at it. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -11,60 +11,48 @@ static struct driver *d;
 static struct arena arena;
 static struct view all, some;
 
-/* What is refused: the kind and a text that says which. */
-static enum view_kind hidden_kind;
-static const char *hidden, *asked_for;
+static struct acls *acls;
 
-static const char *text_of(const struct view_object *o)
+/* `some` does not see what this says of the objects of the list; NULL hides them all. */
+static void hide(const char *list, const char *key, const char *object)
 {
-	switch (o->kind) {
-	case VIEW_FRAMEWORK:
-		return o->framework->info->name;
-	case VIEW_TASK:
-		return arena_strndup(&arena, task_record_id(o->task).data,
-				     task_record_id(o->task).len);
-	case VIEW_EXECUTOR:
-		return o->executor->info->executor_id->value;
-	case VIEW_ROLE:
-		return o->role;
-	case VIEW_MAINTENANCE_SCHEDULE:
-	case VIEW_MAINTENANCE_STATUS:
-		return o->machine->hostname;
-	}
-	return "";
-}
+	struct buf text = BUF_INIT;
+	struct err err = {""};
 
-static bool may_see(void *context, const char *principal, const struct view_object *o)
-{
-	asked_for = principal;
-	return o->kind != hidden_kind || strcmp(text_of(o), hidden) != 0;
-}
-
-static const struct authorizer authorizer = {.may_see = may_see};
-
-static void hide(enum view_kind kind, const char *text)
-{
-	hidden_kind = kind;
-	hidden = text;
+	buf_printf(&text, "{\"%s\":[{\"principals\":{\"type\":\"NONE\"},\"%s\":", list, key);
+	if (object)
+		buf_printf(&text, "{\"values\":[\"%s\"]}}]}", object);
+	else
+		buf_printf(&text, "{\"type\":\"ANY\"}}]}");
+	acls_free(acls);
+	cr_assert_eq(acls_parse(text.data, text.len, &acls, &err), 0, "%s", err.text);
+	buf_free(&text);
+	some.acls = acls;
 }
 
 #define INFO(name, role)                                                                           \
-	"\"name\":\"" name "\",\"failover_timeout\":60,\"roles\":[\"" role "\"],"                  \
+	"\"user\":\"" name "\",\"name\":\"" name "\",\"failover_timeout\":60,\"roles\":[\"" role   \
+	"\"],"                                                                                     \
 	"\"capabilities\":[{\"type\":\"MULTI_ROLE\"},{\"type\":\"PARTITION_AWARE\"}]"
+
+/* Tasks run as users of their own names. */
+#define RUN_AS(user) "!\"command\":{\"value\":\"true\",\"user\":\"" user "\"}"
 
 static void set_up(void)
 {
 	d = driver_create();
 	arena_init(&arena);
 	all = (struct view){.m = d->m};
-	some = (struct view){.m = d->m, .principal = "p", .authorizer = &authorizer};
+	some = (struct view){.m = d->m, .principal = "p"};
 	driver_agent(d, AGENT1);
 	driver_subscribe(d, NULL, INFO("first", "a"));
-	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t1", NULL);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t1", RUN_AS("t1"));
 }
 
 static void tear_down(void)
 {
+	acls_free(acls);
+	acls = NULL;
 	arena_free(&arena);
 	driver_destroy(d);
 }
@@ -91,10 +79,9 @@ Test(master_view, frameworks)
 
 	driver_subscribe(d, NULL, INFO("third", "b"));
 	expect_frameworks(&all, "first second third ");
-	hide(VIEW_FRAMEWORK, "first");
+	hide("view_frameworks", "users", "first");
 	expect_frameworks(&some, "second third ");
-	cr_expect_str_eq(asked_for, "p");
-	hide(VIEW_FRAMEWORK, "second");
+	hide("view_frameworks", "users", "second");
 	expect_frameworks(&some, "first third ");
 	cr_expect_not_null(view_find_framework(&some, "M-0000"));
 	cr_expect_null(view_find_framework(&some, "M-0001"));
@@ -104,7 +91,7 @@ Test(master_view, frameworks)
 	expect_frameworks(&all, "first third (second) ");
 	expect_frameworks(&some, "first third ");
 	cr_expect_null(view_find_framework(&some, "M-0001"));
-	hide(VIEW_FRAMEWORK, "third");
+	hide("view_frameworks", "users", "third");
 	expect_frameworks(&some, "first (second) ");
 }
 
@@ -128,9 +115,9 @@ static void expect_tasks(const struct view *v, unsigned lists, const char *id, c
 static void launch_three(void)
 {
 	driver_pass(d, 2 * SECOND);
-	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t2", NULL);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t2", RUN_AS("t2"));
 	driver_pass(d, 2 * SECOND);
-	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t3", NULL);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t3", RUN_AS("t3"));
 }
 
 Test(master_view, tasks)
@@ -143,11 +130,11 @@ Test(master_view, tasks)
 	expect_tasks(&all, VIEW_COMPLETED_TASKS, NULL, "t3 ");
 	expect_tasks(&all, VIEW_ALL_TASKS, "t3", "t3 ");
 	expect_tasks(&all, VIEW_UNREACHABLE_TASKS, NULL, "");
-	hide(VIEW_TASK, "t2");
+	hide("view_tasks", "users", "t2");
 	expect_tasks(&some, VIEW_ALL_TASKS, NULL, "t1 t3 ");
 	expect_tasks(&some, VIEW_ALL_TASKS, "t2", "");
 	expect_tasks(&some, VIEW_ALL_TASKS, "t1", "t1 ");
-	hide(VIEW_TASK, "t3");
+	hide("view_tasks", "users", "t3");
 	expect_tasks(&some, VIEW_COMPLETED_TASKS, NULL, "");
 	expect_tasks(&some, VIEW_ALL_TASKS, "t3", "");
 	cr_expect_eq(view_count_tasks(&all), 3);
@@ -162,7 +149,7 @@ Test(master_view, unreachable_tasks)
 	expect_tasks(&all, VIEW_UNREACHABLE_TASKS, NULL, "t1 t2 t3 ");
 	expect_tasks(&all, VIEW_TASKS, NULL, "");
 	expect_tasks(&all, VIEW_ALL_TASKS, "t2", "t2 ");
-	hide(VIEW_TASK, "t1");
+	hide("view_tasks", "users", "t1");
 	expect_tasks(&some, VIEW_ALL_TASKS, NULL, "t2 t3 ");
 }
 
@@ -174,20 +161,19 @@ Test(master_view, executors_and_offers)
 
 	driver_pass(d, 2 * SECOND);
 	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t2",
-		      ",\"executor\":{\"executor_id\":{\"value\":\"e1\"},"
-		      "\"command\":{\"value\":\"x\"}}");
+		      "!\"executor\":{\"executor_id\":{\"value\":\"e1\"},"
+		      "\"command\":{\"value\":\"x\",\"user\":\"e1\"}}");
 	driver_pass(d, 2 * SECOND);
 	e = view_next_executor(&all, f, NULL);
 	o = view_next_offer(&all, f, NULL);
 	cr_assert(o);
 	cr_expect_null(view_next_offer(&all, f, o));
 	cr_expect_null(view_next_inverse(&all, f, NULL));
-	if (!e)
-		return;
+	cr_assert(e);
 	cr_expect_null(view_next_executor(&all, f, e));
-	hide(VIEW_EXECUTOR, "e1");
+	hide("view_executors", "users", "e1");
 	cr_expect_null(view_next_executor(&some, f, NULL));
-	hide(VIEW_EXECUTOR, "e2");
+	hide("view_executors", "users", "e2");
 	cr_expect_eq(view_next_executor(&some, f, NULL), e);
 }
 
@@ -204,7 +190,7 @@ static size_t count_agents(const struct view *v)
 Test(master_view, agents)
 {
 	driver_agent(d, AGENT2);
-	hide(VIEW_FRAMEWORK, "first");
+	hide("view_frameworks", "users", "first");
 	cr_expect_eq(count_agents(&all), 2);
 	cr_expect_eq(count_agents(&some), 2);
 }
@@ -230,9 +216,15 @@ Test(master_view, roles)
 	cr_expect_eq(view_weight_infos(&all, &arena, &weights), 2);
 	cr_expect_eq(view_quota_status(&all, &arena)->n_configs, 2);
 	cr_expect_eq(view_quota_status(&all, &arena)->n_infos, 2);
-	hide(VIEW_ROLE, "a");
+	hide("view_roles", "roles", "a");
 	cr_assert_eq(view_weight_infos(&some, &arena, &weights), 1);
 	cr_expect_str_eq(weights[0]->role, "b");
+	cr_expect_not(view_sees_role(&some, "a"));
+	cr_expect(view_sees_role(&some, "b"));
+	cr_expect(view_sees_role(&all, "a"));
+	cr_expect_eq(view_quota_status(&some, &arena)->n_configs, 2);
+	hide("get_quotas", "roles", "a");
+	cr_expect_eq(view_weight_infos(&some, &arena, &weights), 2);
 	cr_assert_eq(view_quota_status(&some, &arena)->n_configs, 1);
 	cr_expect_eq(view_quota_status(&some, &arena)->n_infos, 1);
 	cr_expect_str_eq(view_quota_status(&some, &arena)->configs[0]->role, "b");
@@ -241,9 +233,36 @@ Test(master_view, roles)
 	cr_assert(q);
 	cr_expect_str_eq(q->config->role, "b");
 	cr_expect_null(view_next_quota(&some, q));
-	cr_expect_not(view_sees_role(&some, "a"));
-	cr_expect(view_sees_role(&some, "b"));
-	cr_expect(view_sees_role(&all, "a"));
+}
+
+static size_t count_pieces(const struct view *v, const char *what)
+{
+	const struct agent *a = view_next_agent(&all, NULL);
+	struct resources scratch = RESOURCES_INIT;
+	size_t count = view_resources(v, *what == 't' ? &a->total : &a->used, &scratch)->count;
+
+	resources_free(&scratch);
+	return count;
+}
+
+Test(master_view, resources_of_agents)
+{
+	const struct agent *a = view_next_agent(&all, NULL);
+
+	driver_operate(d,
+		       "{\"type\":\"RESERVE_RESOURCES\",\"reserve_resources\":{\"agent_id\":"
+		       "{\"value\":\"%s\"},\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+		       "\"scalar\":{\"value\":1},\"reservations\":[{\"type\":\"DYNAMIC\","
+		       "\"role\":\"b\"}]}]}}",
+		       a->id);
+	cr_expect_eq(count_pieces(&all, "total"), a->total.count);
+	hide("view_roles", "roles", "b");
+	cr_expect_eq(count_pieces(&some, "total"), a->total.count - 1, "what is reserved for b");
+	cr_expect_eq(count_pieces(&some, "used"), a->used.count);
+	hide("view_roles", "roles", "a");
+	cr_expect_eq(count_pieces(&some, "total"), a->total.count);
+	cr_expect_eq(count_pieces(&some, "used"), 0, "what is allocated to a");
+	cr_expect_neq(a->used.count, 0);
 }
 
 Test(master_view, operations)
@@ -262,9 +281,9 @@ Test(master_view, operations)
 	o = view_next_operation(&all, a, NULL);
 	cr_assert(o);
 	cr_expect_null(view_next_operation(&all, a, o));
-	hide(VIEW_ROLE, "a");
+	hide("view_roles", "roles", "a");
 	cr_expect_null(view_next_operation(&some, a, NULL));
-	hide(VIEW_ROLE, "b");
+	hide("view_roles", "roles", "b");
 	cr_expect_eq(view_next_operation(&some, a, NULL), o);
 }
 
@@ -278,18 +297,12 @@ Test(master_view, machines)
 			  "\"unavailability\":{\"start\":{\"nanoseconds\":2}}}]}}}");
 	cr_expect_eq(view_maintenance_schedule(&all, &arena)->n_windows, 2);
 	cr_expect_eq(view_maintenance_status(&all, &arena)->n_draining_machines, 3);
-	hide(VIEW_MAINTENANCE_SCHEDULE, "m1");
-	cr_assert_eq(view_maintenance_schedule(&some, &arena)->n_windows, 1);
-	cr_expect_eq(view_maintenance_schedule(&some, &arena)->windows[0]->n_machine_ids, 2);
-	cr_expect_eq(view_maintenance_schedule(&some, &arena)
-			     ->windows[0]
-			     ->unavailability->start->nanoseconds,
-		     2);
+	hide("get_maintenance_schedules", "machines", NULL);
+	cr_expect_eq(view_maintenance_schedule(&some, &arena)->n_windows, 0);
 	cr_expect_eq(view_maintenance_status(&some, &arena)->n_draining_machines, 3);
-	hide(VIEW_MAINTENANCE_SCHEDULE, "m2");
+	hide("get_maintenance_statuses", "machines", NULL);
 	cr_expect_eq(view_maintenance_schedule(&some, &arena)->n_windows, 2);
-	hide(VIEW_MAINTENANCE_STATUS, "m2");
-	cr_expect_eq(view_maintenance_status(&some, &arena)->n_draining_machines, 2);
+	cr_expect_eq(view_maintenance_status(&some, &arena)->n_draining_machines, 0);
 	driver_operate(d, "{\"type\":\"START_MAINTENANCE\",\"start_maintenance\":{\"machines\":["
 			  "{\"hostname\":\"m2\"}]}}");
 	cr_expect_eq(view_maintenance_status(&all, &arena)->n_down_machines, 1);

@@ -1,6 +1,7 @@
 /* Router: which handler serves a path, and JSON answers with and without jsonp. */
 #include <string.h>
 
+#include "net/help.h"
 #include "net/router.h"
 #include "net_harness.h"
 
@@ -52,19 +53,27 @@ static void on_json(void *context, struct http_request *request)
 	buf_free(&body);
 }
 
+static void on_help(void *context, struct http_request *request);
+
 static const struct route routes[] = {
-	{"/master/state", on_state, REALM_NONE},
-	{"/master/api/v1", on_api, REALM_NONE},
-	{"/master/api/v1/scheduler", on_scheduler, REALM_NONE},
-	{"/master/json", on_json, REALM_NONE},
-	{"/metrics/snapshot", on_metrics, REALM_NONE},
-	{"/system/stats", on_stats, REALM_NONE},
-	{"/system/stats.json", on_stats_json, REALM_NONE},
-	{NULL, NULL, REALM_NONE},
+	{"/master/state", on_state, REALM_NONE, "for tests"},
+	{"/master/api/v1", on_api, REALM_NONE, "for tests"},
+	{"/master/api/v1/scheduler", on_scheduler, REALM_NONE, "for tests"},
+	{"/master/json", on_json, REALM_NONE, "for tests"},
+	{"/metrics/snapshot", on_metrics, REALM_NONE, "for tests"},
+	{"/system/stats", on_stats, REALM_NONE, "for tests"},
+	{"/system/stats.json", on_stats_json, REALM_NONE, "for tests"},
+	{"/help", on_help, REALM_NONE, "this"},
+	{NULL, NULL, REALM_NONE, NULL},
 };
-static const char *const processes[] = {"metrics", "system", NULL};
+static const char *const processes[] = {"help", "metrics", "system", NULL};
 static struct router router = {
 	.delegate = "master", .processes = processes, .routes = routes, .context = "state"};
+
+static void on_help(void *context, struct http_request *request)
+{
+	help_reply(&router, request);
+}
 
 static void dispatch(void *context, struct http_request *request)
 {
@@ -123,6 +132,24 @@ Test(router, lets_the_longest_prefix_win)
 	goes_to("/api/v1/scheduler/x/y", "<scheduler ");
 	goes_to("/api/v1/schedulers", "<api ");
 	goes_to("/master/state/foo", "<state ");
+}
+
+Test(router, tells_of_its_routes)
+{
+	goes_to("/help",
+		"<a href=\"/master/api/v1/scheduler\">/master/api/v1/scheduler</a></dt><dd>for "
+		"tests");
+	goes_to("/help/system/", "<h1>Endpoints</h1>\n<dl>\n<dt><a href=\"/system/stats\">");
+	goes_to("/help/system/stats.json",
+		"<dl>\n<dt><a href=\"/system/stats.json\">/system/stats.json</a>"
+		"</dt><dd>for tests</dd>\n</dl>");
+	goes_to("/help/sys", "404 Not Found.");
+	goes_to("/help/x", "404 Not Found.");
+	goes_to("/help?format=json",
+		"{\"processes\":[{\"id\":\"master\",\"endpoints\":[{\"name\":\"/state\",\"text\":"
+		"\"for tests\"},{\"name\":\"/api/v1\",");
+	goes_to("/help?format=json",
+		"{\"id\":\"help\",\"endpoints\":[{\"name\":\"/\",\"text\":\"this\"}]}]}");
 }
 
 Test(router, does_not_cut_words)

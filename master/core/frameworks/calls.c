@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/texts.h"
+#include "master/core/authorize.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
@@ -230,6 +231,10 @@ static void call_update_framework(struct master *m, struct framework *f,
 					call->offer_constraints, &err);
 	if (rv) {
 		master_reply(m, 400, "'UpdateFramework' call is not valid: %s", err.text);
+		return;
+	}
+	if (authorize_roles(m, info, &err)) {
+		master_reply(m, 403, "%s", err.text);
 		return;
 	}
 	changed = !proto_equal(info, f->info);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/core/authorize.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
@@ -302,6 +303,8 @@ int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Su
 		rv = master_validate_suppressed(info, call->suppressed_roles,
 						call->n_suppressed_roles, call->offer_constraints,
 						err);
+	if (!rv)
+		rv = authorize_roles(m, info, err);
 	if (!rv && info->id)
 		out->f = master_find_framework(m, info->id->value);
 	if (!rv && out->f)

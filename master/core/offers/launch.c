@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/core/authorize.h"
 #include "master/core/offers/accept.h"
 #include "master/core/tasks/task_validate.h"
 #include "master/core/tasks/tasks.h"
@@ -152,7 +153,10 @@ void accept_launch(struct master *m, struct accepting *accepting,
 		if (task->executor && !task->executor->framework_id)
 			task->executor->framework_id = master_framework_id(m, f->id);
 		normalise_health_check(task->health_check);
-		if (launch_validate(m, accepting, task, &err))
+		if (authorize_task(m, f, task, &err))
+			accept_refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR,
+					   REASON(TASK_UNAUTHORIZED), err.text);
+		else if (launch_validate(m, accepting, task, &err))
 			accept_refuse_task(m, f, task, MESOS__TASK_STATE__TASK_ERROR,
 					   REASON(TASK_INVALID), err.text);
 		else
@@ -167,13 +171,21 @@ void accept_launch(struct master *m, struct accepting *accepting,
 void accept_launch_group(struct master *m, struct accepting *accepting,
 			 const Mesos__Offer__Operation__LaunchGroup *group)
 {
+	Mesos__TaskInfo **tasks = group->task_group->tasks;
+	size_t count = group->task_group->n_tasks;
 	struct err err = {{0}};
+	int rv = 0;
 
-	for (size_t i = 0; i < group->task_group->n_tasks; i++) {
-		Mesos__TaskInfo *task = group->task_group->tasks[i];
-
-		if (!task->executor)
-			task->executor = STEP_COPY(m, group->executor);
+	for (size_t i = 0; i < count; i++) {
+		if (!tasks[i]->executor)
+			tasks[i]->executor = STEP_COPY(m, group->executor);
+		if (!rv)
+			rv = authorize_task(m, accepting->f, tasks[i], &err);
+	}
+	if (rv) {
+		accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
+				    REASON(TASK_GROUP_UNAUTHORIZED), err.text);
+		return;
 	}
 	if (!master_validate_group(m, accepting->f, accepting->a, group, &accepting->remaining,
 				   &err))
@@ -181,6 +193,6 @@ void accept_launch_group(struct master *m, struct accepting *accepting,
 			"Task groups are not supported by agent %s: its executors run one task's "
 			"container each",
 			accepting->a->id);
-	accept_refuse_tasks(m, accepting->f, group->task_group->tasks, group->task_group->n_tasks,
-			    MESOS__TASK_STATE__TASK_ERROR, REASON(TASK_GROUP_INVALID), err.text);
+	accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
+			    REASON(TASK_GROUP_INVALID), err.text);
 }

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "master/core/agents/agent_health.h"
+#include "master/core/authorize.h"
 #include "master/core/emit.h"
 #include "master/core/journal.h"
 #include "master/core/offers/accept.h"
@@ -395,6 +396,8 @@ static int operations_validate(struct master *m, struct accepting *accepting,
 	if (rv)
 		err_set(err, rv, "%s; on agent %s at %s (%s)", err->text, a->id, a->pid,
 			a->info->hostname);
+	else
+		rv = authorize_operation(m, accepting->f->info->principal, operation, err);
 	return rv;
 }
 

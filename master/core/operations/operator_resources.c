@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "master/core/authorize.h"
 #include "master/core/offers/accept.h"
 #include "master/core/offers/offers.h"
 #include "master/core/operations/operations.h"
@@ -114,7 +115,10 @@ static void operate(struct master *m, const struct operator_request *request,
 	}
 	resources_allocate(m->shapes, &consumed, NULL, &consumed);
 	resources_allocate(m->shapes, &converted, NULL, &converted);
-	operator_resources_apply(m, a, operation, &consumed, &converted);
+	if (authorize_operation(m, request->principal, operation, &err))
+		master_forbid(m, operation_name(operation), request->principal);
+	else
+		operator_resources_apply(m, a, operation, &consumed, &converted);
 	resources_free(&consumed);
 	resources_free(&converted);
 }

@@ -20,8 +20,17 @@ Mesos__TimeInfo *api_time(struct arena *arena, int64_t time)
 	return message;
 }
 
-static Mesos__Master__Response__GetAgents__Agent *agent_message(const struct agent *a,
-								struct arena *arena)
+static void put_seen(const struct view *v, struct arena *arena, const struct resources *all,
+		     size_t *count, Mesos__Resource ***out)
+{
+	struct resources seen = RESOURCES_INIT;
+
+	api_put_resources(arena, view_resources(v, all, &seen), count, out);
+	resources_free(&seen);
+}
+
+static Mesos__Master__Response__GetAgents__Agent *
+agent_message(const struct view *v, const struct agent *a, struct arena *arena)
 {
 	Mesos__Master__Response__GetAgents__Agent *agent =
 		PROTO_NEW(arena, Mesos__Master__Response__GetAgents__Agent,
@@ -35,11 +44,9 @@ static Mesos__Master__Response__GetAgents__Agent *agent_message(const struct age
 	agent->pid = a->pid;
 	agent->registered_time = api_time(arena, a->registered_time);
 	agent->reregistered_time = api_time(arena, a->reregistered_time);
-	api_put_resources(arena, &a->total, &agent->n_total_resources, &agent->total_resources);
-	api_put_resources(arena, &a->used, &agent->n_allocated_resources,
-			  &agent->allocated_resources);
-	api_put_resources(arena, &a->offered, &agent->n_offered_resources,
-			  &agent->offered_resources);
+	put_seen(v, arena, &a->total, &agent->n_total_resources, &agent->total_resources);
+	put_seen(v, arena, &a->used, &agent->n_allocated_resources, &agent->allocated_resources);
+	put_seen(v, arena, &a->offered, &agent->n_offered_resources, &agent->offered_resources);
 	agent->n_capabilities = a->capability_count;
 	agent->capabilities = a->capabilities;
 	agent->drain_info = a->drain_info;
@@ -60,7 +67,7 @@ Mesos__Master__Response__GetAgents *api_collect_agents(const struct view *v, str
 
 	while ((a = view_next_agent(v, a))) {
 		if (agent_registered(a))
-			proto_push(arena, get->n_agents, get->agents, agent_message(a, arena));
+			proto_push(arena, get->n_agents, get->agents, agent_message(v, a, arena));
 		else
 			proto_push(arena, get->n_recovered_agents, get->recovered_agents, a->info);
 	}

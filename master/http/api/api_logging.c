@@ -32,6 +32,8 @@ void api_set_logging_level(const struct operator_call *c)
 	const Mesos__Master__Call__SetLoggingLevel *set = c->call->set_logging_level;
 	int64_t duration = set->duration->nanoseconds;
 
+	if (!shell_allows(c->shell, c->request, ACL_SET_LOG_LEVEL, NULL))
+		return;
 	set_verbosity(c->shell, set->level);
 	if (set->level == 0)
 		uv_timer_stop(&c->shell->verbose);

@@ -64,6 +64,8 @@ void api_get_flags(const struct operator_call *c)
 	Mesos__Master__Response *response =
 		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_FLAGS);
 
+	if (!shell_allows(c->shell, c->request, ACL_VIEW_FLAGS, NULL))
+		return;
 	response->get_flags = PROTO_NEW(arena, Mesos__Master__Response__GetFlags,
 					mesos__master__response__get_flags__descriptor);
 	for (const struct flag *f = c->shell->flags->parsed.table; f->name; f++)

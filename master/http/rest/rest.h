@@ -8,7 +8,8 @@
 #include "proto/endpoint.h"
 
 /* The keys of a Slave, inside an open object; `full` adds the four *_full keys. */
-void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full);
+void rest_write_agent_members(struct json_writer *w, const struct view *v,
+			      const struct agent *agent, bool full);
 void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent);
 /* `scratch` is for the unpacked record alone, and used again for the next one. */
 void rest_write_task(struct json_writer *w, const struct view *v, const struct task_record *record,
@@ -49,6 +50,7 @@ void rest_frameworks(void *shell, struct http_request *request);
 void rest_roles(void *shell, struct http_request *request);
 void rest_tasks(void *shell, struct http_request *request);
 void rest_flags(void *shell, struct http_request *request);
+void rest_help(void *shell, struct http_request *request);
 void rest_health(void *shell, struct http_request *request);
 void rest_version(void *shell, struct http_request *request);
 void rest_redirect(void *shell, struct http_request *request);

@@ -69,6 +69,7 @@ void rest_kill_task(void *context, struct http_request *request)
 	if (!event.kill_task.framework_id)
 		return;
 	event.kill_task.task_id = rest_need_form(request, "taskId");
+	event.kill_task.principal = request->principal;
 	if (event.kill_task.task_id)
 		shell_ask(context, request, &event);
 }

@@ -23,9 +23,28 @@ static void write_drain(struct json_writer *w, const struct agent *agent)
 			     clock_seconds(agent->drain_start));
 }
 
-void rest_write_agent_members(struct json_writer *w, const struct agent *agent, bool full)
+/* What somebody may see of the agent's resources, in whole. */
+static void write_resources_full(struct json_writer *w, const struct view *v,
+				 const struct agent *agent)
+{
+	struct resources seen = RESOURCES_INIT;
+
+	jw_key(w, "reserved_resources_full");
+	endpoint_write_reserved_full(w, view_resources(v, &agent->total, &seen));
+	jw_key(w, "unreserved_resources_full");
+	endpoint_write_full(w, &agent->total, "*");
+	jw_key(w, "used_resources_full");
+	endpoint_write_full(w, view_resources(v, &agent->used, &seen), NULL);
+	jw_key(w, "offered_resources_full");
+	endpoint_write_full(w, view_resources(v, &agent->offered, &seen), NULL);
+	resources_free(&seen);
+}
+
+void rest_write_agent_members(struct json_writer *w, const struct view *v,
+			      const struct agent *agent, bool full)
 {
 	const Mesos__AgentInfo *info = agent->info;
+	struct resources seen = RESOURCES_INIT;
 
 	jw_kv_string(w, "id", agent->id);
 	jw_kv_string(w, "hostname", info->hostname);
@@ -47,7 +66,8 @@ void rest_write_agent_members(struct json_writer *w, const struct agent *agent, 
 	jw_key(w, "offered_resources");
 	resources_write_model(&agent->offered, w);
 	jw_key(w, "reserved_resources");
-	endpoint_write_reserved(w, &agent->total);
+	endpoint_write_reserved(w, view_resources(v, &agent->total, &seen));
+	resources_free(&seen);
 	jw_key(w, "unreserved_resources");
 	endpoint_write_unreserved(w, &agent->total);
 	jw_kv_bool(w, "active", agent_active(agent));
@@ -55,16 +75,8 @@ void rest_write_agent_members(struct json_writer *w, const struct agent *agent, 
 	jw_kv_string(w, "version", agent->version);
 	write_capabilities(w, agent);
 	write_drain(w, agent);
-	if (!full)
-		return;
-	jw_key(w, "reserved_resources_full");
-	endpoint_write_reserved_full(w, &agent->total);
-	jw_key(w, "unreserved_resources_full");
-	endpoint_write_full(w, &agent->total, "*");
-	jw_key(w, "used_resources_full");
-	endpoint_write_full(w, &agent->used, NULL);
-	jw_key(w, "offered_resources_full");
-	endpoint_write_full(w, &agent->offered, NULL);
+	if (full)
+		write_resources_full(w, v, agent);
 }
 
 void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent)

@@ -1,6 +1,7 @@
 /* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
  * ones. */
 #include "master/http/rest/rest.h"
+#include "net/help.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void write_agents(struct json_writer *w, const struct view *v, const char
 		if (!agent_registered(a) || (only && strcmp(only, a->id)))
 			continue;
 		jw_begin_object(w);
-		rest_write_agent_members(w, a, full);
+		rest_write_agent_members(w, v, a, full);
 		jw_end_object(w);
 	}
 	jw_end_array(w);
@@ -75,8 +76,10 @@ static void write_empty_array(struct json_writer *w, const char *key)
 }
 
 /* "flags", and the members that are shown beside them. */
-static void write_flags(struct json_writer *w, const struct shell *shell)
+static void write_flags(struct json_writer *w, const struct shell *shell, const struct view *v)
 {
+	if (!view_allows(v, ACL_VIEW_FLAGS, NULL))
+		return;
 	if (shell->flags->cluster)
 		jw_kv_string(w, "cluster", shell->flags->cluster);
 	jw_key(w, "flags");
@@ -148,7 +151,7 @@ static void write_state(const struct shell *shell, const struct view *v,
 		endpoint_write_domain(w, v->m->info->domain);
 	}
 	write_leader(w, v->m);
-	write_flags(w, shell);
+	write_flags(w, shell, v);
 	write_agents(w, v, NULL, false);
 	rest_state_write_frameworks(w, v, NULL);
 	write_empty_array(w, "orphan_tasks");
@@ -319,8 +322,11 @@ void rest_flags(void *context, struct http_request *request)
 {
 	struct shell *shell = context;
 	struct answer answer;
-	struct json_writer *w = answer_begin(&answer);
+	struct json_writer *w;
 
+	if (!shell_allows(shell, request, ACL_VIEW_FLAGS, NULL))
+		return;
+	w = answer_begin(&answer);
 	jw_key(w, "flags");
 	flags_json(&shell->flags->parsed, w);
 	answer_send(&answer, request);
@@ -333,6 +339,13 @@ void rest_version(void *context, struct http_request *request)
 	(void)context;
 	endpoint_write_version(answer_begin(&answer));
 	answer_send(&answer, request);
+}
+
+void rest_help(void *context, struct http_request *request)
+{
+	const struct shell *shell = context;
+
+	help_reply(&shell->router, request);
 }
 
 void rest_health(void *context, struct http_request *request)

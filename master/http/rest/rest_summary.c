@@ -115,7 +115,7 @@ static void write_state_summary(const struct shell *shell, const struct view *v,
 		if (!agent_registered(a))
 			continue;
 		jw_begin_object(w);
-		rest_write_agent_members(w, a, false);
+		rest_write_agent_members(w, v, a, false);
 		write_summary(w, t.agents, a->id, "framework_ids");
 		jw_end_object(w);
 	}

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "auth/credentials.h"
 #include "base/base64.h"
-#include "net/credentials.h"
 #include "net/realm.h"
 #include "net_server.h"
 

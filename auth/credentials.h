@@ -1,6 +1,6 @@
 /* Principals and their secrets, as a file lists them. */
-#ifndef NET_CREDENTIALS_H
-#define NET_CREDENTIALS_H
+#ifndef AUTH_CREDENTIALS_H
+#define AUTH_CREDENTIALS_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "net/credentials.h"
+#include "auth/credentials.h"
 
 #include <errno.h>
 #include <stdio.h>
