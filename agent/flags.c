@@ -71,7 +71,10 @@ static const struct flag flag_table[] = {
 	TIME(disk_watch_interval, "1mins", "How often the disk's usage is looked at."),
 	INTEGER(max_completed_executors_per_framework, "150", "Ended executors to remember."),
 	FILE_PATH(credential, NULL,
-		  "File with the principal and secret of the agent; checked, but not used yet."),
+		  "File with the principal and secret that the agent authenticates with."),
+	TIME(authentication_backoff_factor, "1secs", "By which attempts to authenticate spread."),
+	TIME(authentication_timeout_min, "5secs", "How long an attempt takes at least."),
+	TIME(authentication_timeout_max, "1mins", "How long an attempt takes at most."),
 	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
 	BOOLEAN(quiet, "false", "Log nothing to standard error but errors."),
 	FILE_PATH(external_log_file, NULL, "File that holds the log, served as /slave/log."),
@@ -94,9 +97,6 @@ static const struct flag flag_table[] = {
 	INERT(appc_simple_discovery_uri_prefix, FLAG_STRING, "http://"),
 	INERT(appc_store_dir, FLAG_PATH, "/tmp/mesos/store/appc"),
 	INERT(authenticatee, FLAG_STRING, "crammd5"),
-	INERT(authentication_backoff_factor, FLAG_DURATION, "1secs"),
-	INERT(authentication_timeout_max, FLAG_DURATION, "1mins"),
-	INERT(authentication_timeout_min, FLAG_DURATION, "5secs"),
 	INERT(authorizer, FLAG_STRING, "local"),
 	UNUSED(bounding_capabilities),
 	INERT(cgroups_cpu_enable_pids_and_tids_count, FLAG_BOOL, "false"),
@@ -322,36 +322,6 @@ static int refuse_unsupported(const struct agent_flags *f, struct err *err)
 	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
 }
 
-/* A file of two words, or {"principal": .., "secret": ..}. */
-static int check_credential(const char *path, struct err *err)
-{
-	char text[4096], principal[256], secret[256], more[2];
-	FILE *file = fopen(path, "re");
-	size_t len;
-	struct arena arena;
-	struct json *json;
-	bool good;
-
-	if (!file)
-		return err_set(err, ERR_INVALID, "Cannot read the file '%s' of --credential: %s",
-			       path, strerror(errno));
-	len = fread(text, 1, sizeof(text) - 1, file);
-	text[len] = '\0';
-	fclose(file);
-	arena_init(&arena);
-	if (!json_parse(&arena, text, len, &json, NULL))
-		good = json->type == JSON_OBJECT && *json_get_string(json, "principal");
-	else
-		good = sscanf(text, "%255s %255s %1s", principal, secret, more) == 2;
-	arena_free(&arena);
-	if (!good)
-		return err_set(err, ERR_INVALID,
-			       "The file '%s' of --credential must hold a principal and a secret",
-			       path);
-	log_warning("--credential: this version of mesita does not authenticate with the master");
-	return 0;
-}
-
 static int check_master(const char *master, struct err *err)
 {
 	if (str_has_prefix(master, "zk://"))
@@ -448,7 +418,13 @@ static int flags_check(struct agent_flags *f, struct err *err)
 	if (rv == 0)
 		rv = check_containers(f, err);
 	if (rv == 0 && f->credential)
-		rv = check_credential(f->credential, err);
+		rv = credential_load(f->credential, &f->own.principal, &f->own.secret, err);
+	if (rv == 0 && (f->authentication_timeout_min <= 0 ||
+			f->authentication_timeout_max < f->authentication_timeout_min ||
+			f->authentication_backoff_factor < 0))
+		rv = err_set(err, ERR_INVALID,
+			     "--authentication_timeout_min must be above 0, and not above "
+			     "--authentication_timeout_max");
 	if (rv == 0)
 		rv = check_authentication(f, err);
 	return rv;
@@ -504,6 +480,8 @@ int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **e
 void agent_flags_free(struct agent_flags *flags)
 {
 	credentials_free(flags->known);
+	free(flags->own.principal);
+	free(flags->own.secret);
 	flags_free(&flags->parsed);
 	free(flags->parsed.table);
 	free(flags->work_dir_made);

@@ -47,6 +47,9 @@ struct agent_flags {
 	const char *recover;
 	int64_t recovery_timeout;
 	const char *reconfiguration_policy;
+	int64_t authentication_backoff_factor;
+	int64_t authentication_timeout_min;
+	int64_t authentication_timeout_max;
 	int64_t registration_backoff_factor;
 	int64_t gc_delay;
 	double gc_disk_headroom;
@@ -55,6 +58,9 @@ struct agent_flags {
 	const char *credential;
 	const char *http_credentials;
 	struct credentials *known; /* what that file holds, or NULL */
+	struct {
+		char *principal, *secret; /* what --credential says; NULL: nothing */
+	} own;
 	const char *http_authenticators;
 	const char *logging_level;
 	bool quiet;

@@ -90,7 +90,8 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 		http_reply_text(request, 400, NULL);
 		return;
 	}
-	if (strcmp(message.to, "slave(1)")) {
+	if (strcmp(message.to, "slave(1)") &&
+	    !str_has_prefix(message.to, "crammd5-authenticatee(")) {
 		http_reply_text(request, 404, NULL);
 		return;
 	}
@@ -107,6 +108,7 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 	if (event.message.message) {
 		registered = agent_registered(shell->steps.core);
 		event.message.from = message.from;
+		event.message.to = message.to;
 		agent_shell_step(shell, &event);
 		/* A master that comes back at its address is not to be mixed up with the dead one,
 		 * some of whose orders may come late: a task, say, that nobody knows any more. Who
@@ -291,6 +293,11 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.recover_cleanup = !strcmp(f->recover, "cleanup"),
 		.switch_user = f->switch_user,
 		.http_command_executor = f->http_command_executor,
+		.principal = f->own.principal,
+		.secret = f->own.secret,
+		.authentication_backoff_factor = f->authentication_backoff_factor,
+		.authentication_timeout_min = f->authentication_timeout_min,
+		.authentication_timeout_max = f->authentication_timeout_max,
 		.registration_backoff_factor = f->registration_backoff_factor,
 		.executor_registration_timeout = f->executor_registration_timeout,
 		.executor_reregistration_timeout = f->executor_reregistration_timeout,

@@ -47,14 +47,17 @@ static void shell_wake_at(void *context, int64_t when)
 		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
 }
 
-static void shell_send_message(void *context, const char *to, const ProtobufCMessage *message)
+static void shell_send_message(void *context, const char *actor, const char *to,
+			       const ProtobufCMessage *message)
 {
 	struct agent_shell *shell = context;
 	struct buf body = BUF_INIT;
+	const char *from = shell->pid;
 
+	if (actor)
+		from = arena_join(&shell->steps.actions.arena, actor, "@", shell->address, NULL);
 	proto_pack(message, &body);
-	messenger_send(shell->messenger, shell->pid, to, message->descriptor->name, body.data,
-		       body.len);
+	messenger_send(shell->messenger, from, to, message->descriptor->name, body.data, body.len);
 	buf_free(&body);
 }
 

@@ -32,8 +32,12 @@ static const struct {
 };
 
 /* The endpoints that get_endpoints can be about. */
-static const char *const paths[] = {"/containers",    "/containerizer/debug", "/files/debug",
-				    "/logging/toggle", "/metrics/snapshot",    "/monitor/statistics",
+static const char *const paths[] = {"/containers",
+				    "/containerizer/debug",
+				    "/files/debug",
+				    "/logging/toggle",
+				    "/metrics/snapshot",
+				    "/monitor/statistics",
 				    NULL};
 
 enum entity_type { ENTITY_SOME, ENTITY_ANY, ENTITY_NONE };
@@ -54,6 +58,10 @@ struct verdict {
 	char key[];
 };
 
+struct memory {
+	struct verdict *verdicts;
+};
+
 struct acls {
 	struct arena arena;
 	bool permissive;
@@ -61,9 +69,7 @@ struct acls {
 		struct rule *rules;
 		size_t count;
 	} lists[ACL_ACTIONS];
-	struct memory {
-		struct verdict *verdicts;
-	} *memory;
+	struct memory *memory;
 };
 
 /* ---- reading ------------------------------------------------------------------------- */

@@ -96,7 +96,8 @@ void acls_free(struct acls *acls); /* NULL is fine */
 
 /* Whether the principal may; `principal` NULL: nobody was asked who they are. `object` NULL: the
  * action has none, or the object does not tell. `acls` NULL: there are none, and all may do
- * everything. Remembers what it found, so that thousands of rules cost once: one thread at a time. */
+ * everything. Remembers what it found, so that thousands of rules cost once: one thread at a time.
+ */
 bool acls_allow(const struct acls *acls, enum acl_action action, const char *principal,
 		const char *object);
 

@@ -133,6 +133,53 @@ int credentials_load(const char *path, const char *flag, struct credentials **ou
 	return 0;
 }
 
+/* Of {"principal": .., "secret": ..}, or of a single line. */
+static bool take_one(struct credentials *c, const char *text, size_t len)
+{
+	struct arena arena = {0};
+	struct json *json;
+	bool good;
+
+	if (json_parse(&arena, text, len, &json, NULL)) {
+		good = take_lines(c, text);
+	} else {
+		const char *principal = json_get_string(json, "principal");
+		const char *secret = json_get_string(json, "secret");
+
+		good = *principal;
+		if (good)
+			credentials_add(c, principal, strlen(principal), secret, strlen(secret));
+	}
+	arena_free(&arena);
+	return good && HASH_COUNT(c->table) == 1;
+}
+
+int credential_load(const char *path, char **principal, char **secret, struct err *err)
+{
+	struct credentials *c;
+	size_t len;
+	char *text = read_all(path, &len);
+	bool good;
+
+	if (!text)
+		return err_set(err, ERR_INVALID, "Cannot read the file '%s' of --credential: %s",
+			       path, strerror(errno));
+	c = xcalloc(1, sizeof(*c));
+	text[len <= CREDENTIALS_FILE_MAX ? len : 0] = '\0';
+	good = len <= CREDENTIALS_FILE_MAX && strlen(text) == len && take_one(c, text, len);
+	if (good) {
+		*principal = xstrdup(c->table->principal);
+		*secret = xstrdup(c->table->secret);
+		warn_of_readers(path, "credential");
+	}
+	free(text);
+	credentials_free(c);
+	if (good)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "The file '%s' of --credential must hold a principal and a secret", path);
+}
+
 void credentials_free(struct credentials *c)
 {
 	struct credential *one, *next;
@@ -149,7 +196,7 @@ void credentials_free(struct credentials *c)
 }
 
 /* Looks at every byte of what was given, whatever they are. */
-static bool same_secret(const char *right, const char *given)
+bool credentials_same(const char *right, const char *given)
 {
 	size_t len = strlen(right), given_len = strlen(given);
 	unsigned difference = len != given_len;
@@ -159,11 +206,20 @@ static bool same_secret(const char *right, const char *given)
 	return !difference;
 }
 
-bool credentials_match(const struct credentials *c, const char *principal, const char *secret)
+const char *credentials_secret(const struct credentials *c, const char *principal)
 {
 	struct credential *one;
 
+	if (!c)
+		return NULL;
 	HASH_FIND_STR(c->table, principal, one);
+	return one ? one->secret : NULL;
+}
+
+bool credentials_match(const struct credentials *c, const char *principal, const char *secret)
+{
+	const char *right = credentials_secret(c, principal);
+
 	/* Of nobody as long as of somebody. */
-	return same_secret(one ? one->secret : "", secret) && one;
+	return credentials_same(right ? right : "", secret) && right;
 }

@@ -73,9 +73,9 @@ static const struct flag flag_table[] = {
 	TEXT(allocator, "hierarchical", "Allocator: hierarchical."),
 	TEXT(zk, NULL, "ZooKeeper address for several masters; not supported yet."),
 	{"authenticate_frameworks", "authenticate", FLAG_BOOL, AT(authenticate_frameworks), "false",
-	 "Only authenticated driver frameworks may register; not supported yet.", NULL, NULL},
+	 "Only drivers (v0) that authenticate by --credentials may register.", NULL, NULL},
 	{"authenticate_agents", "authenticate_slaves", FLAG_BOOL, AT(authenticate_agents), "false",
-	 "Only authenticated agents may register; not supported yet.", NULL, NULL},
+	 "Only agents that authenticate by --credentials may register.", NULL, NULL},
 	BOOLEAN(authenticate_http_readonly, "false", "Reading over HTTP needs --credentials."),
 	{"authenticate_http_readwrite", "authenticate_http", FLAG_BOOL,
 	 AT(authenticate_http_readwrite), "false",
@@ -89,9 +89,13 @@ static const struct flag flag_table[] = {
 		  "File with a host name a line: only agents there are offered. Read every 5secs."),
 	TEXT(weights, NULL,
 	     "Weights of roles, role=weight,...; ignored if weights were set before."),
-	FILE_PATH(credentials, NULL,
-		  "File of the principals and secrets of HTTP clients: lines of both, or JSON."),
+	FILE_PATH(
+		credentials, NULL,
+		"File of the principals and secrets of clients, drivers and agents: lines of both, "
+		"or JSON."),
 	TEXT(authenticators, "crammd5", "How drivers and agents authenticate: crammd5."),
+	TIME(authentication_v0_timeout, "15secs",
+	     "How long a driver or an agent may take for that."),
 	TEXT(authorizers, "local", "Authorizer: local."),
 	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
 	TEXT(http_framework_authenticators, NULL, "How HTTP frameworks authenticate: basic."),
@@ -106,7 +110,6 @@ static const struct flag flag_table[] = {
 	INERT(registry_store_timeout, FLAG_DURATION, "20secs"),
 	INERT(log_auto_initialize, FLAG_BOOL, "true"),
 	INERT(webui_dir, FLAG_PATH, NULL),
-	INERT(authentication_v0_timeout, FLAG_DURATION, "15secs"),
 	{"max_executors_per_agent", "max_executors_per_slave", FLAG_INT, FLAG_INERT, NULL, NULL,
 	 NULL, NULL},
 	UNUSED(modules),
@@ -131,8 +134,6 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 {
 	const struct flag_refusal refused[] = {
 		{f->zk != NULL, "zk"},
-		{f->authenticate_frameworks, "authenticate_frameworks"},
-		{f->authenticate_agents, "authenticate_agents"},
 		{f->firewall_rules != NULL, "firewall_rules"},
 		{f->rate_limits != NULL, "rate_limits"},
 	};

@@ -40,6 +40,7 @@ struct master_flags {
 	bool version;
 	const char *logging_level;
 	bool quiet;
+	int64_t authentication_v0_timeout;
 	int64_t agent_ping_timeout;
 	int64_t max_agent_ping_timeouts;
 	int64_t agent_reregister_timeout;

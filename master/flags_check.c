@@ -172,6 +172,8 @@ static int check_times(const struct master_flags *f, struct err *err)
 		 "Must be greater than zero"},
 		{"offer_timeout", f->offer_timeout, has_value(f, "offer_timeout"), INT64_MAX,
 		 "Must be greater than zero"},
+		{"authentication_v0_timeout", f->authentication_v0_timeout, 5 * SECOND, INT64_MAX,
+		 "Must be at least 5secs"},
 		{"allocator_recovery_timeout", f->allocator_recovery_timeout, 0, INT64_MAX,
 		 "Must not be negative"},
 		{"registry_gc_interval", f->registry_gc_interval, 1, INT64_MAX,
@@ -216,10 +218,10 @@ static int check_authentication(struct master_flags *f, struct err *err)
 		rv = err_set(err, ERR_INVALID,
 			     "Missing `--http_framework_authenticators` flag. This must be used in "
 			     "conjunction with `--authenticate_http_frameworks`");
-	if (!rv && f->credentials)
-		log_info("--credentials: HTTP clients are asked for them where "
-			 "--authenticate_http_* "
-			 "says so; drivers and agents are not, in this version of mesita");
+	if (!rv && (f->authenticate_agents || f->authenticate_frameworks) && !f->credentials)
+		rv = err_set(err, ERR_INVALID,
+			     "Failed to start master with authentication enabled: No credentials "
+			     "provided: give --credentials");
 	return rv;
 }
 

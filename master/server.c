@@ -229,7 +229,8 @@ void shell_ask(struct shell *shell, struct http_request *request, const struct m
 
 static bool actor_exists(const char *id)
 {
-	return !strcmp(id, "master") || str_has_prefix(id, "slave-observer(");
+	return !strcmp(id, "master") || str_has_prefix(id, "slave-observer(") ||
+	       str_has_prefix(id, "crammd5-authenticator-session(");
 }
 
 /* Where the sender reached us. Who was told nothing else takes that for our address. */
@@ -291,6 +292,7 @@ static void take_message(struct shell *shell, struct http_request *request)
 			    message.from, err.text);
 	} else {
 		event.message.from = message.from;
+		event.message.to = message.to;
 		event.message.local = reached_at(shell, request);
 		shell_step(shell, &event);
 	}
@@ -461,6 +463,10 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.root_submissions = f->root_submissions,
 		.require_agent_domain = f->require_agent_domain,
 		.acls = f->allowed,
+		.credentials = f->known,
+		.authenticate_agents = f->authenticate_agents,
+		.authenticate_frameworks = f->authenticate_frameworks,
+		.authentication_timeout = f->authentication_v0_timeout,
 		.max_completed_frameworks = (int)f->max_completed_frameworks,
 		.max_completed_tasks_per_framework = (int)f->max_completed_tasks_per_framework,
 		.max_unreachable_tasks_per_framework = (int)f->max_unreachable_tasks_per_framework,

@@ -71,8 +71,9 @@ static size_t write_page(const struct router *router, const char *below, struct 
 {
 	size_t len = strlen(below), count = 0;
 
-	buf_puts(page, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Endpoints</title>"
-		       "</head><body>\n<h1>Endpoints</h1>\n<dl>\n");
+	buf_puts(page,
+		 "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Endpoints</title>"
+		 "</head><body>\n<h1>Endpoints</h1>\n<dl>\n");
 	for (const struct route *r = router->routes; r->path; r++) {
 		if (strncmp(r->path, below, len) || (r->path[len] && r->path[len] != '/'))
 			continue;

@@ -45,6 +45,12 @@ static const ProtobufCMessageDescriptor *const types[] = {
 	&mesos__internal__revive_offers_message__descriptor,
 	&mesos__internal__reconcile_tasks_message__descriptor,
 	&mesos__internal__authenticate_message__descriptor,
+	&mesos__internal__authentication_mechanisms_message__descriptor,
+	&mesos__internal__authentication_start_message__descriptor,
+	&mesos__internal__authentication_step_message__descriptor,
+	&mesos__internal__authentication_completed_message__descriptor,
+	&mesos__internal__authentication_failed_message__descriptor,
+	&mesos__internal__authentication_error_message__descriptor,
 };
 
 const ProtobufCMessageDescriptor *proto_message_type(const char *name)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/core/agent_core.h"
+#include "agent/core/authentication.h"
 #include "agent/core/drain.h"
 #include "agent/core/executors/executor_channel.h"
 #include "agent/core/executors/executors.h"
@@ -42,6 +43,8 @@ static void copy_options(struct agent *agent, const struct agent_options *option
 	own->version = keep(agent, options->version);
 	own->work_dir = keep(agent, options->work_dir);
 	own->launcher_program = keep(agent, options->launcher_program);
+	own->principal = keep(agent, options->principal);
+	own->secret = keep(agent, options->secret);
 	own->reconfiguration_policy = keep(agent, options->reconfiguration_policy);
 	own->libprocess_ip = keep(agent, options->libprocess_ip);
 	own->native_library = keep(agent, options->native_library);
@@ -106,6 +109,7 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	agent->recovery_time = -1;
 	agent->register_timer.kind = TIMER_REGISTER;
 	agent->ping_timer.kind = TIMER_PING;
+	agent->proof.timer.kind = TIMER_PROOF;
 	agent->redetect_timer.kind = TIMER_REDETECT;
 	agent->recovery_timer.kind = TIMER_RECOVERY;
 	*out = agent;
@@ -130,6 +134,7 @@ void agent_destroy(struct agent *agent)
 	agent_orders_free(agent);
 	agent_free_removals(agent);
 	agent_operations_free(agent);
+	agent_authentication_free(agent);
 	proto_free(agent->drain);
 	resources_free(&agent->checkpointed);
 	resources_free(&agent->total);
@@ -259,6 +264,9 @@ static void run_timer(struct agent *agent, struct timer *timer)
 	case TIMER_STREAM:
 		agent_stream_timeout(agent, container_of(timer, struct stream, retry));
 		break;
+	case TIMER_PROOF:
+		agent_authentication_timeout(agent);
+		break;
 	case TIMER_OPERATION:
 		agent_operation_timeout(agent, container_of(timer, struct operation, retry));
 		break;
@@ -280,7 +288,9 @@ static void route(struct agent *agent, const struct agent_event *event)
 		agent_handle_detected(agent, event->detected.master);
 		break;
 	case AGENT_MESSAGE:
-		agent_handle_message(agent, event->message.from, event->message.message);
+		if (!agent_handle_authentication(agent, event->message.from, event->message.to,
+						 event->message.message))
+			agent_handle_message(agent, event->message.from, event->message.message);
 		break;
 	case AGENT_EXITED:
 		agent_handle_exited(agent, event->exited.pid);

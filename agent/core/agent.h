@@ -46,6 +46,10 @@ struct agent_options {
 	bool recover_cleanup;		    /* --recover=cleanup */
 	bool switch_user;
 	bool http_command_executor;
+	const char *principal, *secret;		 /* of the agent; NULL: it does not authenticate */
+	int64_t authentication_backoff_factor;	 /* ns; default 1 s */
+	int64_t authentication_timeout_min;	 /* 5 s */
+	int64_t authentication_timeout_max;	 /* 1 min */
 	int64_t registration_backoff_factor;	 /* ns; default 1 s */
 	int64_t executor_registration_timeout;	 /* 1 min */
 	int64_t executor_reregistration_timeout; /* 2 s */
@@ -93,6 +97,7 @@ struct agent_event {
 		} detected;
 		struct {
 			const char *from;
+			const char *to; /* our actor: "slave(1)", "crammd5-authenticatee(1)" */
 			ProtobufCMessage *message;
 		} message;
 		struct {
@@ -201,8 +206,9 @@ struct agent_action {
 	enum agent_action_type type;
 	union {
 		struct {
+			const char *actor; /* ours that sends it; NULL: slave(1) */
 			const char *to;
-			ProtobufCMessage *message; /* sent as slave(1) */
+			ProtobufCMessage *message;
 		} send_message;
 		struct {
 			const char *pid;

@@ -79,6 +79,19 @@ enum agent_timer {
 	TIMER_HEARTBEAT, /* to an executor's stream */
 	TIMER_STREAM,	 /* resend the head */
 	TIMER_OPERATION, /* resend its status */
+	TIMER_PROOF,	 /* the master does not authenticate us */
+};
+
+/* How far the proof of who we are has come; authentication.c. */
+enum proof_state { PROOF_NONE, PROOF_ASKED, PROOF_STARTED, PROOF_ANSWERED };
+
+struct proof {
+	enum proof_state state;
+	uint64_t attempts;
+	char *actor;	  /* ours, of the attempt under way */
+	char *session;	  /* the master's, once it answered */
+	int64_t patience; /* upper bound of the next attempt */
+	struct timer timer;
 };
 
 /* What waits for a ticket. */
@@ -290,6 +303,7 @@ struct agent {
 	int64_t recovery_began;
 	struct timers timers;
 	struct timer register_timer;
+	struct proof proof;
 	struct timer ping_timer;
 	struct timer redetect_timer;
 	struct timer recovery_timer;

@@ -1,7 +1,8 @@
 /* The agent and its master: detection, (Re)RegisterSlaveMessage and the answers, pings,
  * leaving.
  *
- * Happy path: DETECTED, a random wait, Register (no id yet) or Reregister, the master's
+ * Happy path: DETECTED, a random wait, the proof of who we are if there is a credential
+ * (authentication.c), Register (no id yet) or Reregister, the master's
  * answer, RUNNING; pings keep it there.
  * What we have is told once, with a version: what a master ordered before that, for an older
  * version, is dropped when it comes. So a master that takes our word needs to know nothing of
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "agent/core/actions.h"
+#include "agent/core/authentication.h"
 #include "agent/core/objects.h"
 #include "agent/core/orders.h"
 #include "agent/core/resources/operations.h"
@@ -65,6 +67,7 @@ void agent_handle_detected(struct agent *agent, const char *master)
 	timers_stop(&agent->timers, &agent->register_timer);
 	timers_stop(&agent->timers, &agent->ping_timer);
 	timers_stop(&agent->timers, &agent->redetect_timer);
+	agent_authentication_stop(agent);
 	agent_streams_pause(agent);
 	agent_operations_pause(agent);
 	agent_orders_drop_answers(agent);
@@ -95,6 +98,7 @@ void agent_handle_exited(struct agent *agent, const char *pid)
 		return;
 	agent->link_broken = true;
 	agent_orders_drop_answers(agent);
+	agent_authentication_hurry(agent);
 	if (agent->state != STATE_RUNNING || timer_running(&agent->redetect_timer))
 		return;
 	log_warning("The link to the master %s broke", pid);
@@ -254,6 +258,14 @@ static void send_reregister(struct agent *agent)
 
 void agent_register_timeout(struct agent *agent)
 {
+	if (agent->state != STATE_DISCONNECTED || !agent->master)
+		return;
+	if (!agent_authenticate(agent))
+		agent_register_proved(agent);
+}
+
+void agent_register_proved(struct agent *agent)
+{
 	/* We tell what we have, and that is about to change: agent_registration_resume(). */
 	if (agent->state != STATE_DISCONNECTED || !agent->master || !list_empty(&agent->changes))
 		return;
@@ -278,7 +290,7 @@ void agent_register_timeout(struct agent *agent)
 
 void agent_registration_resume(struct agent *agent)
 {
-	if (!timer_running(&agent->register_timer))
+	if (!timer_running(&agent->register_timer) && !agent_authenticating(agent))
 		agent_register_timeout(agent);
 }
 
@@ -299,6 +311,7 @@ static void registration_run(struct agent *agent,
 			agent->ping_timeout = (int64_t)(seconds * (double)SECOND);
 	}
 	timers_stop(&agent->timers, &agent->register_timer);
+	agent_authentication_stop(agent);
 	agent_set_state(agent, STATE_RUNNING);
 	expect_pings(agent);
 	agent_streams_resume(agent, NULL);
@@ -455,6 +468,7 @@ void agent_handle_shutdown(struct agent *agent, const char *from, const char *te
 	timers_stop(&agent->timers, &agent->ping_timer);
 	timers_stop(&agent->timers, &agent->redetect_timer);
 	timers_stop(&agent->timers, &agent->recovery_timer);
+	agent_authentication_stop(agent);
 	/* Whoever starts here next is a new agent. */
 	agent->batch_class = STORE_SYNCED;
 	agent_delete(agent, agent_key(agent, "agent/info"));

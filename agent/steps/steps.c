@@ -30,7 +30,8 @@ static void steps_carry_out(struct agent_steps *steps, const struct agent_action
 
 	switch (action->type) {
 	case AGENT_SEND_MESSAGE:
-		o->send_message(context, action->send_message.to, action->send_message.message);
+		o->send_message(context, action->send_message.actor, action->send_message.to,
+				action->send_message.message);
 		break;
 	case AGENT_LINK:
 		o->link(context, action->link.pid);

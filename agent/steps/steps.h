@@ -14,7 +14,9 @@ struct agent_outlet {
 	int64_t (*now)(void *context);
 	/* When the core wants a tick: ns, or TIME_NEVER. */
 	void (*wake_at)(void *context, int64_t when);
-	void (*send_message)(void *context, const char *to, const ProtobufCMessage *message);
+	/* `actor` is ours that sends it, NULL: the agent's. */
+	void (*send_message)(void *context, const char *actor, const char *to,
+			     const ProtobufCMessage *message);
 	void (*link)(void *context, const char *pid);
 	void (*unlink)(void *context, const char *pid);
 	void (*send_event)(void *context, uint64_t stream, const Mesos__Executor__Event *event);

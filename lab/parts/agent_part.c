@@ -192,11 +192,12 @@ static void part_wake_at(void *context, int64_t when)
 		world_at(part->world, &part->tick, when - part->skew);
 }
 
-static void part_send_message(void *context, const char *to, const ProtobufCMessage *message)
+static void part_send_message(void *context, const char *actor, const char *to,
+			      const ProtobufCMessage *message)
 {
 	struct agent_part *part = context;
 
-	pid_send(&part->process, "slave(1)", to, message);
+	pid_send(&part->process, actor ? actor : "slave(1)", to, message);
 }
 
 static void part_link(void *context, const char *pid)

@@ -26,8 +26,7 @@ int authorize_roles(const struct master *m, const Mesos__FrameworkInfo *info, st
 	if (!m->options.acls)
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		good = good &&
-		       authorize(m, ACL_REGISTER_FRAMEWORK, info->principal, roles[i]);
+		good = good && authorize(m, ACL_REGISTER_FRAMEWORK, info->principal, roles[i]);
 	if (good)
 		return 0;
 	for (size_t i = 0; i < count; i++)
@@ -232,8 +231,9 @@ bool authorize_request(const struct master *m, const struct operator_request *re
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		if (changes[i].type != request->call->type)
 			continue;
-		return changes[i].allows ? changes[i].allows(m, request)
-					 : authorize(m, changes[i].action, request->principal, NULL);
+		return changes[i].allows
+			       ? changes[i].allows(m, request)
+			       : authorize(m, changes[i].action, request->principal, NULL);
 	}
 	/* A call without a row is nobody's to make. */
 	return false;

@@ -14,6 +14,7 @@
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/agents.h"
 #include "master/core/agents/drain.h"
+#include "master/core/authenticate.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
@@ -266,6 +267,7 @@ void master_destroy(struct master *m)
 		master_take_offer(m, o);
 	master_free_inverse_offers(m);
 	master_free_deferred(m);
+	authenticate_free(m);
 	machines_free(&m->machines);
 	proto_free(m->schedule);
 	free_agents(m);
@@ -327,6 +329,9 @@ static void timer_due(struct master *m, struct timer *timer)
 	case TIMER_SETTLE:
 		master_settle_end(m);
 		break;
+	case TIMER_AUTHENTICATION:
+		authenticate_expired(m, timer);
+		break;
 	}
 }
 
@@ -387,6 +392,7 @@ static void master_handle(struct master *m, const struct master_event *event)
 		break;
 	case MASTER_EXITED:
 		/* Both: who lies about its pid must not hide the end of another. */
+		authenticate_forget(m, event->exited.pid);
 		master_driver_exited(m, event->exited.pid);
 		master_agent_exited(m, event->exited.pid);
 		break;

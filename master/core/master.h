@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "auth/acls.h"
+#include "auth/credentials.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -60,6 +61,10 @@ struct master_options {
 	double recovery_removal_limit;	  /* percent of the agents that a restart may lose */
 	Mesos__DomainInfo *domain;	  /* or NULL; not owned */
 	const struct acls *acls;	  /* or NULL: all may do everything; not owned */
+	/* By which agents and drivers authenticate; NULL: none can. Not owned. */
+	const struct credentials *credentials;
+	bool authenticate_agents, authenticate_frameworks; /* those of v0: they must */
+	int64_t authentication_timeout;			   /* ns, of a session; default 15 s */
 	/* Called as the allocator begins and ends a cycle, to take its time; or NULL. */
 	void (*on_cycle)(void *context, bool begins);
 	void *context;
@@ -106,6 +111,7 @@ struct master_event {
 		} stream_closed;
 		struct {
 			const char *from; /* sender's pid */
+			const char *to;	  /* our actor: "master", "slave-observer(1)" */
 			ProtobufCMessage
 				*message;  /* a mesos.internal message (or scheduler.Call) */
 			const char *local; /* "ip:port" that the sender reached us at if

@@ -15,6 +15,7 @@
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/agents.h"
 #include "master/core/agents/pid.h"
+#include "master/core/authenticate.h"
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
 #include "master/core/operations/operation_feedback.h"
@@ -130,6 +131,8 @@ static void messages_dispatch(struct master *m, const struct master_event *event
 	ProtobufCMessage *message = event->message.message;
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 
+	if (authenticate_message(m, event) || authenticate_holds(m, event))
+		return;
 #define IS(name) (type == &mesos__internal__##name##__descriptor)
 	if (IS(pong_slave_message)) {
 		master_pong(m, from);

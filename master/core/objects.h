@@ -451,6 +451,7 @@ enum master_timer {
 	TIMER_INVERSE_OFFER,
 	TIMER_WARM,   /* what changed is stored */
 	TIMER_SETTLE, /* offers begin after a restart, whoever is back */
+	TIMER_AUTHENTICATION,
 };
 
 struct master {
@@ -515,6 +516,11 @@ struct master {
 	struct list dirty_completed;   /* struct completed_task.dirty */
 	struct list held_acks;	       /* of terminal updates, by ticket (updates.c) */
 	struct held_ack *acks_by_task; /* the same, by framework and task */
+
+	/* authenticate.c */
+	struct auth_session *sessions; /* by the pid that they are about */
+	struct auth_session *sessions_by_actor;
+	struct authenticated *authenticated; /* by pid, oldest first */
 
 	/* quota and weights */
 	struct quota *quotas;	/* by role */

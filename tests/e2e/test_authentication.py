@@ -21,14 +21,66 @@ MASTER = {"authenticate_http_readonly": "true", "authenticate_http_readwrite": "
           "authenticate_http_frameworks": "true", "http_framework_authenticators": "basic"}
 
 
+def private_file(folder, name, content):
+    path = os.path.join(folder, name)
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+        json.dump(content, file)
+    return path
+
+
+class Agents(harness.TestCase):
+    """Agents authenticate before they register."""
+    agents = None
+
+    def cluster_of(self, credential, **master):
+        folder = self.temporary()
+        agent = {"credential": private_file(folder, "agent", credential)} if credential else {}
+        self.cluster = harness.Cluster(1, {
+            "credentials": private_file(folder, "credentials", CREDENTIALS), **master}, agent)
+        self.cluster.master.start()
+        self.cluster.master.wait_ready()
+        self.agent.start()
+
+    def test_one_that_knows_its_secret(self):
+        self.cluster_of(CREDENTIALS["credentials"][0], authenticate_agents="true")
+        self.agent.wait_registered()
+        self.subscribe().run("true")
+        # Both prove it again to each other's next life.
+        self.agent.kill()
+        self.agent.start()
+        self.agent.wait_registered()
+        self.master.kill()
+        self.master.start()
+        self.master.wait_ready()
+        self.agent.wait_registered()
+        self.assertGreaterEqual(self.master.metric("master/messages_authenticate"), 1)
+
+    def test_one_that_does_not_ends(self):
+        self.cluster_of({"principal": "ops", "secret": "wrong"}, authenticate_agents="true")
+        harness.wait_for(lambda: self.agent.process.poll() is not None, "end of the agent")
+        self.assertEqual(self.agent.process.returncode, 1)
+        self.assertIn("refused authentication", self.agent.log_tail())
+        self.assertNotIn("wrong", self.agent.log_tail().replace("is wrong", ""))
+        self.assertEqual(self.master.state()["slaves"], [])
+        self.agent.process = None  # That it ended is as it should be.
+
+    def test_one_without_a_credential_is_not_let_in(self):
+        self.cluster_of(None, authenticate_agents="true")
+        harness.wait_for(lambda: self.master.metric("master/messages_register_slave") > 1,
+                         "its attempts")
+        self.assertEqual(self.master.state()["slaves"], [])
+
+    def test_a_credential_is_no_harm_where_it_is_not_asked_for(self):
+        self.cluster_of(CREDENTIALS["credentials"][0])
+        self.agent.wait_registered()
+
+
 class Authentication(harness.TestCase):
     agents = None
 
     def setUp(self):
         super().setUp()
-        path = os.path.join(self.temporary(), "credentials")
-        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
-            json.dump(CREDENTIALS, file)
+        path = private_file(self.temporary(), "credentials", CREDENTIALS)
         self.cluster = harness.Cluster(
             1, {**MASTER, "credentials": path},
             {"http_credentials": path, "authenticate_http_readonly": "true"})

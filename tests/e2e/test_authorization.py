@@ -5,7 +5,7 @@ import os
 import re
 
 import harness
-from test_authentication import MASTER, basic
+from test_authentication import MASTER, basic, private_file
 
 CREDENTIALS = {"credentials": [{"principal": name, "secret": name} for name in ["good", "bad"]]}
 GOOD, BAD = basic("good", "good"), basic("bad", "bad")
@@ -114,13 +114,9 @@ class Authorization(harness.TestCase):
     def setUp(self):
         super().setUp()
         folder = self.temporary()
-        for name, content in [("credentials", CREDENTIALS), ("acls", NOTHING)]:
-            path = os.path.join(folder, name)
-            with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
-                json.dump(content, file)
         self.cluster = harness.Cluster(1, {
-            **MASTER, "credentials": os.path.join(folder, "credentials"),
-            "acls": "file://" + os.path.join(folder, "acls")}, {
+            **MASTER, "credentials": private_file(folder, "credentials", CREDENTIALS),
+            "acls": "file://" + private_file(folder, "acls", NOTHING)}, {
                 "resources": "cpus:4;mem:4096;disk:1024"})
         self.master.headers = GOOD
         self.cluster.start()

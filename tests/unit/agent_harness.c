@@ -284,7 +284,13 @@ void rig_next(struct rig *rig)
 
 void rig_message(struct rig *rig, const char *from, void *message)
 {
-	struct agent_event event = {.type = AGENT_MESSAGE, .message = {from, message}};
+	rig_message_to(rig, from, "slave(1)", message);
+}
+
+void rig_message_to(struct rig *rig, const char *from, const char *to, void *message)
+{
+	struct agent_event event = {.type = AGENT_MESSAGE,
+				    .message = {.from = from, .to = to, .message = message}};
 
 	rig_step(rig, &event);
 }

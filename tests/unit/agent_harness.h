@@ -76,6 +76,7 @@ void rig_step(struct rig *rig, const struct agent_event *event);
 void rig_tick(struct rig *rig, int64_t later); /* advances and ticks every due timer */
 void rig_next(struct rig *rig);		       /* on to the next timeout, one tick */
 void rig_message(struct rig *rig, const char *from, void *message);
+void rig_message_to(struct rig *rig, const char *from, const char *to, void *message);
 void rig_detect(struct rig *rig, const char *master);
 void rig_register(struct rig *rig);   /* from detection to RUNNING as RIG_AGENT; no trace */
 void rig_reregister(struct rig *rig); /* the same for a core that has an id */

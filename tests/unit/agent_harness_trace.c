@@ -91,10 +91,13 @@ static void trace_update_agent(struct rig *rig, const Mesos__Internal__UpdateSla
 				   strlen("OPERATION_"));
 }
 
-static void trace_message(struct rig *rig, const char *to, const ProtobufCMessage *message)
+static void trace_message(struct rig *rig, const char *actor, const char *to,
+			  const ProtobufCMessage *message)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 
+	if (actor)
+		buf_printf(&rig->trace, "%s: ", actor);
 	buf_printf(&rig->trace, "send %s %s", strcmp(to, RIG_MASTER) == 0 ? "master" : to,
 		   type->short_name);
 	if (type == &mesos__internal__status_update_message__descriptor)
@@ -116,6 +119,10 @@ static void trace_message(struct rig *rig, const char *to, const ProtobufCMessag
 			   ((Mesos__Internal__StatusUpdateAcknowledgementMessage *)message)->uuid);
 	else if (type == &mesos__internal__update_operation_status_message__descriptor)
 		trace_operation(rig, (void *)message);
+	else if (type == &mesos__internal__authentication_step_message__descriptor)
+		buf_printf(&rig->trace, " %.*s",
+			   (int)((Mesos__Internal__AuthenticationStepMessage *)message)->data.len,
+			   ((Mesos__Internal__AuthenticationStepMessage *)message)->data.data);
 	else if (type == &mesos__internal__update_slave_message__descriptor)
 		trace_update_agent(rig, (void *)message);
 	buf_putc(&rig->trace, '\n');
@@ -164,7 +171,8 @@ void rig_trace(struct rig *rig, const struct agent_action *action)
 {
 	switch (action->type) {
 	case AGENT_SEND_MESSAGE:
-		trace_message(rig, action->send_message.to, action->send_message.message);
+		trace_message(rig, action->send_message.actor, action->send_message.to,
+			      action->send_message.message);
 		break;
 	case AGENT_LINK:
 		buf_printf(&rig->trace, "link %s\n", action->link.pid);

@@ -81,21 +81,25 @@ Test(auth_acls, any_and_none)
 	       "\"users\":{\"type\":\"ANY\"}}]}",
 	       ACL_RUN_TASK, {"p", "u", true}, {"p", NULL, true}, {NULL, "u", false});
 	/* NONE of the principals may, NONE of the objects may be. */
-	EXPECT("{\"run_tasks\":[{\"principals\":{\"type\":\"NONE\"},\"users\":{\"values\":[\"u\"]}}]}",
+	EXPECT("{\"run_tasks\":[{\"principals\":{\"type\":\"NONE\"},\"users\":{\"values\":[\"u\"]}}"
+	       "]}",
 	       ACL_RUN_TASK, {"p", "u", false}, {NULL, "u", false}, {"p", "v", true});
-	EXPECT("{\"run_tasks\":[{\"principals\":{\"values\":[\"p\"]},\"users\":{\"type\":\"NONE\"}}]}",
+	EXPECT("{\"run_tasks\":[{\"principals\":{\"values\":[\"p\"]},\"users\":{\"type\":\"NONE\"}}"
+	       "]}",
 	       ACL_RUN_TASK, {"p", "u", false}, {"p", NULL, false}, {"q", "u", true},
 	       {NULL, "u", true});
 }
 
 Test(auth_acls, the_first_rule_that_matches_decides)
 {
-	EXPECT("{\"run_tasks\":[{\"principals\":{\"values\":[\"p\"]},\"users\":{\"values\":[\"u\"]}},"
+	EXPECT("{\"run_tasks\":[{\"principals\":{\"values\":[\"p\"]},\"users\":{\"values\":[\"u\"]}"
+	       "},"
 	       "{\"principals\":{\"values\":[\"p\"]},\"users\":{\"type\":\"NONE\"}},"
 	       "{\"principals\":{\"values\":[\"p\"]},\"users\":{\"type\":\"ANY\"}}]}",
 	       ACL_RUN_TASK, {"p", "u", true}, {"p", "v", false}, {"q", "v", true});
 	/* Each list is about its action alone. */
-	EXPECT("{\"run_tasks\":[{\"principals\":{\"type\":\"ANY\"},\"users\":{\"type\":\"NONE\"}}]}",
+	EXPECT("{\"run_tasks\":[{\"principals\":{\"type\":\"ANY\"},\"users\":{\"type\":\"NONE\"}}]"
+	       "}",
 	       ACL_VIEW_TASK, {"p", "u", true});
 }
 
@@ -159,7 +163,8 @@ Test(auth_acls, lists_about_all_or_nothing)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		snprintf(text, sizeof(text),
-			 "{\"%s\":[{\"principals\":{\"type\":\"ANY\"},\"%s\":{\"values\":[\"x\"]}}]}",
+			 "{\"%s\":[{\"principals\":{\"type\":\"ANY\"},\"%s\":{\"values\":[\"x\"]}}]"
+			 "}",
 			 lists[i].list, lists[i].key);
 		snprintf(why, sizeof(why), "ACL.%s type must be either NONE or ANY", lists[i].name);
 		refused(text, why);
@@ -168,7 +173,8 @@ Test(auth_acls, lists_about_all_or_nothing)
 		snprintf(why, sizeof(why), "Missing required field '%s'", lists[i].key);
 		refused(text, why);
 	}
-	EXPECT("{\"view_flags\":[{\"principals\":{\"values\":[\"p\"]},\"flags\":{\"type\":\"ANY\"}},"
+	EXPECT("{\"view_flags\":[{\"principals\":{\"values\":[\"p\"]},\"flags\":{\"type\":\"ANY\"}}"
+	       ","
 	       "{\"principals\":{\"type\":\"ANY\"},\"flags\":{\"type\":\"NONE\"}}]}",
 	       ACL_VIEW_FLAGS, {"p", NULL, true}, {"q", NULL, false}, {NULL, NULL, false});
 }
@@ -234,11 +240,11 @@ Test(auth_acls, remembers_each_request_apart)
 		const char *principal, *object;
 		bool allowed;
 	} asked[] = {
-		{ACL_VIEW_ROLE, "a", "b", true},   {ACL_VIEW_ROLE, "ab", "", false},
-		{ACL_VIEW_ROLE, "", "ab", true},   {ACL_VIEW_ROLE, NULL, "ab", false},
-		{ACL_VIEW_ROLE, "", "", true},	   {ACL_VIEW_ROLE, "", NULL, false},
+		{ACL_VIEW_ROLE, "a", "b", true},    {ACL_VIEW_ROLE, "ab", "", false},
+		{ACL_VIEW_ROLE, "", "ab", true},    {ACL_VIEW_ROLE, NULL, "ab", false},
+		{ACL_VIEW_ROLE, "", "", true},	    {ACL_VIEW_ROLE, "", NULL, false},
 		{ACL_VIEW_ROLE, NULL, NULL, false}, {ACL_GET_QUOTA, "ab", "", true},
-		{ACL_GET_QUOTA, "ab", NULL, true}, {ACL_GET_QUOTA, "a", "b", false},
+		{ACL_GET_QUOTA, "ab", NULL, true},  {ACL_GET_QUOTA, "a", "b", false},
 	};
 	char role[1000], longest[600];
 
@@ -331,8 +337,7 @@ Test(auth_acls, agree_with_a_plain_reading)
 						expected = plain_allows(&principals[i], p, false) &&
 							   plain_allows(&objects[i], o, roles);
 				}
-				cr_assert_eq(acls_allow(acls,
-							roles ? ACL_VIEW_ROLE : ACL_RUN_TASK,
+				cr_assert_eq(acls_allow(acls, roles ? ACL_VIEW_ROLE : ACL_RUN_TASK,
 							p < 0 ? NULL : names[p],
 							o < 0 ? NULL : names[o]),
 					     expected, "%s: %d %d", text.data, p, o);

@@ -87,7 +87,8 @@ Test(master_authorize, roles_that_a_framework_changes_to)
 	static const char update[] =
 		"{\"type\":\"UPDATE_FRAMEWORK\",\"framework_id\":{\"value\":\"M-0000\"},"
 		"\"update_framework\":{\"framework_info\":{\"id\":{\"value\":\"M-0000\"},"
-		"\"user\":\"u\",\"name\":\"n\",\"principal\":\"good\",\"roles\":[\"%s\"]" MULTI "}}}";
+		"\"user\":\"u\",\"name\":\"n\",\"principal\":\"good\",\"roles\":[\"%s\"]" MULTI
+		"}}}";
 
 	only_good("register_frameworks", "roles", "a/%");
 	cr_assert(admitted("\"principal\":\"good\",\"roles\":[\"a/b\"]" MULTI));
@@ -121,8 +122,9 @@ Test(master_authorize, users_of_tasks)
 	refute(d, "TASK_ERROR");
 	launch("t2", AS("root"));
 	expect_unauthorized("Not authorized to launch as user 'root'");
-	launch("t3", "!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{\"value\":\"x\","
-		     "\"user\":\"wheel\"}}");
+	launch("t3",
+	       "!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{\"value\":\"x\","
+	       "\"user\":\"wheel\"}}");
 	expect_unauthorized("Not authorized to launch as user 'wheel'");
 	launch("t4", NULL);
 	expect_unauthorized("Not authorized to launch as user 'own'");
@@ -135,16 +137,17 @@ Test(master_authorize, users_of_groups)
 	only_good("run_tasks", "users", "nobody");
 	cr_assert(admitted("\"principal\":\"good\",\"user\":\"nobody\""));
 	driver_pass(d, 2 * SECOND);
-	driver_call(d, 1,
-		    "{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"M-0000\"},\"accept\":{"
-		    "\"offer_ids\":[{\"value\":\"%s\"}],\"operations\":[{\"type\":\"LAUNCH_GROUP\","
-		    "\"launch_group\":{\"executor\":{\"executor_id\":{\"value\":\"e\"},"
-		    "\"type\":\"DEFAULT\"},\"task_group\":{\"tasks\":["
-		    "{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		    "\"command\":{\"value\":\"x\"}},"
-		    "{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_id\":{\"value\":\"M-S0\"},"
-		    "\"command\":{\"value\":\"x\",\"user\":\"root\"}}]}}}]}}",
-		    driver_offer(d));
+	driver_call(
+		d, 1,
+		"{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"M-0000\"},\"accept\":{"
+		"\"offer_ids\":[{\"value\":\"%s\"}],\"operations\":[{\"type\":\"LAUNCH_GROUP\","
+		"\"launch_group\":{\"executor\":{\"executor_id\":{\"value\":\"e\"},"
+		"\"type\":\"DEFAULT\"},\"task_group\":{\"tasks\":["
+		"{\"name\":\"a\",\"task_id\":{\"value\":\"a\"},\"agent_id\":{\"value\":\"M-S0\"},"
+		"\"command\":{\"value\":\"x\"}},"
+		"{\"name\":\"b\",\"task_id\":{\"value\":\"b\"},\"agent_id\":{\"value\":\"M-S0\"},"
+		"\"command\":{\"value\":\"x\",\"user\":\"root\"}}]}}}]}}",
+		driver_offer(d));
 	/* All of them are refused. */
 	expect(d, "\"task_id\":{\"value\":\"a\"}", "REASON_TASK_GROUP_UNAUTHORIZED");
 	expect(d, "\"task_id\":{\"value\":\"b\"}", "REASON_TASK_GROUP_UNAUTHORIZED");
@@ -164,8 +167,8 @@ static int asked_by(const char *principal, const char *call)
 	if (status)
 		return status;
 	for (status = 200; status < 600; status++) {
-		snprintf(mark, sizeof(mark), "answer %llu %d ",
-			 (unsigned long long)d->next_request, status);
+		snprintf(mark, sizeof(mark), "answer %llu %d ", (unsigned long long)d->next_request,
+			 status);
 		if (driver_saw(d, mark, NULL))
 			return status;
 	}
@@ -182,9 +185,10 @@ static int asked_by(const char *principal, const char *call)
 	AGENT_CALL("RESERVE_RESOURCES", "reserve_resources",                                       \
 		   ",\"resources\":[" RESERVED(principal, "") "]")
 #define VOLUME(principal)                                                                          \
-	",\"volumes\":[" RESERVED("good", ",\"disk\":{\"persistence\":{\"id\":\"v\",\"principal\":"  \
-					  "\"" principal "\"},\"volume\":{\"container_path\":\"p\"," \
-					  "\"mode\":\"RW\"}}") "]"
+	",\"volumes\":[" RESERVED("good",                                                          \
+				  ",\"disk\":{\"persistence\":{\"id\":\"v\",\"principal\":"        \
+				  "\"" principal "\"},\"volume\":{\"container_path\":\"p\","       \
+				  "\"mode\":\"RW\"}}") "]"
 
 /* In an order in which each has what it needs. */
 static const struct {
@@ -200,14 +204,13 @@ static const struct {
 	 "{\"type\":\"UPDATE_QUOTA\",\"update_quota\":{\"quota_configs\":[{\"role\":\"a\","
 	 "\"limits\":{\"cpus\":{\"value\":9}}}]}}",
 	 200, NULL},
-	{"update_quotas", "roles", "a", "{\"type\":\"REMOVE_QUOTA\",\"remove_quota\":{\"role\":\"a\"}}",
-	 200, NULL},
+	{"update_quotas", "roles", "a",
+	 "{\"type\":\"REMOVE_QUOTA\",\"remove_quota\":{\"role\":\"a\"}}", 200, NULL},
 	{"update_quotas", "roles", "a",
 	 "{\"type\":\"SET_QUOTA\",\"set_quota\":{\"quota_request\":{\"role\":\"a\",\"guarantee\":["
 	 "{\"name\":\"cpus\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}}]}}}",
 	 200, NULL},
-	{"reserve_resources", "roles", "a",
-	 RESERVE("good"), 202, RESERVE("bad")},
+	{"reserve_resources", "roles", "a", RESERVE("good"), 202, RESERVE("bad")},
 	{"create_volumes", "roles", "a",
 	 AGENT_CALL("CREATE_VOLUMES", "create_volumes", VOLUME("good")), 202,
 	 AGENT_CALL("CREATE_VOLUMES", "create_volumes", VOLUME("bad"))},
@@ -226,19 +229,22 @@ static const struct {
 	 "{\"type\":\"START_MAINTENANCE\",\"start_maintenance\":{" MACHINES "}}", 200, NULL},
 	{"stop_maintenances", "machines", NULL,
 	 "{\"type\":\"STOP_MAINTENANCE\",\"stop_maintenance\":{" MACHINES "}}", 200, NULL},
-	{"deactivate_agents", "agents", NULL, AGENT_CALL("DEACTIVATE_AGENT", "deactivate_agent", ""),
-	 200, NULL},
-	{"reactivate_agents", "agents", NULL, AGENT_CALL("REACTIVATE_AGENT", "reactivate_agent", ""),
-	 200, NULL},
+	{"deactivate_agents", "agents", NULL,
+	 AGENT_CALL("DEACTIVATE_AGENT", "deactivate_agent", ""), 200, NULL},
+	{"reactivate_agents", "agents", NULL,
+	 AGENT_CALL("REACTIVATE_AGENT", "reactivate_agent", ""), 200, NULL},
 	{"drain_agents", "agents", NULL, AGENT_CALL("DRAIN_AGENT", "drain_agent", ""), 200, NULL},
 	{"teardown_frameworks", "framework_principals", "owner",
-	 "{\"type\":\"TEARDOWN\",\"teardown\":{\"framework_id\":{\"value\":\"M-0000\"}}}", 200, NULL},
-	{"mark_agents_gone", "agents", NULL, AGENT_CALL("MARK_AGENT_GONE", "mark_agent_gone", ""), 200, NULL},
+	 "{\"type\":\"TEARDOWN\",\"teardown\":{\"framework_id\":{\"value\":\"M-0000\"}}}", 200,
+	 NULL},
+	{"mark_agents_gone", "agents", NULL, AGENT_CALL("MARK_AGENT_GONE", "mark_agent_gone", ""),
+	 200, NULL},
 };
 
 Test(master_authorize, changes_of_operators)
 {
-	cr_assert(admitted("\"principal\":\"owner\",\"failover_timeout\":1000,\"roles\":[\"q\"]" MULTI));
+	cr_assert(admitted(
+		"\"principal\":\"owner\",\"failover_timeout\":1000,\"roles\":[\"q\"]" MULTI));
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		const char *call = changes[i].call;
 
@@ -263,16 +269,15 @@ Test(master_authorize, objects_that_the_list_does_not_name)
 	cr_assert(admitted("\"principal\":\"owner\",\"failover_timeout\":1000"));
 	only_good("teardown_frameworks", "framework_principals", "other");
 	cr_expect_eq(asked_by("good", changes[14].call), 403);
-	cr_expect_eq(asked_by("good",
-			      "{\"type\":\"TEARDOWN\",\"teardown\":{\"framework_id\":{\"value\":\"x\"}}}"),
+	cr_expect_eq(asked_by("good", "{\"type\":\"TEARDOWN\",\"teardown\":{\"framework_id\":{"
+				      "\"value\":\"x\"}}}"),
 		     400, "there is none");
 }
 
 /* Whoever drains an agent so that it is marked gone does both. */
 Test(master_authorize, draining_until_gone)
 {
-	static const char call[] =
-		AGENT_CALL("DRAIN_AGENT", "drain_agent", ",\"mark_gone\":true");
+	static const char call[] = AGENT_CALL("DRAIN_AGENT", "drain_agent", ",\"mark_gone\":true");
 
 	only_good("mark_agents_gone", "agents", NULL);
 	cr_expect_eq(asked_by("bad", call), 403);
@@ -301,8 +306,8 @@ static void accept_reserve(void)
 	driver_call(d, 1,
 		    "{\"type\":\"ACCEPT\",\"framework_id\":{\"value\":\"M-0000\"},\"accept\":{"
 		    "\"offer_ids\":[{\"value\":\"%s\"}],\"filters\":{\"refuse_seconds\":0},"
-		    "\"operations\":[{\"type\":\"RESERVE\",\"reserve\":{\"resources\":["
-		    RESERVED("good", "") "]}}]}}",
+		    "\"operations\":[{\"type\":\"RESERVE\",\"reserve\":{\"resources\":[" RESERVED(
+			    "good", "") "]}}]}}",
 		    driver_offer(d));
 }
 

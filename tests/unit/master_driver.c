@@ -380,6 +380,7 @@ void driver_message(struct driver *d, const char *from, const ProtobufCMessageDe
 	va_end(args);
 	arena_init(&arena);
 	event.message.from = from;
+	event.message.to = d->to ? d->to : "master";
 	event.message.message = decode(&arena, type, text);
 	event.message.local = d->local;
 	event.message.force = d->force;

@@ -164,8 +164,9 @@ Test(master_flags, who_asks_for_credentials_has_some)
 	refused("--authenticate_http", "realm 'mesos-master-readwrite'");
 	refused("--authenticate_http_frameworks", "realm 'mesos-master-scheduler'");
 	refused("--http_framework_authenticators=other", "--http_framework_authenticators");
-	refused("--authenticate_agents", "authenticate_agents");
-	refused("--authenticate_frameworks", "authenticate_frameworks");
+	refused("--authenticate_agents", "No credentials provided");
+	refused("--authenticate_frameworks", "No credentials provided");
+	refused("--authentication_v0_timeout=1secs", "Must be at least 5secs");
 }
 
 Test(master_flags, look_into_the_file_of_credentials)

@@ -150,6 +150,7 @@ Test(master_v0_messages, nobody_is_authenticated)
 	driver_message(d, P2, TYPE(authenticate), "{\"pid\":\"scheduler@127.0.0.1:7\"}");
 	expect(d, "master -> " P2 " AuthenticationErrorMessage",
 	       "{\"error\":\"No authenticator loaded\"}");
+	cr_expect_eq(d->m->counters.messages_authenticate, 1);
 }
 
 Test(master_v0_messages, of_no_framework_nothing_comes)

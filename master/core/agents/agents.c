@@ -13,6 +13,7 @@
 #include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/pid.h"
+#include "master/core/authenticate.h"
 #include "master/core/emit.h"
 #include "master/core/journal.h"
 #include "master/core/maintenance/maintenance.h"
@@ -469,6 +470,8 @@ void master_register_agent(struct master *m, const char *from,
 	struct err err = {{0}};
 
 	m->counters.messages_register_slave++;
+	if (!authenticate_agent(m, from))
+		return;
 	if (validate_registration(m, from, message, &err)) {
 		log_warning("ignored the registration of an agent at %s: %s", from, err.text);
 		return;

@@ -12,6 +12,7 @@
 #include "master/core/agents/drain.h"
 #include "master/core/agents/pid.h"
 #include "master/core/agents/rejoin.h"
+#include "master/core/authenticate.h"
 #include "master/core/emit.h"
 #include "master/core/maintenance/maintenance.h"
 #include "master/core/offers/offers.h"
@@ -291,6 +292,8 @@ void master_reregister_agent(struct master *m, const char *from,
 	struct err err = {{0}};
 
 	m->counters.messages_reregister_slave++;
+	if (!authenticate_agent(m, from))
+		return;
 	if (!agent_may_change(m, id, CHANGE_REREGISTER)) {
 		log_info("ignored the reregistration of agent %s at %s: a change of it is in "
 			 "progress",

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "master/core/agents/pid.h"
+#include "master/core/authenticate.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
@@ -109,7 +110,8 @@ static void subscribe(struct master *m, const struct sender *from,
 	struct err err = {{0}};
 	struct subscription s;
 
-	if (master_check_subscription(m, call, NULL, &s, &err)) {
+	if (master_check_subscription(m, call, authenticated_principal(m, from->pid), from->pid, &s,
+				      &err)) {
 		driver_refuse(m, from, s.info, err.text);
 		return;
 	}
@@ -412,16 +414,6 @@ static void reregister_framework(struct master *m, const struct sender *from, co
 	subscribe_of_old(m, from, in->framework, true, in->failover);
 }
 
-/* Drivers with a credential, and agents, wait for an answer. As a Mesos without authenticators we
- * say that there is none; they try again for ever. */
-static void authenticate(struct master *m, const struct sender *from, const void *message)
-{
-	log_warning("%s has a credential, but this master authenticates nobody: it will not "
-		    "register; start it without one",
-		    from->pid);
-	driver_tell_no_authenticator(m, from->pid, from->local);
-}
-
 /* ---- from outside ------------------------------------------------------------------------- */
 
 static const struct handler {
@@ -439,7 +431,6 @@ static const struct handler {
 	{&mesos__internal__status_update_acknowledgement_message__descriptor, driver_acknowledge},
 	{&mesos__internal__framework_to_executor_message__descriptor, to_executor},
 	{&mesos__internal__reconcile_tasks_message__descriptor, driver_reconcile},
-	{&mesos__internal__authenticate_message__descriptor, authenticate},
 };
 
 /* We must be able to speak to a driver, and know its framework by its pid. */

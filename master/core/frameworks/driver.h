@@ -18,7 +18,5 @@ void driver_tell_registered(struct master *m, struct framework *f, bool again);
 /* FrameworkErrorMessage, at which a driver aborts. To whoever is at the pid, reached at
  * `local` (NULL: as advertised). */
 void driver_tell_error(struct master *m, const char *pid, const char *local, const char *text);
-/* To who wants to authenticate. */
-void driver_tell_no_authenticator(struct master *m, const char *pid, const char *local);
 
 #endif

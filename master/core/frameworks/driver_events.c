@@ -59,15 +59,6 @@ void driver_tell_error(struct master *m, const char *pid, const char *local, con
 	emit(m, pid, local, message);
 }
 
-void driver_tell_no_authenticator(struct master *m, const char *pid, const char *local)
-{
-	Mesos__Internal__AuthenticationErrorMessage *message =
-		NEW(m, AuthenticationErrorMessage, authentication_error_message);
-
-	message->error = (char *)"No authenticator loaded";
-	emit(m, pid, local, message);
-}
-
 /* ---- offers ------------------------------------------------------------------------- */
 
 /* Where the agent is found; drivers may speak to executors there. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "master/core/authenticate.h"
 #include "master/core/authorize.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/driver.h"
@@ -284,7 +285,8 @@ static int check_principal(const struct framework *f, const Mesos__FrameworkInfo
 }
 
 int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Subscribe *call,
-			      const char *principal, struct subscription *out, struct err *err)
+			      const char *principal, const char *pid, struct subscription *out,
+			      struct err *err)
 {
 	Mesos__FrameworkInfo *info = STEP_COPY(m, call->framework_info);
 	int rv;
@@ -299,6 +301,8 @@ int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Su
 	if (!info->principal && principal)
 		info->principal = master_text(m, principal);
 	rv = master_validate_framework_info(m, info, err);
+	if (!rv && pid)
+		rv = authenticate_framework(m, pid, info, err);
 	if (!rv)
 		rv = master_validate_suppressed(info, call->suppressed_roles,
 						call->n_suppressed_roles, call->offer_constraints,
@@ -398,8 +402,8 @@ void master_subscribe(struct master *m, const struct master_event *event)
 	m->out->reply.stream_id = arena_alloc(&m->out->arena, UUID_TEXT);
 	uuid_format(uuid, (char *)m->out->reply.stream_id);
 	master_reply(m, 200, "%s", "");
-	if (master_check_subscription(m, event->call.call->subscribe, event->call.principal, &s,
-				      &err)) {
+	if (master_check_subscription(m, event->call.call->subscribe, event->call.principal, NULL,
+				      &s, &err)) {
 		log_info_limited("refused the subscription of framework '%s': %s", s.info->name,
 				 err.text);
 		master_refuse_stream(m, event->call.stream, err.text);

@@ -16,8 +16,10 @@ struct subscription {
 	Mesos__FrameworkInfo *info; /* the step's own; without an id if that is empty */
 	struct framework *f;	    /* of that id; NULL: none yet */
 };
+/* `principal` is who asks, or NULL; `pid` where the driver is, NULL for HTTP. */
 int master_check_subscription(struct master *m, const Mesos__Scheduler__Call__Subscribe *call,
-			      const char *principal, struct subscription *out, struct err *err);
+			      const char *principal, const char *pid, struct subscription *out,
+			      struct err *err);
 /* The framework of the subscription, new or with what it says now; nobody speaks for it
  * yet, or somebody else does. Offers that are out stay. */
 struct framework *master_admit_framework(struct master *m, struct subscription *s);

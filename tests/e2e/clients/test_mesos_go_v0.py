@@ -20,12 +20,15 @@ class MesosGoV0(common.ClientTestCase):
             [("go", "build", "-o", "bin/", MODULE + "scheduler", MODULE + "executor")],
             ["bin/scheduler", "bin/executor"]), "bin")
 
-    def test_example(self):
-        code, out, err = self.client([
+    def example(self, *flags):
+        return self.client([
             os.path.join(self.bin, "scheduler"), "-logtostderr", "-address=127.0.0.1",
             "-master=%s:%d" % self.master.address, "-task-count=%d" % COUNT,
             "-executor=" + os.path.join(self.bin, "executor"),
-            "-artifactPort=%d" % harness.free_port()])
+            "-artifactPort=%d" % harness.free_port(), *flags])
+
+    def test_example(self):
+        code, out, err = self.example()
         self.assertEqual(code, 0, out[-3000:] + err[-3000:])
         self.assertIn("Framework Registered with Master", err)
         self.assertIn("Total tasks completed", err)
@@ -36,3 +39,31 @@ class MesosGoV0(common.ClientTestCase):
             return [f for f in self.master.state()["completed_frameworks"] if f["name"] == NAME]
         harness.wait_for(all_done, "end of the framework")
         self.assert_all_finished(self.tasks(NAME, completed=True), COUNT)
+
+
+class Credentials(MesosGoV0):
+    """A master that lets nobody in who does not authenticate."""
+    agents = None
+
+    def setUp(self):
+        super().setUp()
+        self.folder = self.temporary()
+        credentials = self.file("credentials", '{"credentials":['
+                                '{"principal":"go","secret":"sesame"},'
+                                '{"principal":"agent","secret":"knock"}]}')
+        self.cluster = harness.Cluster(
+            1, {"credentials": credentials, "authenticate_frameworks": "true",
+                "authenticate_agents": "true"},
+            {"credential": self.file("agent", '{"principal":"agent","secret":"knock"}')})
+        self.cluster.start()
+
+    def file(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+            file.write(content)
+        return path
+
+    def example(self, *flags):
+        return super().example("-mesos_authentication_principal=go",
+                               "-mesos_authentication_secret_file=" +
+                               self.file("secret", "sesame"), *flags)
