@@ -176,7 +176,9 @@ static void note_filter(struct books *b, struct fw *fw, const Mesos__Filters *fi
 	int64_t refusal = (int64_t)((seconds < 1e8 ? seconds : 1e8) * SECOND);
 	int64_t until = b->world->now + refusal;
 
-	if (fw->filters_until + FILTERS_LINGER <= b->world->now || refusal > fw->refusal)
+	/* A long one that is over may come back with a crash, after shorter ones: see
+	 * books_master_began(). */
+	if (refusal > fw->refusal)
 		fw->refusal = refusal;
 	if (until > fw->filters_until)
 		fw->filters_until = until;

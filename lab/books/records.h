@@ -26,7 +26,7 @@ struct fw {
 	bool over;		  /* torn down in any life */
 	bool suppressed;
 	int64_t filters_until; /* it refused something that long */
-	int64_t refusal;       /* the longest of those that may be in force */
+	int64_t refusal;       /* the longest that it ever made */
 	struct list offers;    /* struct offered.by_fw */
 	struct list claims;    /* struct claim.by_fw */
 	struct list seats;     /* struct seat.by_fw */
