@@ -48,8 +48,9 @@ char *cram_md5_check(struct arena *arena, const struct credentials *credentials,
 	principal = arena_strndup(arena, answer.data, (size_t)(space - answer.data));
 	secret = credentials_secret(credentials, principal);
 	cram_md5_digest(secret ? secret : "", (struct slice){challenge, strlen(challenge)}, right);
-	return credentials_same(right, arena_strndup(arena, space + 1,
-						     (size_t)(answer.data + answer.len - space - 1))) &&
+	return credentials_same(right,
+				arena_strndup(arena, space + 1,
+					      (size_t)(answer.data + answer.len - space - 1))) &&
 			       secret
 		       ? principal
 		       : NULL;

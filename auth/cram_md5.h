@@ -1,5 +1,5 @@
-/* CRAM-MD5 (RFC 2195), by which drivers and agents prove that they know a secret without sending it:
- * the server sends a challenge, the client answers with its principal and the HMAC-MD5 of the
+/* CRAM-MD5 (RFC 2195), by which drivers and agents prove that they know a secret without sending
+ * it: the server sends a challenge, the client answers with its principal and the HMAC-MD5 of the
  * challenge under the secret. Who sends what when is the business of the callers. */
 #ifndef AUTH_CRAM_MD5_H
 #define AUTH_CRAM_MD5_H

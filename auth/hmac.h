@@ -1,5 +1,5 @@
-/* Keyed digests, by OpenSSL. Its headers and base/err.h have names in common: nothing else here sees
- * them. */
+/* Keyed digests, by OpenSSL. Its headers and base/err.h have names in common: nothing else here
+ * sees them. */
 #ifndef AUTH_HMAC_H
 #define AUTH_HMAC_H
 

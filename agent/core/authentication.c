@@ -28,7 +28,8 @@ static void ask(struct agent *agent)
 
 	free(proof->actor);
 	free(proof->session);
-	proof->actor = xprintf("crammd5-authenticatee(%llu)", (unsigned long long)++proof->attempts);
+	proof->actor =
+		xprintf("crammd5-authenticatee(%llu)", (unsigned long long)++proof->attempts);
 	proof->session = NULL;
 	proof->state = PROOF_ASKED;
 	message->pid = arena_strdup(&agent->out->arena, agent->pid);
@@ -132,9 +133,9 @@ static void authentication_answer(struct agent *agent, const char *from,
 
 	if (agent->proof.state != PROOF_STARTED)
 		return;
-	answer = cram_md5_answer(&agent->out->arena, agent->options.principal,
-				 agent->options.secret,
-				 (struct slice){(const char *)in->data.data, in->data.len});
+	answer =
+		cram_md5_answer(&agent->out->arena, agent->options.principal, agent->options.secret,
+				(struct slice){(const char *)in->data.data, in->data.len});
 	agent->proof.state = PROOF_ANSWERED;
 	message = agent_new(agent, Mesos__Internal__AuthenticationStepMessage,
 			    mesos__internal__authentication_step_message__descriptor);
@@ -157,11 +158,12 @@ static void refused(struct agent *agent)
 	if (agent->proof.state != PROOF_ANSWERED)
 		return;
 	agent_authentication_stop(agent);
-	agent_emit_exit(agent, 1,
-			arena_printf(&agent->out->arena,
-				     "Master %s refused authentication: the principal or the secret "
-				     "of --credential is wrong",
-				     agent->master));
+	agent_emit_exit(
+		agent, 1,
+		arena_printf(&agent->out->arena,
+			     "Master %s refused authentication: the principal or the secret "
+			     "of --credential is wrong",
+			     agent->master));
 }
 
 /* The timer of the attempt makes the next one. */

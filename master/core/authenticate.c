@@ -28,8 +28,8 @@ struct auth_session {
 	enum session_state state;
 	char *challenge;
 	struct timer expiry;
-	struct list held;    /* struct held_message.link */
-	UT_hash_handle hh;   /* master.sessions, by pid */
+	struct list held;	 /* struct held_message.link */
+	UT_hash_handle hh;	 /* master.sessions, by pid */
 	UT_hash_handle hh_actor; /* master.sessions_by_actor */
 };
 
@@ -236,8 +236,7 @@ static struct auth_session *begin_session(struct master *m, const char *pid,
 	list_init(&s->held);
 	HASH_ADD_KEYPTR(hh, m->sessions, s->pid, strlen(s->pid), s);
 	HASH_ADD_KEYPTR(hh_actor, m->sessions_by_actor, s->actor, strlen(s->actor), s);
-	timers_start(&m->timers, &s->expiry,
-		     master_later(m, m->options.authentication_timeout));
+	timers_start(&m->timers, &s->expiry, master_later(m, m->options.authentication_timeout));
 	return s;
 }
 
@@ -318,8 +317,8 @@ static void start(struct master *m, struct auth_session *s,
 		return;
 	}
 	s->state = SESSION_CHALLENGED;
-	s->challenge = xstrdup(cram_md5_challenge(&m->out->arena, m->options.rng, m->now,
-						  m->options.hostname));
+	s->challenge = xstrdup(
+		cram_md5_challenge(&m->out->arena, m->options.rng, m->now, m->options.hostname));
 	message = NEW(m, AuthenticationStepMessage, authentication_step_message);
 	message->data.data = arena_memdup(&m->out->arena, s->challenge, strlen(s->challenge));
 	message->data.len = strlen(s->challenge);
@@ -339,8 +338,8 @@ static void step(struct master *m, struct auth_session *s,
 				   (struct slice){(const char *)in->data.data, in->data.len});
 	if (!principal) {
 		log_warning("refused %s: the secret or the principal is wrong", s->pid);
-		session_tell(m, s, NEW(m, AuthenticationFailedMessage,
-				       authentication_failed_message));
+		session_tell(m, s,
+			     NEW(m, AuthenticationFailedMessage, authentication_failed_message));
 		authenticate_forget(m, s->pid);
 		end_session(m, s);
 		return;

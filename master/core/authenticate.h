@@ -7,8 +7,8 @@
  *   client -> session  AuthenticationStepMessage{answer}
  *   session -> client  AuthenticationCompletedMessage, or ...FailedMessage
  *
- * The client is on the machine of the pid that it speaks for. A registration that comes while a session of its pid is open waits for its end, and is
- * lost with one that fails. */
+ * The client is on the machine of the pid that it speaks for. A registration that comes while a
+ * session of its pid is open waits for its end, and is lost with one that fails. */
 #ifndef MASTER_CORE_AUTHENTICATE_H
 #define MASTER_CORE_AUTHENTICATE_H
 

@@ -1,4 +1,5 @@
-/* Texts of operators and answers of strangers: access control lists, and what is said in CRAM-MD5. */
+/* Texts of operators and answers of strangers: access control lists, and what is said in CRAM-MD5.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

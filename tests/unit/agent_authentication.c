@@ -200,8 +200,9 @@ Test(agent_authentication, another_master_is_told_anew)
 	complete(SESSION, ACTOR);
 	rig_expect(&rig, "");
 	rig_next(&rig);
-	rig_expect(&rig, "link master@10.0.0.2:5050\n"
-			 "crammd5-authenticatee(2): send master@10.0.0.2:5050 AuthenticateMessage\n");
+	rig_expect(&rig,
+		   "link master@10.0.0.2:5050\n"
+		   "crammd5-authenticatee(2): send master@10.0.0.2:5050 AuthenticateMessage\n");
 	rig_detect(&rig, NULL);
 	rig_take(&rig);
 	cr_expect_eq(agent_next_timeout(rig.agent), TIME_NEVER);

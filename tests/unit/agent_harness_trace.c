@@ -96,6 +96,7 @@ static void trace_message(struct rig *rig, const char *actor, const char *to,
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 
+	cr_assert(protobuf_c_message_check(message), "%s lacks a field", type->name);
 	if (actor)
 		buf_printf(&rig->trace, "%s: ", actor);
 	buf_printf(&rig->trace, "send %s %s", strcmp(to, RIG_MASTER) == 0 ? "master" : to,
@@ -130,6 +131,8 @@ static void trace_message(struct rig *rig, const char *actor, const char *to,
 
 static void trace_event(struct rig *rig, uint64_t stream, const Mesos__Executor__Event *event)
 {
+	cr_assert(event->has_type && protobuf_c_message_check(&event->base),
+		  "an event lacks a field");
 	buf_printf(
 		&rig->trace, "event %d %s", (int)stream,
 		proto_enum_name(&mesos__executor__event__type__descriptor, event->type, SPELL_V1));

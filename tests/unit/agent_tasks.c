@@ -308,6 +308,10 @@ Test(agent_tasks, refuses_groups)
 		rig_new(&rig, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
 	proto_push(&rig.arena, message->task_group->n_tasks, message->task_group->tasks, task);
 	message->has_launch_executor = message->launch_executor = 1;
+	task->agent_id->value = (char *)"another";
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, "");
+	task->agent_id->value = (char *)RIG_AGENT;
 	rig_message(&rig, RIG_MASTER, message);
 	rig_expect(&rig, LOST "TASK_GROUP_INVALID \"This agent does not run task groups\"\n"
 			      "send master ExitedExecutorMessage e -1\n");
@@ -373,6 +377,9 @@ Test(agent_tasks, framework_shutdown_is_silent)
 	rig_expect(&rig, "event 1 SHUTDOWN\n");
 	rig_update(&rig, "e", "a", STATE(KILLED), 2);
 	rig_expect(&rig, "event 1 ACKNOWLEDGED a u2\nreply 202\n");
+	/* It comes back, and is told again. */
+	rig_subscribe(&rig, "e", 2);
+	rig_expect(&rig, "event 2 SHUTDOWN\nend 2\nreply 200\n");
 	rig_container_exited(&rig, "e", 0);
 	rig_expect(&rig, "end 1\nsend master ExitedExecutorMessage e 0\n");
 	rig_tick(&rig, 50 * SECOND);

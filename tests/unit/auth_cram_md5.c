@@ -19,7 +19,8 @@ static void set_up(void)
 	struct err err = {""};
 
 	fputs("{\"credentials\":[{\"principal\":\"tim\",\"secret\":\"tanstaaftanstaaf\"},"
-	      "{\"principal\":\"a b\",\"secret\":\"x\"},{\"principal\":\"\xc3\xa9\",\"secret\":\"\"}]}",
+	      "{\"principal\":\"a "
+	      "b\",\"secret\":\"x\"},{\"principal\":\"\xc3\xa9\",\"secret\":\"\"}]}",
 	      file);
 	fclose(file);
 	cr_assert_eq(credentials_load(path, "credentials", &known, &err), 0, "%s", err.text);
@@ -59,9 +60,20 @@ Test(auth_cram_md5, example_of_the_standard)
 Test(auth_cram_md5, answers_that_are_none)
 {
 	static const char *const wrong[] = {
-		"", " ", "tim", "tim ", "tim b913a602c7eda7a495b4e6e7334d389", "tim " DIGEST "0",
-		"tim b913a602c7eda7a495b4e6e7334d3891", "tim B913A602C7EDA7A495B4E6E7334D3890",
-		"tom " DIGEST, " " DIGEST, DIGEST, "tim" DIGEST, "tim " DIGEST " ", "tim  " DIGEST,
+		"",
+		" ",
+		"tim",
+		"tim ",
+		"tim b913a602c7eda7a495b4e6e7334d389",
+		"tim " DIGEST "0",
+		"tim b913a602c7eda7a495b4e6e7334d3891",
+		"tim B913A602C7EDA7A495B4E6E7334D3890",
+		"tom " DIGEST,
+		" " DIGEST,
+		DIGEST,
+		"tim" DIGEST,
+		"tim " DIGEST " ",
+		"tim  " DIGEST,
 		" tim " DIGEST,
 	};
 	char longest[CRAM_MD5_ANSWER_MAX + 100];
@@ -71,8 +83,8 @@ Test(auth_cram_md5, answers_that_are_none)
 	cr_expect_null(cram_md5_check(&arena, known, CHALLENGE,
 				      (struct slice){"tim\0 " DIGEST, 4 + 1 + 32}));
 	memset(longest, ' ', sizeof(longest));
-	cr_expect_null(cram_md5_check(&arena, known, CHALLENGE,
-				      (struct slice){longest, sizeof(longest)}));
+	cr_expect_null(
+		cram_md5_check(&arena, known, CHALLENGE, (struct slice){longest, sizeof(longest)}));
 	cr_expect_null(cram_md5_check(&arena, known, "<other>", of("tim " DIGEST)));
 }
 

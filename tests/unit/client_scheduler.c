@@ -224,16 +224,31 @@ Test(scheduler, acknowledges_only_what_wants_it)
 	cr_assert_eq(call_at(1)->acknowledge->uuid.len, 16);
 }
 
-Test(scheduler, follows_a_redirect)
+static void follow(int status)
 {
 	start(master.address);
-	master.subscribe_status = 307;
+	master.subscribe_status = status;
 	master.location = "//127.0.0.1:1/api/v1/scheduler";
 	until(&master, unreachable == 2); /* redirected, then refused by port 1 */
 	/* The one that was given is asked again. */
 	master.subscribe_status = 200;
 	get_subscribed();
 	cr_assert_eq(master.subscribe_count, 2);
+}
+
+Test(scheduler, follows_a_redirect)
+{
+	follow(307);
+}
+
+Test(scheduler, follows_a_redirect_of_old)
+{
+	follow(302);
+}
+
+Test(scheduler, follows_a_permanent_redirect)
+{
+	follow(308);
 }
 
 Test(scheduler, tries_again_after_503)

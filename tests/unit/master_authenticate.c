@@ -183,7 +183,8 @@ Test(master_authenticate, each_connection_anew)
 	expect(d, "FrameworkReregisteredMessage");
 }
 
-/* ---- what comes too early ---------------------------------------------------------------------- */
+/* ---- what comes too early ----------------------------------------------------------------------
+ */
 
 Test(master_authenticate, registrations_wait_for_the_end)
 {
@@ -239,7 +240,8 @@ Test(master_authenticate, no_longer_than_the_timeout)
 	free(actor);
 }
 
-/* ---- what is out of turn, and strangers ----------------------------------------------------------- */
+/* ---- what is out of turn, and strangers
+ * ----------------------------------------------------------- */
 
 Test(master_authenticate, messages_out_of_turn)
 {
@@ -352,7 +354,8 @@ Test(master_authenticate, answers_come_from_where_the_client_reaches_us)
 	free(actor);
 }
 
-/* ---- agents ------------------------------------------------------------------------------------------ */
+/* ---- agents
+ * ------------------------------------------------------------------------------------------ */
 
 #define AGENT_CLIENT "crammd5-authenticatee(1)@127.0.0.1:5001"
 
@@ -375,9 +378,10 @@ Test(master_authenticate, agents_that_must)
 
 Test(master_authenticate, agents_that_may_not)
 {
-	static const char text[] = "{\"register_agents\":[{\"principals\":{\"values\":[\"p\"]},"
-				   "\"agents\":{\"type\":\"ANY\"}},{\"principals\":{\"type\":\"ANY\"},"
-				   "\"agents\":{\"type\":\"NONE\"}}]}";
+	static const char text[] =
+		"{\"register_agents\":[{\"principals\":{\"values\":[\"p\"]},"
+		"\"agents\":{\"type\":\"ANY\"}},{\"principals\":{\"type\":\"ANY\"},"
+		"\"agents\":{\"type\":\"NONE\"}}]}";
 	struct err err = {""};
 
 	cr_assert_eq(acls_parse(text, strlen(text), &acls, &err), 0, "%s", err.text);

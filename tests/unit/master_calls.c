@@ -198,6 +198,46 @@ Test(master_calls, unknown_operations_are_reconciled_with_their_provider)
 	       "\"resource_provider_id\":{\"value\":\"provider\"}");
 }
 
+Test(master_calls, are_counted_once)
+{
+	static const struct {
+		const char *call;
+		size_t counter;
+	} calls[] = {
+#define COUNTED(counter) offsetof(struct master_counters, messages_##counter)
+		{"{\"type\":\"KILL\"," FID ",\"kill\":{\"task_id\":{\"value\":\"x\"}}}",
+		 COUNTED(kill_task)},
+		{"{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{}}", COUNTED(reconcile_tasks)},
+		{"{\"type\":\"RECONCILE_OPERATIONS\"," FID ",\"reconcile_operations\":{}}",
+		 COUNTED(reconcile_operations)},
+		{"{\"type\":\"REVIVE\"," FID "}", COUNTED(revive_offers)},
+		{"{\"type\":\"SUPPRESS\"," FID "}", COUNTED(suppress_offers)},
+		{"{\"type\":\"REQUEST\"," FID ",\"request\":{}}", COUNTED(resource_request)},
+		{"{\"type\":\"DECLINE\"," FID ",\"decline\":{\"offer_ids\":[{\"value\":\"o\"}]}}",
+		 COUNTED(decline_offers)},
+		{"{\"type\":\"MESSAGE\"," FID ",\"message\":{\"agent_id\":{\"value\":\"a\"},"
+		 "\"executor_id\":{\"value\":\"e\"},\"data\":\"AA==\"}}",
+		 COUNTED(framework_to_executor)},
+		{"{\"type\":\"ACKNOWLEDGE\"," FID
+		 ",\"acknowledge\":{\"agent_id\":{\"value\":\"a\"},"
+		 "\"task_id\":{\"value\":\"t\"},\"uuid\":\"AAECAwQFRgeICQoLDA0ODw==\"}}",
+		 COUNTED(status_update_acknowledgement)},
+		{"{\"type\":\"TEARDOWN\"," FID "}", COUNTED(unregister_framework)},
+#undef COUNTED
+	};
+
+	driver_subscribe(d, NULL, NULL);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		const uint64_t *counter =
+			(const void *)((const char *)&d->m->counters + calls[i].counter);
+		uint64_t before = *counter;
+		int status = driver_call(d, 1, "%s", calls[i].call);
+
+		cr_expect_eq(status, 202, "%s: %d %s", calls[i].call, status, d->out.reply.text);
+		cr_expect_eq(*counter, before + 1, "%s", calls[i].call);
+	}
+}
+
 Test(master_calls, the_kill_of_an_unknown_task_counts_as_reconciliation)
 {
 	driver_subscribe(d, NULL, NULL);

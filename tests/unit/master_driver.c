@@ -61,6 +61,7 @@ static void trace_message(struct driver *d, const struct master_action *a)
 	const char *name = strrchr(a->send_message.message->descriptor->name, '.') + 1;
 	struct buf bytes = BUF_INIT;
 
+	cr_assert(protobuf_c_message_check(a->send_message.message), "%s lacks a field", name);
 	buf_printf(&d->trace, "%s -> %s %s ", a->send_message.from, a->send_message.to, name);
 	proto_to_json(a->send_message.message, SPELL_V1, &d->trace);
 	buf_putc(&d->trace, '\n');

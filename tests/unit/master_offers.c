@@ -176,6 +176,19 @@ Test(master_offers, oversubscribed_resources_change_what_is_offered)
 		"\"scalar\":{\"value\":2},\"revocable\":{}}]}");
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "\"revocable\"", "\"value\":2.0");
+	/* What is no such resource changes nothing. */
+	for (int i = 0; i < 2; i++) {
+		driver_forget(d);
+		driver_message(
+			d, AGENT1, &mesos__internal__update_slave_message__descriptor,
+			"{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":"
+			"true,"
+			"\"oversubscribed_resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+			"\"scalar\":{\"value\":%d}%s}]}",
+			i ? -1 : 3, i ? ",\"revocable\":{}" : "");
+		driver_pass(d, 3 * SECOND);
+		cr_expect_eq(d->trace.len, 0, "%s", d->trace.data);
+	}
 	driver_message(
 		d, AGENT1, &mesos__internal__update_slave_message__descriptor,
 		"{\"agent_id\":{\"value\":\"M-S0\"},\"update_oversubscribed_resources\":true}");

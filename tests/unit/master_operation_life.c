@@ -24,6 +24,21 @@ static const struct {
 };
 #define STATES (sizeof(states) / sizeof(*states))
 
+Test(master_operation_life, counts_what_it_knows)
+{
+	struct master *m = xcalloc(1, sizeof(*m));
+
+	for (int state = -1; state <= MASTER_OPERATION_STATES; state++)
+		operation_life_count(m, 3, state, 1);
+	operation_life_count(m, -1, 1, 1);
+	operation_life_count(m, MASTER_OPERATION_TYPES, 1, 1);
+	for (int type = 0; type < MASTER_OPERATION_TYPES; type++)
+		for (int state = 0; state < MASTER_OPERATION_STATES; state++)
+			cr_expect_eq(m->operation_states[type][state], type == 3, "%d %d", type,
+				     state);
+	free(m);
+}
+
 Test(master_operation_life, each_pair_of_states)
 {
 	for (size_t from = 0; from < STATES; from++) {

@@ -112,6 +112,11 @@ static const struct {
 	{GOOD ",\"command\":{\"value\":\"x\",\"environment\":{\"variables\":[{\"name\":\"A\"}]}}",
 	 "Task's `CommandInfo` is invalid: Environment variable 'A' of type 'VALUE' must have a "
 	 "value set"},
+	{GOOD ",\"command\":{\"value\":\"x\",\"environment\":{\"variables\":[{\"name\":\"A\","
+	      "\"value\":\"v\",\"secret\":{\"type\":\"VALUE\",\"value\":{\"data\":\"AA==\"}}}]}}",
+	 "Task's `CommandInfo` is invalid: Environment variable 'A' of type 'VALUE' must not have "
+	 "a "
+	 "secret set"},
 	{TASK ",\"container\":{\"type\":\"MESOS\",\"volumes\":[{\"mode\":\"RW\","
 	      "\"container_path\":\"x\"}]}",
 	 "Task's `ContainerInfo` is invalid: Invalid volume: Only one of them should be set: "

@@ -1,6 +1,8 @@
 /* What a view hides: for each kind of object, lists that refuse one of two, and every way to look
  * at it. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "master/core/objects.h"
@@ -285,6 +287,54 @@ Test(master_view, operations)
 	cr_expect_null(view_next_operation(&some, a, NULL));
 	hide("view_roles", "roles", "b");
 	cr_expect_eq(view_next_operation(&some, a, NULL), o);
+}
+
+#define DISK(more)                                                                                 \
+	"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":64},\"reservations\":["      \
+	"{\"type\":\"DYNAMIC\",\"role\":\"a\"}]" more "}"
+#define VOLUME                                                                                     \
+	DISK(",\"disk\":{\"persistence\":{\"id\":\"v\"},\"volume\":{\"container_path\":\"p\","     \
+	     "\"mode\":\"RW\"}}")
+
+/* Each kind tells its role in a place of its own. */
+Test(master_view, operations_of_each_kind)
+{
+	static const char *const calls[] = {
+		"{\"type\":\"RESERVE_RESOURCES\",\"reserve_resources\":{%s,\"resources\":[" DISK(
+			"") "]}}",
+		"{\"type\":\"CREATE_VOLUMES\",\"create_volumes\":{%s,\"volumes\":[" VOLUME "]}}",
+		"{\"type\":\"SHRINK_VOLUME\",\"shrink_volume\":{%s,\"volume\":" VOLUME
+		",\"subtract\":{\"value\":8}}}",
+		"{\"type\":\"UNRESERVE_RESOURCES\",\"unreserve_resources\":{%s,\"resources\":["
+		"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":8},\"reservations\":["
+		"{\"type\":\"DYNAMIC\",\"role\":\"a\"}]}]}}",
+		"{\"type\":\"DESTROY_VOLUMES\",\"destroy_volumes\":{%s,\"volumes\":["
+		"{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":56},\"reservations\":"
+		"["
+		"{\"type\":\"DYNAMIC\",\"role\":\"a\"}],\"disk\":{\"persistence\":{\"id\":\"v\"},"
+		"\"volume\":{\"container_path\":\"p\",\"mode\":\"RW\"}}}]}}",
+	};
+	const struct agent *a = view_next_agent(&all, NULL);
+	const struct operation *o;
+	size_t count = 0;
+	char id[64];
+
+	driver_agent_like(d, AGENT2,
+			  "[{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":640}}]",
+			  "RESOURCE_PROVIDER RESIZE_VOLUME");
+	a = view_next_agent(&all, a);
+	snprintf(id, sizeof(id), "\"agent_id\":{\"value\":\"%s\"}", a->id);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		char *call = xprintf(calls[i], id);
+
+		cr_expect_eq(driver_operate(d, "%s", call), 202, "%s: %s", call, d->out.reply.text);
+		free(call);
+	}
+	for (o = NULL; (o = view_next_operation(&all, a, o));)
+		count++;
+	cr_expect_eq(count, sizeof(calls) / sizeof(*calls));
+	hide("view_roles", "roles", "a");
+	cr_expect_null(view_next_operation(&some, a, NULL));
 }
 
 Test(master_view, machines)

@@ -68,6 +68,13 @@ Test(http, asks_for_the_body_if_expected)
 	cr_expect_eq(raw_count(&raw, "100 Continue"), 1);
 }
 
+Test(http, asks_for_the_body_wherever_it_is_expected)
+{
+	raw_send(&raw, "POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+	until(&fixture, raw_has(&raw, "HTTP/1.1 100 Continue\r\n\r\n"));
+	raw_expect(&raw, "abcd", "abcd");
+}
+
 Test(http, answers_pipelined_requests_in_order)
 {
 	raw_send(&raw, "GET /later?1 HTTP/1.1\r\n\r\n" GET_HELLO "GET /later?2 HTTP/1.1\r\n\r\n");

@@ -73,6 +73,7 @@ Test(credentials, what_is_no_list_of_them)
 		"",
 		"\n",
 		"alone\n",
+		"alone \t\n",
 		"p secret\nalone\n",
 		"{}",
 		"[]",
@@ -135,7 +136,7 @@ static void expect_pair(const char *pair, const char *answer)
 
 Test(realm, lets_in_who_it_knows)
 {
-	struct credentials *c = load("p secret\nq a:b\n");
+	struct credentials *c = load("p secret\nq a:b\nr :x\n");
 
 	fixture.handler = handle;
 	guard = (struct realm_guard){"the-realm", c};
@@ -147,6 +148,7 @@ Test(realm, lets_in_who_it_knows)
 	expect_pair("p:secret:", "401 Unauthorized.");
 	/* As in Mesos: what is split at each colon is no pair. */
 	expect_pair("q:a:b", "401 Unauthorized.");
+	expect_pair("r::x", "401 Unauthorized.");
 	expect_answer(NULL, "WWW-Authenticate: Basic realm=\"the-realm\"\r\n");
 	expect_answer("", "401 Unauthorized.");
 	expect_answer("Basic", "401 Unauthorized.");
