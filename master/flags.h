@@ -56,6 +56,7 @@ struct master_flags {
 	bool root_submissions;
 	bool require_agent_domain;
 	bool publish_per_framework_metrics;
+	int64_t max_operator_event_stream_subscribers;
 	int64_t max_completed_frameworks;
 	int64_t max_completed_tasks_per_framework;
 	int64_t max_unreachable_tasks_per_framework;

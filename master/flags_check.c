@@ -133,6 +133,8 @@ static int check_numbers(const struct master_flags *f, struct err *err)
 		 INT_MAX},
 		{"max_unreachable_tasks_per_framework", f->max_unreachable_tasks_per_framework, 0,
 		 INT_MAX},
+		{"max_operator_event_stream_subscribers", f->max_operator_event_stream_subscribers,
+		 1, INT_MAX},
 		{"registry_max_agent_count", f->registry_max_agent_count, 1, INT_MAX},
 	};
 

@@ -122,6 +122,12 @@ static void server_unlink(void *context, const char *pid)
 	messenger_unlink(shell->messenger, pid);
 }
 
+static void server_tell_watchers(void *context, const Mesos__Master__Event *event,
+				 const char *framework_user, const char *task_user)
+{
+	shell_tell_watchers(context, event, framework_user, task_user);
+}
+
 static void server_answer(void *context, uint64_t number, int status, const char *text)
 {
 	struct shell *shell = context;
@@ -150,6 +156,7 @@ static const struct master_outlet outlet = {
 	.link = server_link,
 	.unlink = server_unlink,
 	.store = shell_store_write,
+	.tell_watchers = server_tell_watchers,
 	.answer = server_answer,
 	.exit = server_exit,
 };
@@ -351,6 +358,7 @@ static void init_loop(struct shell *shell)
 	static const int signals[2] = {SIGTERM, SIGINT};
 
 	uv_loop_init(&shell->loop);
+	list_init(&shell->watchers);
 	uv_timer_init(&shell->loop, &shell->tick);
 	shell->tick.data = shell;
 	shell->offload = offload_create(&shell->loop);

@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "master/core/master.h"
@@ -65,6 +66,8 @@ struct shell {
 	struct offload *offload;     /* big reads */
 	struct router router;
 	struct event_streams streams;
+	struct list watchers; /* who watches by SUBSCRIBE of the operator API; api_subscribe.c */
+	size_t watcher_count;
 	struct shell_waiting *waiting; /* by number */
 	uint64_t next_waiting;
 	uint64_t http_requests; /* served, for metrics */
@@ -97,6 +100,13 @@ void shell_stop(struct shell *shell, int status);
 
 /* Milliseconds since that uv_hrtime. */
 double shell_ms_since(int64_t then);
+
+/* -- http/api/api_subscribe.c -- */
+
+/* Tells those of the watchers who may see frameworks and tasks of the users; as in struct
+ * master_action. */
+void shell_tell_watchers(struct shell *shell, const Mesos__Master__Event *event,
+			 const char *framework_user, const char *task_user);
 
 /* -- shell_store.c -- */
 

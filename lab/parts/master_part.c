@@ -282,6 +282,12 @@ static uint64_t part_store(void *context, enum store_line line, enum store_class
 	return disk_write(&part->disk, line, class, ops, count);
 }
 
+/* Nobody watches. */
+static void part_tell_watchers(void *context, const Mesos__Master__Event *event,
+			       const char *framework_user, const char *task_user)
+{
+}
+
 static void part_answer(void *context, uint64_t request, int status, const char *text)
 {
 	give_answer(context, request, status, text);
@@ -303,6 +309,7 @@ static const struct master_outlet outlet = {
 	.link = part_link,
 	.unlink = part_unlink,
 	.store = part_store,
+	.tell_watchers = part_tell_watchers,
 	.answer = part_answer,
 	.exit = part_exit,
 };

@@ -2,12 +2,14 @@
 
 #include "master/core/store/warm.h"
 #include "master/core/sums.h"
+#include "master/core/watch.h"
 
 typedef void consumer(struct master *m, const struct change *change);
 
 static consumer *const consumers[] = {
 	warm_note,
 	sums_note,
+	watch_note,
 };
 
 static void journal_tell(struct master *m, const struct change *change)
@@ -19,6 +21,11 @@ static void journal_tell(struct master *m, const struct change *change)
 void journal_task(struct master *m, enum journal_kind kind, struct task *t)
 {
 	journal_tell(m, &(struct change){.kind = kind, .task = t});
+}
+
+void journal_status(struct master *m, struct task *t, const Mesos__TaskStatus *status)
+{
+	journal_tell(m, &(struct change){.kind = JOURNAL_TASK_STATUS, .task = t, .status = status});
 }
 
 void journal_completed(struct master *m, enum journal_kind kind, struct completed_task *c)

@@ -13,18 +13,24 @@
 enum journal_kind {
 	JOURNAL_TASK_ADDED,
 	JOURNAL_TASK_CHANGED,
+	JOURNAL_TASK_STATUS,	  /* got a status, which is not in its record yet; its state is */
 	JOURNAL_TASK_KILL_WANTED, /* which nobody would tell again */
 	JOURNAL_TASK_REMOVED,
 	JOURNAL_COMPLETED_ADDED, /* struct completed_task */
 	JOURNAL_COMPLETED_REMOVED,
 	JOURNAL_EXECUTOR_ADDED,
 	JOURNAL_EXECUTOR_REMOVED,
-	JOURNAL_FRAMEWORK_CHANGED, /* or added */
-	JOURNAL_FRAMEWORK_MOVED,   /* to another enum framework_state, or made (in)active */
-	JOURNAL_FRAMEWORK_REMOVED, /* from the completed ones */
-	JOURNAL_AGENT_CHANGED,	   /* or added */
-	JOURNAL_AGENT_MOVED,	   /* to another enum agent_state */
-	JOURNAL_AGENT_HELD,	   /* its `total` or `used` */
+	JOURNAL_FRAMEWORK_ADDED,      /* it is new to this master, and whole */
+	JOURNAL_FRAMEWORK_SUBSCRIBED, /* again, or its info changed */
+	JOURNAL_FRAMEWORK_ENDED,      /* it is among the completed ones */
+	JOURNAL_FRAMEWORK_CHANGED,    /* or added */
+	JOURNAL_FRAMEWORK_MOVED,      /* to another enum framework_state, or made (in)active */
+	JOURNAL_FRAMEWORK_REMOVED,    /* from the completed ones */
+	JOURNAL_AGENT_ADMITTED,	      /* it is registered, and whole */
+	JOURNAL_AGENT_LOST,	      /* it was registered, and departs */
+	JOURNAL_AGENT_CHANGED,	      /* or added */
+	JOURNAL_AGENT_MOVED,	      /* to another enum agent_state */
+	JOURNAL_AGENT_HELD,	      /* its `total` or `used` */
 	JOURNAL_AGENT_REMOVED,
 };
 
@@ -37,9 +43,11 @@ struct change {
 		struct framework *framework;
 		struct agent *agent;
 	};
+	const Mesos__TaskStatus *status; /* of JOURNAL_TASK_STATUS */
 };
 
 void journal_task(struct master *m, enum journal_kind kind, struct task *t);
+void journal_status(struct master *m, struct task *t, const Mesos__TaskStatus *status);
 void journal_completed(struct master *m, enum journal_kind kind, struct completed_task *c);
 void journal_executor(struct master *m, enum journal_kind kind, struct executor *e);
 void journal_framework(struct master *m, enum journal_kind kind, struct framework *f);

@@ -343,6 +343,11 @@ void master_clock_moved(struct master *m, int64_t by)
 		m->next_removal += by;
 }
 
+void master_watch(struct master *m, bool watched)
+{
+	m->watched = watched;
+}
+
 int64_t master_next_timeout(const struct master *m)
 {
 	return timers_next(&m->timers);

@@ -151,9 +151,10 @@ enum master_action_type {
 	MASTER_SEND_MESSAGE, /* a libprocess message */
 	MASTER_LINK,	     /* link to a pid: report when it breaks */
 	MASTER_UNLINK,
-	MASTER_STORE,  /* a store batch; its ticket counts those of its line from 1 */
-	MASTER_ANSWER, /* late answer to an operator request */
-	MASTER_EXIT,   /* the process must end; text says why */
+	MASTER_STORE,	      /* a store batch; its ticket counts those of its line from 1 */
+	MASTER_ANSWER,	      /* late answer to an operator request */
+	MASTER_TELL_WATCHERS, /* an event to those who watch the master (master_watch) */
+	MASTER_EXIT,	      /* the process must end; text says why */
 };
 
 struct master_action {
@@ -187,6 +188,12 @@ struct master_action {
 			int status;
 			const char *text;
 		} answer;
+		struct {
+			Mesos__Master__Event *event;
+			/* What a watcher must be allowed to see: frameworks and tasks of these
+			 * users. NULL: it is not about one. */
+			const char *framework_user, *task_user;
+		} tell_watchers;
 		struct {
 			const char *text;
 		} exit;
@@ -232,6 +239,8 @@ void master_finish(struct master *master, int64_t now, struct master_actions *ou
 /* Feeds one event; side effects are appended to `out`. */
 void master_step(struct master *master, int64_t now, const struct master_event *event,
 		 struct master_actions *out);
+/* From here on MASTER_TELL_WATCHERS says what changes, or not any more. */
+void master_watch(struct master *master, bool watched);
 /* Recovery is over: calls are served. */
 bool master_ready(const struct master *master);
 /* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers

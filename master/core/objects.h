@@ -282,6 +282,7 @@ struct framework {
 	enum framework_state state;
 	bool active;	 /* gets offers */
 	bool awaited;	 /* RECOVERED, and was connected to the master before */
+	bool announced;	 /* JOURNAL_FRAMEWORK_ADDED was said of it */
 	bool http;	 /* connected by a stream, not by a pid */
 	uint64_t stream; /* the shell's number; valid while connected and http */
 	char *stream_id; /* Mesos-Stream-Id; kept after a disconnect to name it in errors */
@@ -461,6 +462,7 @@ struct master {
 	char *pid;     /* "master@ip:port" */
 	int64_t elected_time; /* ns; when the identity became durable; 0 = not yet */
 	bool recovered;	      /* serves calls */
+	bool watched;	      /* somebody wants to hear of changes: watch.h */
 	struct resource_shapes *shapes;
 	struct allocator *allocator;
 	struct timers timers;

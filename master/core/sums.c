@@ -142,6 +142,12 @@ void sums_note(struct master *m, const struct change *change)
 	case JOURNAL_AGENT_REMOVED:
 		sum_agent(m, change->agent);
 		break;
+	case JOURNAL_TASK_STATUS:
+	case JOURNAL_FRAMEWORK_ADDED:
+	case JOURNAL_FRAMEWORK_SUBSCRIBED:
+	case JOURNAL_FRAMEWORK_ENDED:
+	case JOURNAL_AGENT_ADMITTED:
+	case JOURNAL_AGENT_LOST:
 	case JOURNAL_TASK_KILL_WANTED:
 	case JOURNAL_COMPLETED_ADDED:
 	case JOURNAL_COMPLETED_REMOVED:

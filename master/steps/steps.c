@@ -53,6 +53,11 @@ static void steps_carry_out(struct master_steps *steps, const struct master_acti
 		o->answer(context, action->answer.request, action->answer.status,
 			  action->answer.text);
 		break;
+	case MASTER_TELL_WATCHERS:
+		o->tell_watchers(context, action->tell_watchers.event,
+				 action->tell_watchers.framework_user,
+				 action->tell_watchers.task_user);
+		break;
 	case MASTER_EXIT:
 		o->exit(context, action->exit.text);
 		break;

@@ -23,6 +23,9 @@ struct master_outlet {
 	/* Hands a batch to the store of the line; returns its number there. */
 	uint64_t (*store)(void *context, enum store_line line, enum store_class class,
 			  const struct store_op *ops, size_t count);
+	/* An event for those who watch the master; as in struct master_action. */
+	void (*tell_watchers)(void *context, const Mesos__Master__Event *event,
+			      const char *framework_user, const char *task_user);
 	/* The answer to an operator's request. */
 	void (*answer)(void *context, uint64_t request, int status, const char *text);
 	/* The process must end; no event is fed after that. */

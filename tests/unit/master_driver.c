@@ -128,6 +128,15 @@ static void take_actions(struct driver *d)
 				   (unsigned long long)a->answer.request, a->answer.status,
 				   a->answer.text);
 			break;
+		case MASTER_TELL_WATCHERS:
+			buf_printf(&d->trace, "watch %s %s ",
+				   a->tell_watchers.framework_user ? a->tell_watchers.framework_user
+								   : "-",
+				   a->tell_watchers.task_user ? a->tell_watchers.task_user : "-");
+			cr_assert(protobuf_c_message_check(&a->tell_watchers.event->base));
+			proto_to_json(a->tell_watchers.event, SPELL_V1, &d->trace);
+			buf_putc(&d->trace, '\n');
+			break;
 		case MASTER_EXIT:
 			buf_printf(&d->trace, "exit %s\n", a->exit.text);
 			break;

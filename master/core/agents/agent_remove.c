@@ -145,8 +145,10 @@ static void agent_remove_lose_agent(struct master *m, struct agent *a, const str
 	master_rescind_of_agent(m, a);
 	/* Everything was given back. Of a RECOVERED one it may remember something. */
 	allocator_remove_agent(m->allocator, a->alloc);
-	if (registered)
+	if (registered) {
 		master_unlink_agent(m, a);
+		journal_agent(m, JOURNAL_AGENT_LOST, a);
+	}
 	master_remember_removed(m, a->id);
 	agent_life_move(m, a, how->to);
 	journal_agent(m, JOURNAL_AGENT_REMOVED, a);

@@ -289,6 +289,7 @@ void master_admit_agent(struct master *m, struct agent *a)
 	master_remove_departed(&m->removed, a->id);
 	master_place_agent(m, a);
 	journal_agent(m, JOURNAL_AGENT_CHANGED, a);
+	journal_agent(m, JOURNAL_AGENT_ADMITTED, a);
 }
 
 bool master_agent_holds(const struct agent *a, const struct resources *plain)

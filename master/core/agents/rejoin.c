@@ -10,6 +10,7 @@
 #include "master/core/frameworks/events.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
+#include "master/core/journal.h"
 #include "master/core/operations/operations.h"
 #include "master/core/tasks/task_validate.h"
 #include "master/core/tasks/tasks.h"
@@ -100,10 +101,14 @@ void rejoin_take_frameworks(struct rejoin *r)
 {
 	for (size_t i = 0; i < r->message->n_frameworks; i++) {
 		const Mesos__FrameworkInfo *info = r->message->frameworks[i];
+		struct framework *f;
 
-		if (!master_find_completed(r->m, info->id->value) &&
-		    !master_find_framework(r->m, info->id->value))
-			master_add_framework(r->m, info);
+		if (master_find_completed(r->m, info->id->value) ||
+		    master_find_framework(r->m, info->id->value))
+			continue;
+		f = master_add_framework(r->m, info);
+		f->announced = true;
+		journal_framework(r->m, JOURNAL_FRAMEWORK_ADDED, f);
 	}
 }
 

@@ -240,6 +240,7 @@ static void call_update_framework(struct master *m, struct framework *f,
 	changed = !proto_equal(info, f->info);
 	master_update_framework(m, f, info, call->suppressed_roles, call->n_suppressed_roles,
 				call->offer_constraints);
+	journal_framework(m, JOURNAL_FRAMEWORK_SUBSCRIBED, f);
 	if (changed)
 		master_broadcast(m, master_update_framework_message(m, f));
 	master_reply(m, 200, "%s", "");

@@ -481,5 +481,6 @@ void master_remove_framework(struct master *m, struct framework *f)
 	f->alloc = NULL;
 	HASH_DEL(m->frameworks, f);
 	master_await_framework(m, f, false);
+	journal_framework(m, JOURNAL_FRAMEWORK_ENDED, f);
 	master_keep_completed(m, f);
 }

@@ -373,6 +373,9 @@ void master_connect_framework(struct master *m, struct framework *f)
 	f->counters.calls[MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE]++;
 	timers_stop(&m->timers, &f->failover);
 	journal_framework(m, JOURNAL_FRAMEWORK_CHANGED, f);
+	journal_framework(m, f->announced ? JOURNAL_FRAMEWORK_SUBSCRIBED : JOURNAL_FRAMEWORK_ADDED,
+			  f);
+	f->announced = true;
 }
 
 static void adopt_stream(struct master *m, struct framework *f, uint64_t stream,

@@ -342,6 +342,7 @@ static void restore_framework(struct master *m, struct record *r)
 		master_await_framework(m, f, !s->disconnected);
 		list_remove(&f->dirty);
 	}
+	f->announced = true;
 	f->registered_time = s->registered_time;
 	f->reregistered_time = s->reregistered_time;
 	f->unregistered_time = s->unregistered_time;

@@ -148,6 +148,12 @@ void warm_note(struct master *m, const struct change *change)
 	case JOURNAL_AGENT_REMOVED:
 		warm_delete(m, "agent-facts", change->agent->id, NULL, NULL);
 		break;
+	case JOURNAL_TASK_STATUS:
+	case JOURNAL_FRAMEWORK_ADDED:
+	case JOURNAL_FRAMEWORK_SUBSCRIBED:
+	case JOURNAL_FRAMEWORK_ENDED:
+	case JOURNAL_AGENT_ADMITTED:
+	case JOURNAL_AGENT_LOST:
 	case JOURNAL_FRAMEWORK_MOVED:
 	case JOURNAL_AGENT_MOVED:
 	case JOURNAL_AGENT_HELD:

@@ -309,6 +309,7 @@ void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStat
 {
 	enum task_effect effect = task_life_move(m, t, state);
 
+	journal_status(m, t, status);
 	task_record_add_status(&t->record, &m->out->arena, status);
 	journal_task(m, JOURNAL_TASK_CHANGED, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,

@@ -5,6 +5,7 @@
 
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/offers/offers.h"
+#include "master/core/show.h"
 #include "master/http/api/api_objects.h"
 
 #define NEW(arena, Type, descriptor)                                                               \
@@ -26,11 +27,11 @@ framework_message(const struct view *v, struct arena *arena, const struct framew
 	message->active = f->active;
 	message->connected = framework_connected(f);
 	message->recovered = f->state == FRAMEWORK_RECOVERED;
-	message->registered_time = api_time(arena, f->registered_time);
+	message->registered_time = show_time(arena, f->registered_time);
 	/* Of one that has not come back, it is the same. */
 	message->reregistered_time =
-		api_time(arena, f->reregistered_time ? f->reregistered_time : f->registered_time);
-	message->unregistered_time = api_time(arena, f->unregistered_time);
+		show_time(arena, f->reregistered_time ? f->reregistered_time : f->registered_time);
+	message->unregistered_time = show_time(arena, f->unregistered_time);
 	while ((offer = view_next_offer(v, f, offer)))
 		proto_push(arena, message->n_offers, message->offers,
 			   master_offer_message(v->m, arena, offer));
@@ -38,10 +39,9 @@ framework_message(const struct view *v, struct arena *arena, const struct framew
 		proto_push(arena, message->n_inverse_offers, message->inverse_offers,
 			   master_inverse_message(arena, inverse));
 	framework_held(f, &used, &offered);
-	api_put_resources(arena, &used, &message->n_allocated_resources,
-			  &message->allocated_resources);
-	api_put_resources(arena, &offered, &message->n_offered_resources,
-			  &message->offered_resources);
+	show_resources(arena, &used, &message->n_allocated_resources,
+		       &message->allocated_resources);
+	show_resources(arena, &offered, &message->n_offered_resources, &message->offered_resources);
 	resources_free(&used);
 	resources_free(&offered);
 	message->offer_constraints = f->offer_constraints;

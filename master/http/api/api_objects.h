@@ -6,12 +6,6 @@
 #include "master/core/objects.h"
 #include "master/core/view.h"
 
-/* A list of resources as endpoints show them. */
-void api_put_resources(struct arena *arena, const struct resources *r, size_t *count,
-		       Mesos__Resource ***out);
-/* NULL for 0, which is unset. */
-Mesos__TimeInfo *api_time(struct arena *arena, int64_t time);
-
 Mesos__Master__Response__GetAgents *api_collect_agents(const struct view *v, struct arena *arena);
 Mesos__Master__Response__GetFrameworks *api_collect_frameworks(const struct view *v,
 							       struct arena *arena);

@@ -99,6 +99,7 @@ static const struct {
 	{TYPE(GET_EXECUTORS), 0, NULL, api_get_executors},
 	{TYPE(GET_TASKS), 0, NULL, api_get_tasks},
 	{TYPE(GET_STATE), 0, NULL, api_get_state},
+	{TYPE(SUBSCRIBE), 0, NULL, api_subscribe},
 	{TYPE(TEARDOWN), FIELD(teardown), "teardown", change},
 	{TYPE(MARK_AGENT_GONE), FIELD(mark_agent_gone), "mark_agent_gone", change},
 	{TYPE(GET_ROLES), 0, NULL, api_get_roles},

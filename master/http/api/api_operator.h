@@ -51,6 +51,13 @@ void api_get_executors(const struct operator_call *c);
 void api_get_tasks(const struct operator_call *c);
 void api_get_state(const struct operator_call *c);
 
+/* The SUBSCRIBED event of the operator API, which has the same as GET_STATE in it. */
+void api_write_subscribed(const struct view *v, struct arena *arena, enum http_media media,
+			  double heartbeat_seconds, struct buf *out);
+
+/* -- api_subscribe.c -- */
+void api_subscribe(const struct operator_call *c);
+
 /* -- api_maintenance.c -- */
 void api_get_maintenance_status(const struct operator_call *c);
 void api_get_maintenance_schedule(const struct operator_call *c);

@@ -111,6 +111,23 @@ static void write_agents(struct json_writer *w, const Mesos__Master__Response__G
 	jw_end_object(w);
 }
 
+static void write_parts(const struct state_read *what, const struct view *view,
+			const Mesos__Master__Response__GetState *state, struct json_writer *w)
+{
+	if (what->parts & TASKS) {
+		jw_key(w, "get_tasks");
+		jw_begin_object(w);
+		write_tasks(view, w);
+		jw_end_object(w);
+	}
+	if (state->get_executors)
+		api_state_write_executors(w, state->get_executors);
+	if (state->get_frameworks)
+		api_state_write_frameworks(w, state->get_frameworks);
+	if (state->get_agents)
+		write_agents(w, state->get_agents);
+}
+
 static void render_json(const struct offload_read *read, struct buf *body,
 			const char **content_type)
 {
@@ -128,18 +145,7 @@ static void render_json(const struct offload_read *read, struct buf *body,
 		jw_key(&w, what->member);
 		jw_begin_object(&w);
 	}
-	if (what->parts & TASKS) {
-		jw_key(&w, "get_tasks");
-		jw_begin_object(&w);
-		write_tasks(&view, &w);
-		jw_end_object(&w);
-	}
-	if (state.get_executors)
-		api_state_write_executors(&w, state.get_executors);
-	if (state.get_frameworks)
-		api_state_write_frameworks(&w, state.get_frameworks);
-	if (state.get_agents)
-		write_agents(&w, state.get_agents);
+	write_parts(what, &view, &state, &w);
 	if (what->member)
 		jw_end_object(&w);
 	jw_end_object(&w);
@@ -196,17 +202,16 @@ void api_pack_tasks(const struct view *v, struct buf *out)
 /* Numbers of Mesos.master.Response, and of its GetState. */
 enum { GET_STATE = 9, GET_TASKS = 13, STATE_GET_TASKS = 1 };
 
-/* Behind the type of the response: all of `state`, and the tasks before it. */
+/* As the field of that number: all of `state`, and the tasks before it. */
 static void pack_state(const struct view *v, const Mesos__Master__Response__GetState *state,
-		       struct arena *arena, struct buf *body)
+		       uint32_t field, struct arena *arena, struct buf *body)
 {
 	struct slice others = proto_pack_to(arena, state);
 	size_t tasks = api_packed_tasks_size(v);
 	uint8_t head[WIRE_HEAD_MAX];
 
 	buf_reserve(body, tasks + others.len + 2 * WIRE_HEAD_MAX);
-	wire_put_head(body, GET_STATE,
-		      wire_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
+	wire_put_head(body, field, wire_head(head, STATE_GET_TASKS, tasks) + tasks + others.len);
 	wire_put_head(body, STATE_GET_TASKS, tasks);
 	api_pack_tasks(v, body);
 	buf_append(body, others.data, others.len);
@@ -232,7 +237,7 @@ static void render_protobuf(const struct offload_read *read, struct buf *body,
 	}
 	proto_pack(&response, body);
 	if (what->member) {
-		pack_state(&view, &state, arena, body);
+		pack_state(&view, &state, GET_STATE, arena, body);
 	} else if (what->parts & TASKS) {
 		size_t size = api_packed_tasks_size(&view);
 
@@ -303,9 +308,60 @@ void api_get_tasks(const struct operator_call *c)
 	api_state_answer(c, &tasks);
 }
 
+static const struct state_read whole = {TYPE(GET_STATE), "get_state", ALL};
+
 void api_get_state(const struct operator_call *c)
 {
-	static const struct state_read state = {TYPE(GET_STATE), "get_state", ALL};
+	api_state_answer(c, &whole);
+}
 
-	api_state_answer(c, &state);
+/* ---- SUBSCRIBED ------------------------------------------------------------------ */
+
+static void write_subscribed(const struct view *v, const Mesos__Master__Response__GetState *state,
+			     double heartbeat, struct buf *out)
+{
+	struct json_writer w;
+
+	jw_init(&w, out);
+	jw_begin_object(&w);
+	jw_kv_string(&w, "type", "SUBSCRIBED");
+	jw_key(&w, "subscribed");
+	jw_begin_object(&w);
+	jw_key(&w, "get_state");
+	jw_begin_object(&w);
+	write_parts(&whole, v, state, &w);
+	jw_end_object(&w);
+	jw_kv_double(&w, "heartbeat_interval_seconds", heartbeat);
+	jw_end_object(&w);
+	jw_end_object(&w);
+}
+
+/* Numbers of Mesos.master.Event, and of its Subscribed. */
+enum { EVENT_TYPE = 1, EVENT_SUBSCRIBED = 2, SUBSCRIBED_GET_STATE = 1 };
+
+static void pack_subscribed(const struct view *v, const Mesos__Master__Response__GetState *state,
+			    double heartbeat, struct arena *arena, struct buf *out)
+{
+	Mesos__Master__Event__Subscribed rest = MESOS__MASTER__EVENT__SUBSCRIBED__INIT;
+	struct buf inner = BUF_INIT;
+
+	pack_state(v, state, SUBSCRIBED_GET_STATE, arena, &inner);
+	rest.has_heartbeat_interval_seconds = true;
+	rest.heartbeat_interval_seconds = heartbeat;
+	proto_pack(&rest, &inner);
+	wire_put_number(out, EVENT_TYPE, MESOS__MASTER__EVENT__TYPE__SUBSCRIBED);
+	wire_put_bytes(out, EVENT_SUBSCRIBED, (struct slice){inner.data, inner.len});
+	buf_free(&inner);
+}
+
+void api_write_subscribed(const struct view *v, struct arena *arena, enum http_media media,
+			  double heartbeat_seconds, struct buf *out)
+{
+	Mesos__Master__Response__GetState state = MESOS__MASTER__RESPONSE__GET_STATE__INIT;
+
+	api_state_collect(&whole, v, arena, &state);
+	if (media == HTTP_MEDIA_JSON)
+		write_subscribed(v, &state, heartbeat_seconds, out);
+	else
+		pack_subscribed(v, &state, heartbeat_seconds, arena, out);
 }
