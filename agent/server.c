@@ -44,6 +44,7 @@ static const char *const processes[] = {"help",	   "metrics", "version", "files"
 static const struct route routes[] = {
 	{"/slave(1)/api/v1/executor", agent_api_executor, REALM_EXECUTORS,
 	 "The v1 executor API: a stream of events, and calls."},
+	{"/slave(1)/api/v1", agent_api_operator, REALM_READWRITE, "The v1 operator API."},
 	{"/slave(1)/state", agent_rest_state, REALM_READONLY,
 	 "All that the agent knows: frameworks, executors, tasks, flags."},
 	{"/slave(1)/flags", agent_rest_flags, REALM_READONLY,
@@ -224,6 +225,8 @@ static void init_loop(struct agent_shell *shell)
 
 	uv_loop_init(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->tick);
+	uv_timer_init(&shell->loop, &shell->verbose);
+	shell->verbose.data = shell;
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
@@ -504,6 +507,7 @@ static void close_parts(struct agent_shell *shell)
 		volume_remover_close(shell->remover);
 	slow_pool_close(shell->slow);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
+	uv_close((uv_handle_t *)&shell->verbose, NULL);
 	for (int i = 0; i < 3; i++)
 		uv_close((uv_handle_t *)&shell->signals[i], NULL);
 	/* The store's thread may wake us until it is closed. */
@@ -533,8 +537,9 @@ static void server_stop(struct agent_shell *shell)
 	free(shell->master);
 }
 
-static void set_log_level(const struct agent_flags *flags)
+static void set_log_level(struct agent_shell *shell)
 {
+	const struct agent_flags *flags = shell->flags;
 	enum log_level level = LOG_LEVEL_INFO;
 
 	if (!strcmp(flags->logging_level, "WARNING"))
@@ -543,6 +548,7 @@ static void set_log_level(const struct agent_flags *flags)
 		level = LOG_LEVEL_ERROR;
 	if (getenv("MESITA_DEBUG"))
 		level = LOG_LEVEL_DEBUG;
+	shell->log_level = level;
 	log_setup(level, STDERR_FILENO);
 }
 
@@ -560,7 +566,7 @@ static int serve(struct agent_flags *flags)
 		.flags = flags, .start_time = clock_now(), .began = (int64_t)uv_hrtime()};
 	struct err err = {""};
 
-	set_log_level(flags);
+	set_log_level(&shell);
 	rng_seed(&shell.rng, rng_entropy());
 	arena_init(&shell.arena);
 	agent_steps_init(&shell.steps, &agent_shell_outlet, &shell);

@@ -12,6 +12,7 @@
 #include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/steps/steps.h"
+#include "base/log.h"
 #include "base/table.h"
 #include "net/event_streams.h"
 #include "net/http.h"
@@ -63,6 +64,9 @@ struct agent_shell {
 	uv_loop_t loop;
 	struct rlimit open_files; /* as they were when the agent was started */
 	uv_timer_t tick;
+	uv_timer_t verbose;	  /* SET_LOGGING_LEVEL holds until then */
+	uint32_t verbosity;	  /* what it said; 0: as at the start */
+	enum log_level log_level; /* at the start */
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	int exit_status;
@@ -81,8 +85,14 @@ void agent_shell_stream_closed(void *shell, uint64_t number);
 /* Tells the core how far the store is. */
 void agent_shell_stored(struct agent_shell *shell);
 
+Mesos__VersionInfo *agent_version_info(const struct agent_shell *shell, struct arena *arena);
+/* Calls `each` for every metric of the agent, by name. */
+void agent_metrics_each(const struct agent_shell *shell, struct arena *arena,
+			void (*each)(void *context, const char *name, double value), void *context);
+
 /* ---- handlers, one file a family ----------------------------------------- */
 
+void agent_api_operator(void *shell, struct http_request *request);
 void agent_api_executor(void *shell, struct http_request *request);
 void agent_rest_state(void *shell, struct http_request *request);
 void agent_rest_flags(void *shell, struct http_request *request);

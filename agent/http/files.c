@@ -13,7 +13,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "agent/http/api_operator.h"
 #include "agent/shell.h"
+#include "base/clock.h"
 #include "net/http_parts.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */
@@ -22,7 +24,8 @@
 #define LOG_PATH "/slave/log"
 #define TEXT "text/plain; charset=utf-8"
 
-enum files_kind { FILES_BROWSE, FILES_READ, FILES_DOWNLOAD };
+/* The last two are calls of the operator API. */
+enum files_kind { FILES_BROWSE, FILES_READ, FILES_DOWNLOAD, FILES_LIST_CALL, FILES_READ_CALL };
 
 /* A request, answered on the loop with what the thread found. */
 struct files_job {
@@ -40,6 +43,7 @@ struct files_job {
 	int status;
 	const char *text; /* of an error, in the request's arena; NULL: `body` is the answer */
 	struct buf body;
+	Mesos__Agent__Response *response; /* of calls, in the request's arena */
 };
 
 /* ---- on a thread of the pool ------------------------------------------------- */
@@ -77,23 +81,83 @@ static bool open_wanted(struct files_job *job)
 	return false;
 }
 
-static void browse(struct files_job *job)
+static void list_dir(struct files_job *job,
+		     void (*each)(void *context, const struct files_entry *entry), void *context)
 {
 	DIR *dir = S_ISDIR(job->info.st_mode) ? fdopendir(job->fd) : NULL;
 
-	if (!dir) {
-		buf_puts(&job->body, "[]");
+	if (!dir)
 		return;
-	}
 	job->fd = -1; /* the directory's now */
-	files_list(&job->place, dir, &job->body);
+	files_list(&job->place, dir, each, context);
 	closedir(dir);
 }
 
-static ssize_t read_part(int fd, char *data, int64_t offset, int64_t length)
+static void write_entry(void *context, const struct files_entry *entry)
 {
+	struct json_writer *w = context;
+	char mode[11];
+
+	files_format_mode(entry->info->st_mode, mode);
+	jw_begin_object(w);
+	jw_kv_string(w, "gid", entry->group);
+	jw_kv_string(w, "mode", mode);
+	jw_kv_double(w, "mtime", (double)entry->info->st_mtime);
+	jw_kv_int(w, "nlink", (int64_t)entry->info->st_nlink);
+	jw_kv_string(w, "path", entry->path);
+	jw_kv_int(w, "size", entry->info->st_size);
+	jw_kv_string(w, "uid", entry->user);
+	jw_end_object(w);
+}
+
+static void browse(struct files_job *job)
+{
+	struct json_writer w;
+
+	jw_init(&w, &job->body);
+	jw_begin_array(&w);
+	list_dir(job, write_entry, &w);
+	jw_end_array(&w);
+}
+
+#define NEW(job, Type, descriptor) PROTO_NEW(&(job)->request->arena, Mesos__##Type, descriptor)
+
+static void push_entry(void *context, const struct files_entry *entry)
+{
+	struct files_job *job = context;
+	struct arena *arena = &job->request->arena;
+	Mesos__Agent__Response__ListFiles *list = job->response->list_files;
+	Mesos__FileInfo *info = NEW(job, FileInfo, mesos__file_info__descriptor);
+
+	info->path = arena_strdup(arena, entry->path);
+	info->has_nlink = info->has_size = info->has_mode = true;
+	info->nlink = (int32_t)entry->info->st_nlink;
+	info->size = (uint64_t)entry->info->st_size;
+	info->mtime = NEW(job, TimeInfo, mesos__time_info__descriptor);
+	info->mtime->nanoseconds = (int64_t)entry->info->st_mtime * SECOND;
+	info->mode = entry->info->st_mode;
+	info->uid = arena_strdup(arena, entry->user);
+	info->gid = arena_strdup(arena, entry->group);
+	proto_push(arena, list->n_file_infos, list->file_infos, info);
+}
+
+static void list_for_call(struct files_job *job)
+{
+	job->response->list_files = NEW(job, Agent__Response__ListFiles,
+					mesos__agent__response__list_files__descriptor);
+	list_dir(job, push_entry, job);
+}
+
+static ssize_t read_part(const struct files_job *job, char *data)
+{
+	int64_t length = job->length, offset = job->offset;
 	size_t wanted = length < 0 || length > READ_MAX ? READ_MAX : (size_t)length, done = 0;
 	ssize_t got = 0;
+	int fd = job->fd;
+
+	/* The kernel takes no offset near the end of its numbers. */
+	if (offset >= job->info.st_size)
+		return 0;
 
 	while (done < wanted &&
 	       (got = pread(fd, data + done, wanted - done, offset + (int64_t)done)) > 0)
@@ -113,7 +177,7 @@ static void read_some(struct files_job *job)
 	}
 	if (job->offset >= 0) {
 		data = xmalloc(READ_MAX);
-		got = read_part(job->fd, data, job->offset, job->length);
+		got = read_part(job, data);
 	}
 	if (got < 0) {
 		fail_read(job, errno);
@@ -128,6 +192,27 @@ static void read_some(struct files_job *job)
 	free(data);
 }
 
+static void read_for_call(struct files_job *job)
+{
+	Mesos__Agent__Response__ReadFile *read =
+		NEW(job, Agent__Response__ReadFile, mesos__agent__response__read_file__descriptor);
+	ssize_t got;
+
+	if (S_ISDIR(job->info.st_mode)) {
+		files_say(job, 400, "Cannot read a directory.\n");
+		return;
+	}
+	read->data.data = arena_alloc(&job->request->arena, READ_MAX);
+	got = read_part(job, (char *)read->data.data);
+	if (got < 0) {
+		fail_read(job, errno);
+		return;
+	}
+	read->data.len = (size_t)got;
+	read->size = (uint64_t)job->info.st_size;
+	job->response->read_file = read;
+}
+
 /* Its parts are read as the client takes them. */
 static void look_whole(struct files_job *job)
 {
@@ -137,7 +222,8 @@ static void look_whole(struct files_job *job)
 
 static void files_work(struct slow_job *slow)
 {
-	static void (*const kinds[])(struct files_job *) = {browse, read_some, look_whole};
+	static void (*const kinds[])(struct files_job *) = {browse, read_some, look_whole,
+							    list_for_call, read_for_call};
 	struct files_job *job = container_of(slow, struct files_job, slow);
 
 	if (open_wanted(job))
@@ -294,6 +380,8 @@ static void files_done(struct slow_job *slow, bool canceled)
 		http_reply_text(job->request, job->status, job->text);
 	else if (job->kind == FILES_DOWNLOAD)
 		answer_download(job);
+	else if (job->response)
+		agent_api_respond(job->request, job->response);
 	else
 		router_reply_json(job->request, &job->body);
 	if (job->fd >= 0)
@@ -333,9 +421,9 @@ static bool files_parse_number(struct http_request *request, const char *name, c
 }
 
 static void files_begin(struct agent_shell *shell, struct http_request *request,
-			enum files_kind kind, int64_t offset, int64_t length)
+			enum files_kind kind, const char *path, int64_t offset, int64_t length,
+			Mesos__Agent__Response *response)
 {
-	const char *path = http_query(request, "path");
 	const char *log = shell->flags->external_log_file;
 	struct files_job *job;
 	char *real = NULL;
@@ -353,6 +441,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 	job->shell = shell;
 	job->request = request;
 	job->kind = kind;
+	job->response = response;
 	job->place = (struct files_place){shell->flags->work_dir, path, real};
 	job->real = real;
 	job->log = log;
@@ -366,7 +455,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 
 void agent_files_browse(void *context, struct http_request *request)
 {
-	files_begin(context, request, FILES_BROWSE, 0, 0);
+	files_begin(context, request, FILES_BROWSE, http_query(request, "path"), 0, 0, NULL);
 }
 
 void agent_files_read(void *context, struct http_request *request)
@@ -379,10 +468,25 @@ void agent_files_read(void *context, struct http_request *request)
 	    (!files_parse_number(request, "offset", "Negative offset", &offset) ||
 	     !files_parse_number(request, "length", "Negative length", &length)))
 		return;
-	files_begin(context, request, FILES_READ, offset, length);
+	files_begin(context, request, FILES_READ, path, offset, length, NULL);
+}
+
+void agent_files_list_call(struct agent_shell *shell, struct http_request *request,
+			   const char *path, Mesos__Agent__Response *response)
+{
+	files_begin(shell, request, FILES_LIST_CALL, path, 0, 0, response);
+}
+
+void agent_files_read_call(struct agent_shell *shell, struct http_request *request,
+			   const char *path, uint64_t offset, uint64_t length,
+			   Mesos__Agent__Response *response)
+{
+	files_begin(shell, request, FILES_READ_CALL, path,
+		    offset > INT64_MAX ? INT64_MAX : (int64_t)offset,
+		    length > READ_MAX ? READ_MAX : (int64_t)length, response);
 }
 
 void agent_files_download(void *context, struct http_request *request)
 {
-	files_begin(context, request, FILES_DOWNLOAD, 0, 0);
+	files_begin(context, request, FILES_DOWNLOAD, http_query(request, "path"), 0, 0, NULL);
 }

@@ -21,8 +21,14 @@ struct files_place {
 	const char *real; /* where that is on the disk */
 };
 
-/* Appends a JSON array of the entries, sorted by name. */
-void files_list(const struct files_place *place, DIR *dir, struct buf *out);
+struct files_entry {
+	const char *path; /* as the client would say it */
+	const struct stat *info;
+	const char *user, *group; /* names, or numbers of who has none */
+};
+/* Tells of the entries, sorted by name. What they point to is gone after each call. */
+void files_list(const struct files_place *place, DIR *dir,
+		void (*each)(void *context, const struct files_entry *entry), void *context);
 
 /* "-rw-r--r--" */
 void files_format_mode(unsigned mode, char out[11]);

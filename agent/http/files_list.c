@@ -1,4 +1,4 @@
-/* Listings of directories for /files/browse. */
+/* Listings of directories. */
 #include "agent/http/files.h"
 
 #include <dirent.h>
@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/json.h"
 
 /* Entries of one listing: an answer is made in memory. */
 #define ENTRIES_MAX 20000
@@ -84,23 +83,6 @@ void files_format_mode(unsigned mode, char out[11])
 	out[10] = '\0';
 }
 
-static void write_entry(struct json_writer *w, const char *path, const struct stat *info,
-			struct names *names)
-{
-	char mode[11];
-
-	files_format_mode(info->st_mode, mode);
-	jw_begin_object(w);
-	jw_kv_string(w, "gid", group_name(names, info->st_gid));
-	jw_kv_string(w, "mode", mode);
-	jw_kv_double(w, "mtime", (double)info->st_mtime);
-	jw_kv_int(w, "nlink", (int64_t)info->st_nlink);
-	jw_kv_string(w, "path", path);
-	jw_kv_int(w, "size", info->st_size);
-	jw_kv_string(w, "uid", user_name(names, info->st_uid));
-	jw_end_object(w);
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -150,13 +132,14 @@ static bool stat_entry(const struct files_place *place, int dir, const char *nam
 	return true;
 }
 
-void files_list(const struct files_place *place, DIR *dir, struct buf *out)
+void files_list(const struct files_place *place, DIR *dir,
+		void (*each)(void *context, const struct files_entry *entry), void *context)
 {
 	int64_t begin = (int64_t)uv_hrtime();
 	size_t len = strlen(place->path), count;
 	struct names names = {0};
 	struct arena arena;
-	struct json_writer w;
+	struct files_entry entry;
 	struct stat info;
 	const char **entries;
 
@@ -164,18 +147,17 @@ void files_list(const struct files_place *place, DIR *dir, struct buf *out)
 	entries = list_names(&arena, dir, &count);
 	while (len > 1 && place->path[len - 1] == '/')
 		len--;
-	jw_init(&w, out);
-	jw_begin_array(&w);
 	for (size_t i = 0; i < count; i++) {
 		bool follow = (int64_t)uv_hrtime() - begin < LINKS_TIME;
 
-		if (stat_entry(place, dirfd(dir), entries[i], follow, &info))
-			write_entry(
-				&w,
-				arena_printf(&arena, "%.*s/%s", (int)len, place->path, entries[i]),
-				&info, &names);
+		if (!stat_entry(place, dirfd(dir), entries[i], follow, &info))
+			continue;
+		entry.path = arena_printf(&arena, "%.*s/%s", (int)len, place->path, entries[i]);
+		entry.info = &info;
+		entry.user = user_name(&names, info.st_uid);
+		entry.group = group_name(&names, info.st_gid);
+		each(context, &entry);
 	}
-	jw_end_array(&w);
 	free(entries);
 	arena_free(&arena);
 }

@@ -9,20 +9,44 @@
 #include "base/clock.h"
 #include "net/help.h"
 
+#define BUILD_USER "mesita"
+#define BUILD_DATE_TEXT 32
+
 /* The time of the binary, since nothing that changes by itself is compiled in. */
-static void write_build(const struct agent_shell *shell, struct json_writer *w)
+static time_t build_time(const struct agent_shell *shell, char text[BUILD_DATE_TEXT])
 {
 	struct stat info;
 	struct tm tm;
-	char text[32];
 	time_t when =
 		stat(shell->program, &info) ? (time_t)(shell->start_time / SECOND) : info.st_mtime;
 
 	gmtime_r(&when, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	strftime(text, BUILD_DATE_TEXT, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return when;
+}
+
+static void write_build(const struct agent_shell *shell, struct json_writer *w)
+{
+	char text[BUILD_DATE_TEXT];
+	time_t when = build_time(shell, text);
+
 	jw_kv_string(w, "build_date", text);
 	jw_kv_double(w, "build_time", (double)when);
-	jw_kv_string(w, "build_user", "mesita");
+	jw_kv_string(w, "build_user", BUILD_USER);
+}
+
+Mesos__VersionInfo *agent_version_info(const struct agent_shell *shell, struct arena *arena)
+{
+	Mesos__VersionInfo *info =
+		PROTO_NEW(arena, Mesos__VersionInfo, mesos__version_info__descriptor);
+	char text[BUILD_DATE_TEXT];
+
+	info->version = (char *)MESITA_VERSION;
+	info->has_build_time = 1;
+	info->build_time = (double)build_time(shell, text);
+	info->build_date = arena_strdup(arena, text);
+	info->build_user = (char *)BUILD_USER;
+	return info;
 }
 
 static void write_flags(const struct agent_shell *shell, struct json_writer *w)

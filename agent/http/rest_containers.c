@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "agent/containers/posix/process_tree.h"
+#include "agent/core/show.h"
+#include "agent/http/api_operator.h"
 #include "agent/shell.h"
 #include "base/clock.h"
 
@@ -20,6 +22,14 @@ struct usage {
 	double user;
 	double system;
 	uint64_t rss;
+};
+
+/* Of GET_CONTAINERS. */
+struct collecting {
+	const struct agent_shell *shell;
+	struct arena *arena;
+	Mesos__Agent__Response__GetContainers *get;
+	struct process_list processes;
 };
 
 static void rest_containers_measure(struct process_list *all, pid_t pid, struct usage *usage)
@@ -70,6 +80,57 @@ static void rest_containers_write_status(struct json_writer *w, const char *cont
 	jw_end_object(w);
 	jw_kv_int(w, "executor_pid", pid);
 	jw_end_object(w);
+}
+
+static void collect_container(void *context, const struct shown_container *c)
+{
+	struct collecting *to = context;
+	struct arena *arena = to->arena;
+	pid_t pid = containers_pid(to->shell->containers, c->container);
+	Mesos__Agent__Response__GetContainers__Container *one;
+	Mesos__ResourceStatistics *statistics;
+	struct usage usage;
+
+	if (!pid)
+		return;
+	rest_containers_measure(&to->processes, pid, &usage);
+	one = PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
+			mesos__agent__response__get_containers__container__descriptor);
+	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	one->framework_id->value = (char *)c->framework_id;
+	one->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	one->executor_id->value = (char *)c->executor_id;
+	one->executor_name = (char *)c->name;
+	one->container_id = PROTO_NEW(arena, Mesos__ContainerID, mesos__container_id__descriptor);
+	one->container_id->value = (char *)c->container;
+	one->container_status =
+		PROTO_NEW(arena, Mesos__ContainerStatus, mesos__container_status__descriptor);
+	one->container_status->container_id = one->container_id;
+	one->container_status->has_executor_pid = true;
+	one->container_status->executor_pid = (uint32_t)pid;
+	statistics =
+		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
+	statistics->timestamp = clock_seconds(clock_now());
+	statistics->has_cpus_soft_limit = statistics->has_cpus_system_time_secs = true;
+	statistics->has_cpus_user_time_secs = statistics->has_mem_rss_bytes = true;
+	statistics->has_mem_limit_bytes = statistics->has_mem_soft_limit_bytes = true;
+	statistics->cpus_soft_limit = c->cpus;
+	statistics->cpus_system_time_secs = usage.system;
+	statistics->cpus_user_time_secs = usage.user;
+	statistics->mem_rss_bytes = usage.rss;
+	statistics->mem_limit_bytes = statistics->mem_soft_limit_bytes = (uint64_t)(c->mem * MB);
+	one->resource_statistics = statistics;
+	proto_push(arena, to->get->n_containers, to->get->containers, one);
+}
+
+void agent_collect_containers(const struct agent_shell *shell, struct arena *arena,
+			      Mesos__Agent__Response__GetContainers *get)
+{
+	struct collecting to = {.shell = shell, .arena = arena, .get = get};
+
+	process_list_read(&to.processes);
+	agent_show_each_container(shell->steps.core, collect_container, &to);
+	process_list_free(&to.processes);
 }
 
 static bool is_wanted(const struct wanted *wanted, const char *framework,

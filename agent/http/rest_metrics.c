@@ -92,12 +92,10 @@ static int compare_metric(const void *a, const void *b)
 	return strcmp(((const struct metric *)a)->name, ((const struct metric *)b)->name);
 }
 
-void agent_rest_metrics(void *context, struct http_request *request)
+void agent_metrics_each(const struct agent_shell *shell, struct arena *arena,
+			void (*each)(void *context, const char *name, double value), void *context)
 {
-	const struct agent_shell *shell = context;
-	struct metric_list list = {.arena = &request->arena};
-	struct buf body = BUF_INIT;
-	struct json_writer w;
+	struct metric_list list = {.arena = arena};
 
 	agent_each_metric(shell->steps.core, rest_metrics_add, &list);
 	rest_metrics_add(&list, "slave/registered", agent_registered(shell->steps.core));
@@ -107,13 +105,26 @@ void agent_rest_metrics(void *context, struct http_request *request)
 	add_parts(shell, &list);
 	add_system(&list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metric);
-	jw_init(&w, &body);
-	jw_begin_object(&w);
 	for (size_t i = 0; i < list.count; i++)
 		if (!i || strcmp(list.items[i].name, list.items[i - 1].name))
-			jw_kv_double(&w, list.items[i].name, list.items[i].value);
+			each(context, list.items[i].name, list.items[i].value);
+	free(list.items);
+}
+
+static void write_metric(void *context, const char *name, double value)
+{
+	jw_kv_double(context, name, value);
+}
+
+void agent_rest_metrics(void *context, struct http_request *request)
+{
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	agent_metrics_each(context, &request->arena, write_metric, &w);
 	jw_end_object(&w);
 	router_reply_json(request, &body);
-	free(list.items);
 	buf_free(&body);
 }

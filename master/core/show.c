@@ -3,7 +3,7 @@
 #include "master/core/objects.h"
 
 void show_resources(struct arena *arena, const struct resources *r, size_t *count,
-		       Mesos__Resource ***out)
+		    Mesos__Resource ***out)
 {
 	resources_to_messages(arena, r, count, out);
 	for (size_t i = 0; i < *count; i++)
@@ -31,7 +31,7 @@ static void put_seen(const struct view *v, struct arena *arena, const struct res
 }
 
 Mesos__Master__Response__GetAgents__Agent *
-show_agent(const struct view *v, const struct agent *a, struct arena *arena)
+master_show_agent(const struct view *v, const struct agent *a, struct arena *arena)
 {
 	Mesos__Master__Response__GetAgents__Agent *agent =
 		PROTO_NEW(arena, Mesos__Master__Response__GetAgents__Agent,

@@ -11,7 +11,7 @@ void show_resources(struct arena *arena, const struct resources *r, size_t *coun
 /* NULL for 0, which is unset. */
 Mesos__TimeInfo *show_time(struct arena *arena, int64_t time);
 /* A registered agent, with what of its resources may be seen. */
-Mesos__Master__Response__GetAgents__Agent *show_agent(const struct view *v, const struct agent *a,
-						      struct arena *arena);
+Mesos__Master__Response__GetAgents__Agent *
+master_show_agent(const struct view *v, const struct agent *a, struct arena *arena);
 
 #endif

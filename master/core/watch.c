@@ -4,8 +4,7 @@
 #include "master/core/show.h"
 
 #define TYPE(name) MESOS__MASTER__EVENT__TYPE__##name
-#define NEW(m, Type, name)                                                                         \
-	STEP_NEW(m, Mesos__Master__##Type, mesos__master__##name##__descriptor)
+#define NEW(m, Type, name) STEP_NEW(m, Mesos__Master__##Type, mesos__master__##name##__descriptor)
 
 /* The event; whoever sees frameworks of the user, and tasks of the other one, is told. */
 static Mesos__Master__Event *tell(struct master *m, Mesos__Master__Event__Type type,
@@ -132,7 +131,7 @@ static void agent_added(struct master *m, const struct agent *a)
 
 	event->agent_added = NEW(m, Event__AgentAdded, event__agent_added);
 	/* It borrows from the agent, which may be gone when the event is sent. */
-	event->agent_added->agent = STEP_COPY(m, show_agent(&all, a, &m->out->arena));
+	event->agent_added->agent = STEP_COPY(m, master_show_agent(&all, a, &m->out->arena));
 }
 
 static void agent_lost(struct master *m, const struct agent *a)

@@ -267,6 +267,11 @@ Test(agent_shell_process, files_stay_in_the_sandbox)
 	}
 }
 
+static void write_path(void *context, const struct files_entry *entry)
+{
+	buf_printf(context, "%s\n", entry->path);
+}
+
 /* Links of links: the C library would follow 500 to the power of 37 of them. */
 Test(agent_shell_process, chained_links_take_no_time)
 {
@@ -287,9 +292,9 @@ Test(agent_shell_process, chained_links_take_no_time)
 	cr_expect_lt(files_open_in_sandbox(at("w"), text("%s/l0/stdout", run)), 0);
 	dir = opendir(run);
 	cr_assert(dir);
-	files_list(&place, dir, &listing);
-	cr_expect(strstr(listing.data, "\"/sandbox/l0\""));
-	cr_expect(strstr(listing.data, "\"/sandbox/l37\""));
+	files_list(&place, dir, write_path, &listing);
+	cr_expect(strstr(listing.data, "/sandbox/l0\n"));
+	cr_expect(strstr(listing.data, "/sandbox/l37\n"));
 	closedir(dir);
 	buf_free(&links);
 	buf_free(&listing);

@@ -49,7 +49,8 @@ static const char *heard(void)
 Test(master_watch, the_life_of_a_task)
 {
 	driver_agent(d, AGENT1);
-	expect(d, "watch - - {\"type\":\"AGENT_ADDED\",\"agent_added\":{\"agent\":{\"agent_info\":{",
+	expect(d,
+	       "watch - - {\"type\":\"AGENT_ADDED\",\"agent_added\":{\"agent\":{\"agent_info\":{",
 	       "\"active\":true,", "\"pid\":\"" AGENT1 "\",\"registered_time\":",
 	       "\"total_resources\":[{\"name\":\"cpus\"");
 	cr_expect_str_eq(heard(), "AGENT_ADDED - -; ");
@@ -64,8 +65,10 @@ Test(master_watch, the_life_of_a_task)
 	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t2", NULL);
 	cr_expect_str_eq(heard(), "TASK_ADDED u u; ", "a task is of its framework's user");
 	driver_update(d, AGENT1, "M-S0", "M-0000", "t1", "TASK_RUNNING", 'r');
-	expect(d, "\"task_updated\":{\"framework_id\":{\"value\":\"M-0000\"},\"status\":{\"task_id\":"
-		  "{\"value\":\"t1\"},\"state\":\"TASK_RUNNING\"", "\"state\":\"TASK_RUNNING\"}}");
+	expect(d,
+	       "\"task_updated\":{\"framework_id\":{\"value\":\"M-0000\"},\"status\":{\"task_id\":"
+	       "{\"value\":\"t1\"},\"state\":\"TASK_RUNNING\"",
+	       "\"state\":\"TASK_RUNNING\"}}");
 	cr_expect_str_eq(heard(), "TASK_UPDATED u t; ");
 	driver_update(d, AGENT1, "M-S0", "M-0000", "t1", "TASK_RUNNING", 's');
 	cr_expect_str_eq(heard(), "", "the state is the same");
@@ -101,13 +104,14 @@ Test(master_watch, results_of_checks)
 	driver_update(d, AGENT1, "M-S0", "M-0000", "t1", "TASK_RUNNING", 'r');
 	for (int i = 0; i < 2; i++) {
 		driver_forget(d);
-		driver_message(d, AGENT1, &mesos__internal__status_update_message__descriptor,
-			       "{\"update\":{\"framework_id\":{\"value\":\"M-0000\"},\"timestamp\":1,"
-			       "\"agent_id\":{\"value\":\"M-S0\"},\"status\":{\"task_id\":{\"value\":"
-			       "\"t1\"},\"state\":\"TASK_RUNNING\",\"healthy\":false,\"reason\":"
-			       "\"REASON_TASK_%s_STATUS_UPDATED\"},\"uuid\":\"AAECAwQFRgeICQoLDA0O%s\"},"
-			       "\"pid\":\"" AGENT1 "\"}",
-			       i ? "CHECK" : "HEALTH_CHECK", i ? "Aw==" : "Dw==");
+		driver_message(
+			d, AGENT1, &mesos__internal__status_update_message__descriptor,
+			"{\"update\":{\"framework_id\":{\"value\":\"M-0000\"},\"timestamp\":1,"
+			"\"agent_id\":{\"value\":\"M-S0\"},\"status\":{\"task_id\":{\"value\":"
+			"\"t1\"},\"state\":\"TASK_RUNNING\",\"healthy\":false,\"reason\":"
+			"\"REASON_TASK_%s_STATUS_UPDATED\"},\"uuid\":\"AAECAwQFRgeICQoLDA0O%s\"},"
+			"\"pid\":\"" AGENT1 "\"}",
+			i ? "CHECK" : "HEALTH_CHECK", i ? "Aw==" : "Dw==");
 		cr_expect_str_eq(heard(), "TASK_UPDATED u u; ");
 	}
 }
@@ -122,7 +126,8 @@ Test(master_watch, the_life_of_a_framework)
 	stream = driver_subscribe(d, "M-0000", FRAMEWORK);
 	cr_expect_str_eq(heard(), "FRAMEWORK_UPDATED u -; ");
 	driver_call(d, stream,
-		    "{\"type\":\"UPDATE_FRAMEWORK\"," FID ",\"update_framework\":{\"framework_info\":{"
+		    "{\"type\":\"UPDATE_FRAMEWORK\"," FID
+		    ",\"update_framework\":{\"framework_info\":{"
 		    "\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"}}}}");
 	cr_expect_str_eq(heard(), "FRAMEWORK_UPDATED u -; ");
 	driver_call(d, stream, "{\"type\":\"TEARDOWN\"," FID "}");
@@ -156,7 +161,8 @@ Test(master_watch, agents_that_leave_and_return)
 	d->agent_silent = true;
 	driver_pass(d, 2 * MINUTE);
 	expect(d, "\"state\":\"TASK_UNREACHABLE\"}}");
-	expect(d, "{\"type\":\"AGENT_REMOVED\",\"agent_removed\":{\"agent_id\":{\"value\":\"M-S0\"}}}");
+	expect(d, "{\"type\":\"AGENT_REMOVED\",\"agent_removed\":{\"agent_id\":{\"value\":\"M-S0\"}"
+		  "}}");
 	driver_forget(d);
 	d->agent_silent = false;
 	driver_reregister(d, AGENT1, "M-S0", NULL);
@@ -165,11 +171,12 @@ Test(master_watch, agents_that_leave_and_return)
 
 Test(master_watch, what_an_agent_tells_of)
 {
-	driver_reregister(d, AGENT1, "M-S7",
-			  "\"frameworks\":[{\"user\":\"v\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
-			  "\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t9\"},\"framework_id\":"
-			  "{\"value\":\"F\"},\"agent_id\":{\"value\":\"M-S7\"},\"state\":"
-			  "\"TASK_RUNNING\"}]");
+	driver_reregister(
+		d, AGENT1, "M-S7",
+		"\"frameworks\":[{\"user\":\"v\",\"name\":\"n\",\"id\":{\"value\":\"F\"}}],"
+		"\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t9\"},\"framework_id\":"
+		"{\"value\":\"F\"},\"agent_id\":{\"value\":\"M-S7\"},\"state\":"
+		"\"TASK_RUNNING\"}]");
 	expect(d, "{\"type\":\"FRAMEWORK_ADDED\"", "\"recovered\":true");
 	cr_expect_str_eq(heard(), "FRAMEWORK_ADDED v -; TASK_ADDED v v; AGENT_ADDED - -; ");
 	driver_subscribe(d, "F", "\"user\":\"v\"");

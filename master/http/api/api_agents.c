@@ -12,7 +12,8 @@ Mesos__Master__Response__GetAgents *api_collect_agents(const struct view *v, str
 
 	while ((a = view_next_agent(v, a))) {
 		if (agent_registered(a))
-			proto_push(arena, get->n_agents, get->agents, show_agent(v, a, arena));
+			proto_push(arena, get->n_agents, get->agents,
+				   master_show_agent(v, a, arena));
 		else
 			proto_push(arena, get->n_recovered_agents, get->recovered_agents, a->info);
 	}

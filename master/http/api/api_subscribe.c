@@ -1,8 +1,8 @@
 /* SUBSCRIBE of the operator API: the state of now, and from then on an event for each change that
  * its principal may see. The core makes the events (master/core/watch.h), while anybody wants them.
  *
- * Each event is written down once in each format, whoever gets it; agents, which tell of roles, once
- * more for each who may not see all. Who does not read is cut off at a bound. */
+ * Each event is written down once in each format, whoever gets it; agents, which tell of roles,
+ * once more for each who may not see all. Who does not read is cut off at a bound. */
 #include "master/http/api/api_operator.h"
 
 #include <stdlib.h>
@@ -170,8 +170,8 @@ static void send_agent(struct watcher *w, const struct view *v, const Mesos__Mas
 	struct arena arena;
 
 	arena_init(&arena);
-	agent.n_total_resources = keep_seen(v, &arena, all->total_resources,
-					    all->n_total_resources, &agent.total_resources);
+	agent.n_total_resources = keep_seen(v, &arena, all->total_resources, all->n_total_resources,
+					    &agent.total_resources);
 	agent.n_allocated_resources =
 		keep_seen(v, &arena, all->allocated_resources, all->n_allocated_resources,
 			  &agent.allocated_resources);
