@@ -66,6 +66,27 @@ Test(agent_operations, of_an_older_version_are_dropped)
 	expect_state("\"reserved_resources\":{},");
 }
 
+/* A master that was killed may have ordered it: its successor hears of it as of all others that it
+ * does not know, or could not acknowledge it. */
+Test(agent_operations, of_a_former_master_are_reported)
+{
+	Mesos__Offer__Operation *operation = json(RESERVE(64, "r"));
+	uint8_t before[UUID_BYTES];
+	const char *sent;
+
+	memcpy(before, version, UUID_BYTES);
+	restart();
+	rig_reregister(&rig);
+	rig_take(&rig);
+	operation->id = rig_new(&rig, Mesos__OperationID, mesos__operation_id__descriptor);
+	operation->id->value = (char *)"named";
+	apply_with(1, operation, before);
+	sent = rig_take(&rig);
+	cr_expect(strstr(sent, "UpdateOperationStatusMessage op1 DROPPED"), "%s", sent);
+	cr_expect(strstr(sent, "UpdateSlaveMessage"), "%s", sent);
+	cr_expect(strstr(sent, "op1"), "%s", sent);
+}
+
 /* They were on their way when the agent told what it has: the master does not count on them. */
 Test(agent_operations, of_an_older_registration_are_dropped)
 {

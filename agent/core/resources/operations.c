@@ -374,12 +374,17 @@ void agent_handle_apply_operation(struct agent *agent, const char *from,
 	if (is_remembered(agent, message->operation_uuid->value.data))
 		return;
 	operation = operation_create(agent, message);
-	if (!operations_is_whole(version) ||
-	    memcmp(version->value.data, agent->version, UUID_BYTES) != 0)
-		agent_operation_settle(agent, operation, OPERATION(DROPPED),
-				       "Operation assumes outdated resource state");
-	else
+	if (operations_is_whole(version) &&
+	    memcmp(version->value.data, agent->version, UUID_BYTES) == 0) {
 		agent_change(agent, operation, NULL);
+		return;
+	}
+	agent_operation_settle(agent, operation, OPERATION(DROPPED),
+			       "Operation assumes outdated resource state");
+	/* A former master may have ordered it: to this one the framework's acknowledgement would
+	 * be of nothing that it knows. */
+	if (operation->record->info->id && agent->state == STATE_RUNNING)
+		agent_send_update_slave(agent);
 }
 
 void agent_handle_acknowledge_operation(struct agent *agent, const char *from,
