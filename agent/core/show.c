@@ -31,7 +31,7 @@ static void framework_tasks(const struct framework *f, struct arena *arena,
 }
 
 void agent_show_tasks(const struct agent *agent, struct arena *arena,
-		Mesos__Agent__Response__GetTasks *get)
+		      Mesos__Agent__Response__GetTasks *get)
 {
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next)
 		framework_tasks(f, arena, get);
@@ -61,7 +61,7 @@ static void completed_executors(const struct framework *f, struct arena *arena,
 }
 
 void agent_show_executors(const struct agent *agent, struct arena *arena,
-		    Mesos__Agent__Response__GetExecutors *get)
+			  Mesos__Agent__Response__GetExecutors *get)
 {
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next) {
 		for (const struct executor *e = f->executors; e; e = e->hh.next)
@@ -85,7 +85,7 @@ framework_message(const struct framework *f, struct arena *arena)
 }
 
 void agent_show_frameworks(const struct agent *agent, struct arena *arena,
-		     Mesos__Agent__Response__GetFrameworks *get)
+			   Mesos__Agent__Response__GetFrameworks *get)
 {
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next)
 		proto_push(arena, get->n_frameworks, get->frameworks, framework_message(f, arena));
@@ -95,7 +95,7 @@ void agent_show_frameworks(const struct agent *agent, struct arena *arena,
 }
 
 void agent_show_operations(const struct agent *agent, struct arena *arena,
-		     Mesos__Agent__Response__GetOperations *get)
+			   Mesos__Agent__Response__GetOperations *get)
 {
 	for (const struct operation *o = agent->operations; o; o = o->hh.next)
 		proto_push(arena, get->n_operations, get->operations, o->record);
@@ -104,7 +104,7 @@ void agent_show_operations(const struct agent *agent, struct arena *arena,
 /* ---- the agent itself --------------------------------------------------------------------- */
 
 void agent_show_agent(const struct agent *agent, struct arena *arena,
-		Mesos__Agent__Response__GetAgent *get)
+		      Mesos__Agent__Response__GetAgent *get)
 {
 	get->agent_info = agent->info;
 	if (!agent->drain)
@@ -119,8 +119,8 @@ void agent_show_agent(const struct agent *agent, struct arena *arena,
 /* ---- containers ------------------------------------------------------------------------------ */
 
 void agent_show_each_container(const struct agent *agent,
-			 void (*each)(void *context, const struct shown_container *c),
-			 void *context)
+			       void (*each)(void *context, const struct shown_container *c),
+			       void *context)
 {
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next) {
 		for (const struct executor *e = f->executors; e; e = e->hh.next) {

@@ -6,15 +6,15 @@
 #include "agent/core/agent.h"
 
 void agent_show_tasks(const struct agent *agent, struct arena *arena,
-		Mesos__Agent__Response__GetTasks *get);
+		      Mesos__Agent__Response__GetTasks *get);
 void agent_show_executors(const struct agent *agent, struct arena *arena,
-		    Mesos__Agent__Response__GetExecutors *get);
+			  Mesos__Agent__Response__GetExecutors *get);
 void agent_show_frameworks(const struct agent *agent, struct arena *arena,
-		     Mesos__Agent__Response__GetFrameworks *get);
+			   Mesos__Agent__Response__GetFrameworks *get);
 void agent_show_operations(const struct agent *agent, struct arena *arena,
-		     Mesos__Agent__Response__GetOperations *get);
+			   Mesos__Agent__Response__GetOperations *get);
 void agent_show_agent(const struct agent *agent, struct arena *arena,
-		Mesos__Agent__Response__GetAgent *get);
+		      Mesos__Agent__Response__GetAgent *get);
 
 /* A container of an executor that has not ended. */
 struct shown_container {
@@ -22,7 +22,7 @@ struct shown_container {
 	double cpus, mem; /* mem in MB */
 };
 void agent_show_each_container(const struct agent *agent,
-			 void (*each)(void *context, const struct shown_container *c),
-			 void *context);
+			       void (*each)(void *context, const struct shown_container *c),
+			       void *context);
 
 #endif

@@ -202,7 +202,8 @@ static void set_logging_level(const struct agent_call *c)
 	http_reply_text(c->request, 200, NULL);
 }
 
-/* ---- what it has -------------------------------------------------------------------------------- */
+/* ---- what it has --------------------------------------------------------------------------------
+ */
 
 static Mesos__Agent__Response__GetTasks *tasks_of(const struct agent_call *c)
 {
@@ -265,7 +266,8 @@ static void get_agent(const struct agent_call *c)
 static void get_operations(const struct agent_call *c)
 {
 	c->response->get_operations = NEW(c, GetOperations, get_operations);
-	agent_show_operations(c->shell->steps.core, &c->request->arena, c->response->get_operations);
+	agent_show_operations(c->shell->steps.core, &c->request->arena,
+			      c->response->get_operations);
 	respond(c);
 }
 
@@ -296,7 +298,8 @@ static void read_file(const struct agent_call *c)
 			      read->has_length ? read->length : UINT64_MAX, c->response);
 }
 
-/* ---- dispatch --------------------------------------------------------------------------------------- */
+/* ---- dispatch
+ * --------------------------------------------------------------------------------------- */
 
 #define TYPE(name) MESOS__AGENT__CALL__TYPE__##name, MESOS__AGENT__RESPONSE__TYPE__##name
 #define FIELD(member) offsetof(Mesos__Agent__Call, member)
