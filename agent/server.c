@@ -61,6 +61,10 @@ static const struct route routes[] = {
 	{"/files/read", agent_files_read, REALM_READONLY,
 	 "Part of a file: path=PATH, offset, length."},
 	{"/files/download", agent_files_download, REALM_READONLY, "A whole file: path=PATH."},
+	{"/logging/toggle", agent_rest_logging, REALM_READWRITE,
+	 "How much is logged; level=N and duration=5mins change it for so long."},
+	{"/system/stats.json", agent_rest_system, REALM_NONE,
+	 "What the machine is and how busy it is."},
 	{"/help", agent_rest_help, REALM_NONE, "This page; format=json."},
 	{NULL, NULL, REALM_NONE, NULL},
 };
@@ -225,8 +229,7 @@ static void init_loop(struct agent_shell *shell)
 
 	uv_loop_init(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->tick);
-	uv_timer_init(&shell->loop, &shell->verbose);
-	shell->verbose.data = shell;
+	verbosity_init(&shell->verbosity, &shell->loop);
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
@@ -507,7 +510,7 @@ static void close_parts(struct agent_shell *shell)
 		volume_remover_close(shell->remover);
 	slow_pool_close(shell->slow);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
-	uv_close((uv_handle_t *)&shell->verbose, NULL);
+	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 3; i++)
 		uv_close((uv_handle_t *)&shell->signals[i], NULL);
 	/* The store's thread may wake us until it is closed. */
@@ -548,7 +551,7 @@ static void set_log_level(struct agent_shell *shell)
 		level = LOG_LEVEL_ERROR;
 	if (getenv("MESITA_DEBUG"))
 		level = LOG_LEVEL_DEBUG;
-	shell->log_level = level;
+	shell->verbosity.start = level;
 	log_setup(level, STDERR_FILENO);
 }
 

@@ -18,6 +18,7 @@
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/router.h"
+#include "net/verbosity.h"
 #include "store/store.h"
 
 /* An executor that never reads: when this much waits for it, it is dropped. */
@@ -64,9 +65,7 @@ struct agent_shell {
 	uv_loop_t loop;
 	struct rlimit open_files; /* as they were when the agent was started */
 	uv_timer_t tick;
-	uv_timer_t verbose;	  /* SET_LOGGING_LEVEL holds until then */
-	uint32_t verbosity;	  /* what it said; 0: as at the start */
-	enum log_level log_level; /* at the start */
+	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	int exit_status;
@@ -96,6 +95,8 @@ void agent_api_operator(void *shell, struct http_request *request);
 void agent_api_executor(void *shell, struct http_request *request);
 void agent_rest_state(void *shell, struct http_request *request);
 void agent_rest_flags(void *shell, struct http_request *request);
+void agent_rest_logging(void *shell, struct http_request *request);
+void agent_rest_system(void *shell, struct http_request *request);
 void agent_rest_help(void *shell, struct http_request *request);
 void agent_rest_health(void *shell, struct http_request *request);
 void agent_rest_version(void *shell, struct http_request *request);

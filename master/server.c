@@ -362,8 +362,7 @@ static void init_loop(struct shell *shell)
 	uv_timer_init(&shell->loop, &shell->tick);
 	shell->tick.data = shell;
 	shell->offload = offload_create(&shell->loop);
-	uv_timer_init(&shell->loop, &shell->verbose);
-	shell->verbose.data = shell;
+	verbosity_init(&shell->verbosity, &shell->loop);
 	/* After what a turn does, before it sleeps. */
 	uv_prepare_init(&shell->loop, &shell->turn);
 	uv_prepare_start(&shell->turn, flush_log);
@@ -617,7 +616,7 @@ static void stop(struct shell *shell)
 		http_server_close(shell->http, NULL, NULL);
 	whitelist_stop(shell);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
-	uv_close((uv_handle_t *)&shell->verbose, NULL);
+	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
 	/* Threads of the stores may wake us until they are closed. */
@@ -681,8 +680,8 @@ int master_main(int argc, char **argv)
 		master_flags_free(&flags);
 		return 1;
 	}
-	shell.log_level = wanted_log_level(&flags);
-	log_setup(shell.log_level, STDERR_FILENO);
+	shell.verbosity.start = wanted_log_level(&flags);
+	log_setup(shell.verbosity.start, STDERR_FILENO);
 	rng_seed(&shell.rng, rng_entropy());
 	shell.streams = (struct event_streams){
 		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};

@@ -17,6 +17,7 @@
 #include "net/libprocess.h"
 #include "net/offload.h"
 #include "net/router.h"
+#include "net/verbosity.h"
 #include "store/store.h"
 
 /* A scheduler that never reads: when this much waits for it, it is dropped. Large
@@ -75,9 +76,7 @@ struct shell {
 	uv_timer_t tick;
 	int64_t tick_time; /* when it is due, while it runs */
 	uv_prepare_t turn;
-	uv_timer_t verbose;	  /* SET_LOGGING_LEVEL holds until then */
-	uint32_t verbosity;	  /* what it said; 0: as at the start */
-	enum log_level log_level; /* at the start */
+	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t terminate[2];
 	int exit_status;

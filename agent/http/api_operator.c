@@ -1,10 +1,8 @@
 #include "agent/http/api_operator.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/core/show.h"
-#include "base/clock.h"
 #include "net/api_body.h"
 
 struct agent_call {
@@ -170,35 +168,18 @@ static void get_metrics(const struct agent_call *c)
 
 /* ---- logging --------------------------------------------------------------------------------- */
 
-static void set_verbosity(struct agent_shell *shell, uint32_t verbosity)
-{
-	shell->verbosity = verbosity;
-	log_setup(verbosity > 0 ? LOG_LEVEL_DEBUG : shell->log_level, STDERR_FILENO);
-}
-
-static void revert_verbosity(uv_timer_t *timer)
-{
-	set_verbosity(timer->data, 0);
-}
-
 static void get_logging_level(const struct agent_call *c)
 {
 	c->response->get_logging_level = NEW(c, GetLoggingLevel, get_logging_level);
-	c->response->get_logging_level->level = c->shell->verbosity;
+	c->response->get_logging_level->level = c->shell->verbosity.level;
 	respond(c);
 }
 
 static void set_logging_level(const struct agent_call *c)
 {
 	const Mesos__Agent__Call__SetLoggingLevel *set = c->call->set_logging_level;
-	int64_t duration = set->duration->nanoseconds;
 
-	set_verbosity(c->shell, set->level);
-	if (set->level == 0)
-		uv_timer_stop(&c->shell->verbose);
-	else
-		uv_timer_start(&c->shell->verbose, revert_verbosity,
-			       duration > 0 ? (uint64_t)(duration / MILLISECOND) : 0, 0);
+	verbosity_set(&c->shell->verbosity, set->level, set->duration->nanoseconds);
 	http_reply_text(c->request, 200, NULL);
 }
 

@@ -8,6 +8,7 @@
 #include "agent/shell.h"
 #include "base/clock.h"
 #include "net/help.h"
+#include "net/system_stats.h"
 
 #define BUILD_USER "mesita"
 #define BUILD_DATE_TEXT 32
@@ -117,6 +118,19 @@ void agent_rest_version(void *context, struct http_request *request)
 	jw_end_object(&w);
 	router_reply_json(request, &body);
 	buf_free(&body);
+}
+
+void agent_rest_logging(void *context, struct http_request *request)
+{
+	struct agent_shell *shell = context;
+
+	verbosity_toggle(&shell->verbosity, request);
+}
+
+void agent_rest_system(void *context, struct http_request *request)
+{
+	(void)context;
+	system_stats_reply(request);
 }
 
 void agent_rest_help(void *context, struct http_request *request)

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "agent/shell.h"
 #include "base/clock.h"
+#include "net/system_stats.h"
 
 struct metric {
 	const char *name;
@@ -70,20 +70,18 @@ static void add_parts(const struct agent_shell *shell, struct metric_list *list)
 
 static void add_system(struct metric_list *list)
 {
-	struct sysinfo info;
-	double loads[3];
+	struct system_stats stats;
 
-	if (getloadavg(loads, 3) == 3) {
-		rest_metrics_add(list, "system/load_1min", loads[0]);
-		rest_metrics_add(list, "system/load_5min", loads[1]);
-		rest_metrics_add(list, "system/load_15min", loads[2]);
+	system_stats_read(&stats);
+	if (stats.has_load) {
+		rest_metrics_add(list, "system/load_1min", stats.load[0]);
+		rest_metrics_add(list, "system/load_5min", stats.load[1]);
+		rest_metrics_add(list, "system/load_15min", stats.load[2]);
 	}
-	rest_metrics_add(list, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
-	if (!sysinfo(&info)) {
-		rest_metrics_add(list, "system/mem_total_bytes",
-				 (double)info.totalram * info.mem_unit);
-		rest_metrics_add(list, "system/mem_free_bytes",
-				 (double)info.freeram * info.mem_unit);
+	rest_metrics_add(list, "system/cpus_total", stats.cpus);
+	if (stats.has_memory) {
+		rest_metrics_add(list, "system/mem_total_bytes", stats.memory_total);
+		rest_metrics_add(list, "system/mem_free_bytes", stats.memory_free);
 	}
 }
 

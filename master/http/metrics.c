@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "allocator/allocator_looks.h"
 #include "base/duration.h"
 #include "master/core/sums.h"
 #include "master/http/rest/rest.h"
+#include "net/system_stats.h"
 
 typedef void metric_fn(void *context, const char *name, double value);
 
@@ -354,18 +354,18 @@ static void read_metrics(const struct shell *shell, metric_fn *each, void *conte
 
 static void system_metrics(metric_fn *each, void *context)
 {
-	struct sysinfo info;
-	double loads[3] = {0};
+	struct system_stats stats;
 
-	if (getloadavg(loads, 3) == 3) {
-		each(context, "system/load_1min", loads[0]);
-		each(context, "system/load_5min", loads[1]);
-		each(context, "system/load_15min", loads[2]);
+	system_stats_read(&stats);
+	if (stats.has_load) {
+		each(context, "system/load_1min", stats.load[0]);
+		each(context, "system/load_5min", stats.load[1]);
+		each(context, "system/load_15min", stats.load[2]);
 	}
-	each(context, "system/cpus_total", (double)sysconf(_SC_NPROCESSORS_ONLN));
-	if (!sysinfo(&info)) {
-		each(context, "system/mem_total_bytes", (double)info.totalram * info.mem_unit);
-		each(context, "system/mem_free_bytes", (double)info.freeram * info.mem_unit);
+	each(context, "system/cpus_total", stats.cpus);
+	if (stats.has_memory) {
+		each(context, "system/mem_total_bytes", stats.memory_total);
+		each(context, "system/mem_free_bytes", stats.memory_free);
 	}
 }
 

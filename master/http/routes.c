@@ -45,6 +45,9 @@ const struct route shell_routes[] = {
 	 "POST slaveId=ID and volumes: destroys them."},
 	{"/metrics/snapshot", rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
 	{"/version", rest_version, REALM_NONE, "Version and build."},
+	{"/logging/toggle", rest_logging, REALM_READWRITE,
+	 "How much is logged; level=N and duration=5mins change it for so long."},
+	{"/system/stats.json", rest_system, REALM_NONE, "What the machine is and how busy it is."},
 	{"/help", rest_help, REALM_NONE, "This page; format=json."},
 	{NULL, NULL, REALM_NONE, NULL},
 };

@@ -91,6 +91,27 @@ class AgentApi(harness.TestCase):
             "level": 1, "duration": {"nanoseconds": 10**6}}})
         harness.wait_for(lambda: self.call("GET_LOGGING_LEVEL")["level"] == 0, "the old level")
 
+    def test_logging_and_system(self):
+        for daemon in [self.master, self.agent]:
+            def toggle(query=""):
+                status, _, body = harness.get(daemon.address, "/logging/toggle" + query)
+                return status, body.decode()
+            self.assertEqual(toggle(), (200, "0\n"))
+            self.assertEqual(toggle("?level=3&duration=1hrs"), (200, ""))
+            self.assertEqual(toggle(), (200, "3\n"))
+            for query, text in [("?level=1", "Expecting 'duration=value' in query.\n"),
+                                ("?duration=1secs", "Expecting 'level=value' in query.\n"),
+                                ("?level=-1&duration=1secs", "'-1' < original level.\n")]:
+                self.assertEqual(toggle(query), (400, text))
+            self.assertEqual(toggle("?level=x&duration=1secs")[0], 400)
+            self.assertEqual(toggle("?level=1&duration=x")[0], 400)
+            self.assertEqual(toggle("?level=1&duration=1ms"), (200, ""))
+            harness.wait_for(lambda: toggle() == (200, "0\n"), "the old level")
+            stats = daemon.json("/system/stats.json")
+            self.assertEqual(set(stats), {"avg_load_1min", "avg_load_5min", "avg_load_15min",
+                                          "cpus_total", "mem_total_bytes", "mem_free_bytes"})
+            self.assertEqual(stats["cpus_total"], os.cpu_count())
+
     def test_files(self):
         scheduler = self.subscribe()
         task_id = scheduler.run("echo hello; mkdir d; sleep 1000")

@@ -36,6 +36,8 @@ READS = {
     "/master/slaves": "seen",
     "/master/flags": 403,
     "/metrics/snapshot": 403,
+    "/logging/toggle": 403,
+    "/system/stats.json": "seen",
     "/master/weights": [],
     "/master/quota": ["infos"],
     "/master/maintenance/schedule": ["windows"],

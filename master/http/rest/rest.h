@@ -50,6 +50,8 @@ void rest_frameworks(void *shell, struct http_request *request);
 void rest_roles(void *shell, struct http_request *request);
 void rest_tasks(void *shell, struct http_request *request);
 void rest_flags(void *shell, struct http_request *request);
+void rest_logging(void *shell, struct http_request *request);
+void rest_system(void *shell, struct http_request *request);
 void rest_help(void *shell, struct http_request *request);
 void rest_health(void *shell, struct http_request *request);
 void rest_version(void *shell, struct http_request *request);

@@ -2,6 +2,7 @@
  * ones. */
 #include "master/http/rest/rest.h"
 #include "net/help.h"
+#include "net/system_stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -339,6 +340,20 @@ void rest_version(void *context, struct http_request *request)
 	(void)context;
 	endpoint_write_version(answer_begin(&answer));
 	answer_send(&answer, request);
+}
+
+void rest_logging(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+
+	if (shell_allows(shell, request, ACL_GET_ENDPOINT, "/logging/toggle"))
+		verbosity_toggle(&shell->verbosity, request);
+}
+
+void rest_system(void *context, struct http_request *request)
+{
+	(void)context;
+	system_stats_reply(request);
 }
 
 void rest_help(void *context, struct http_request *request)
