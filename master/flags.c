@@ -99,6 +99,7 @@ static const struct flag flag_table[] = {
 	TEXT(authorizers, "local", "Authorizer: local."),
 	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
 	TEXT(http_framework_authenticators, NULL, "How HTTP frameworks authenticate: basic."),
+	FILE_PATH(external_log_file, NULL, "File that holds the log, served as /master/log."),
 	INTEGER(max_operator_event_stream_subscribers, "1000",
 		"Who may watch by SUBSCRIBE of the operator API; one more ends the oldest."),
 	BOOLEAN(require_agent_domain, "false", "Only agents with a domain may register."),
@@ -126,7 +127,6 @@ static const struct flag flag_table[] = {
 	INERT(log_dir, FLAG_PATH, NULL),
 	INERT(logbufsecs, FLAG_INT, "0"),
 	INERT(initialize_driver_logging, FLAG_BOOL, "true"),
-	INERT(external_log_file, FLAG_PATH, NULL),
 	FLAG_TABLE_END,
 };
 

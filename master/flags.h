@@ -33,6 +33,7 @@ struct master_flags {
 	struct acls *allowed;	   /* what --acls says, or NULL */
 	const char *authenticators;
 	const char *authorizers;
+	const char *external_log_file;
 	const char *http_authenticators;
 	const char *http_framework_authenticators;
 	bool registry_strict;

@@ -6,7 +6,7 @@
 
 struct system_stats {
 	bool has_load, has_memory;
-	double load[3]; /* of 1, 5 and 15 minutes */
+	double load[3];				/* of 1, 5 and 15 minutes */
 	double cpus, memory_total, memory_free; /* bytes */
 };
 void system_stats_read(struct system_stats *stats);

@@ -65,7 +65,8 @@ void verbosity_toggle(struct verbosity *v, struct http_request *request)
 		http_reply_text(request, 400,
 				arena_printf(arena, "Failed to convert '%s' to number.\n", level));
 	else if (number < 0)
-		http_reply_text(request, 400, arena_printf(arena, "'%ld' < original level.\n", number));
+		http_reply_text(request, 400,
+				arena_printf(arena, "'%ld' < original level.\n", number));
 	else if (duration_parse(wait, &duration, &err) < 0)
 		http_reply_text(request, 400, arena_printf(arena, "%s\n", err.text));
 	else {

@@ -1,4 +1,5 @@
 /* Which handler serves which path of the master. */
+#include "master/http/files.h"
 #include "master/http/rest/rest.h"
 
 const char *const shell_processes[] = {"help",	  "metrics", "version", "files",
@@ -45,6 +46,11 @@ const struct route shell_routes[] = {
 	 "POST slaveId=ID and volumes: destroys them."},
 	{"/metrics/snapshot", rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
 	{"/version", rest_version, REALM_NONE, "Version and build."},
+	{"/files/browse", files_browse, REALM_READONLY, "A directory: path=PATH."},
+	{"/files/read", files_read, REALM_READONLY,
+	 "Part of the log: path=/master/log, offset, length."},
+	{"/files/download", files_download, REALM_READONLY, "The whole log: path=/master/log."},
+	{"/files/debug", files_debug, REALM_READONLY, "Which files there are."},
 	{"/logging/toggle", rest_logging, REALM_READWRITE,
 	 "How much is logged; level=N and duration=5mins change it for so long."},
 	{"/system/stats.json", rest_system, REALM_NONE, "What the machine is and how busy it is."},

@@ -37,6 +37,10 @@ READS = {
     "/master/flags": 403,
     "/metrics/snapshot": 403,
     "/logging/toggle": 403,
+    "/files/debug": 403,
+    "/files/browse?path=/master/log": 403,
+    "/files/read?path=/master/log&offset=0": 403,
+    "/files/download?path=/master/log": 403,
     "/system/stats.json": "seen",
     "/master/weights": [],
     "/master/quota": ["infos"],
@@ -80,7 +84,7 @@ APIS = {"/master/api/v1", "/master/api/v1/scheduler"}
 CALLS = {
     "GET_HEALTH": "seen", "GET_VERSION": "seen", "GET_MASTER": "seen", "GET_LOGGING_LEVEL": "seen",
     "GET_METRICS": "seen",
-    "GET_FLAGS": 403,
+    "GET_FLAGS": 403, "LIST_FILES": 403, "READ_FILE": 403,
     "SET_LOGGING_LEVEL": 403,
     "GET_STATE": ["get_tasks.tasks", "get_executors.executors", "get_frameworks.frameworks"],
     "GET_AGENTS": "seen",
@@ -118,7 +122,7 @@ class Authorization(harness.TestCase):
         super().setUp()
         folder = self.temporary()
         self.cluster = harness.Cluster(1, {
-            **MASTER, "credentials": private_file(folder, "credentials", CREDENTIALS),
+            **MASTER, "external_log_file": private_file(folder, "log", "a line"), "credentials": private_file(folder, "credentials", CREDENTIALS),
             "acls": "file://" + private_file(folder, "acls", NOTHING)}, {
                 "resources": "cpus:4;mem:4096;disk:1024"})
         self.master.headers = GOOD
@@ -190,7 +194,7 @@ class Authorization(harness.TestCase):
         paths = {"/" + process["id"] + endpoint["name"].rstrip("/")
                  for process in self.master.json("/help?format=json")["processes"]
                  for endpoint in process["endpoints"]}
-        self.assertEqual(paths, set(READS) | set(CHANGES) | APIS,
+        self.assertEqual(paths, {path.partition("?")[0] for path in READS} | set(CHANGES) | APIS,
                          "each path says what it shows or lets do whom")
         for path, expected in READS.items():
             self.expect_hidden(path, expected, self.ask(path, GOOD), self.ask(path, BAD))
@@ -210,6 +214,7 @@ class Authorization(harness.TestCase):
         machines = {"machines": [{"hostname": "m"}]}
         fields = {
             "GET_METRICS": {},
+            "LIST_FILES": {"path": "/master/log"}, "READ_FILE": {"path": "/master/log", "offset": 0},
             "SET_LOGGING_LEVEL": {"level": 0, "duration": {"nanoseconds": 1}},
             "TEARDOWN": {"framework_id": {"value": self.scheduler.id}},
             "MARK_AGENT_GONE": agent, "DRAIN_AGENT": agent, "DEACTIVATE_AGENT": agent,

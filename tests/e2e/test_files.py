@@ -2,11 +2,52 @@
 
 import hashlib
 import http.client
+import json
 import os
 
 import harness
 
 SIZE = 150 << 20
+
+
+class MasterLog(harness.TestCase):
+    """The master's one file."""
+    agents = None
+
+    def test_log(self):
+        path = os.path.join(self.temporary(), "log")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("0123456789")
+        self.cluster = harness.Cluster(0, {"external_log_file": path})
+        self.cluster.start()
+        self.assertEqual(self.master.json("/files/debug"), {"/master/log": path})
+        self.assertEqual(self.master.json("/files/browse?path=/master/log"), [])
+        for query, data, offset in [("&offset=0", "0123456789", 0), ("&offset=3&length=4", "3456", 3),
+                                    ("", "", 10), ("&offset=-1", "", 10), ("&offset=10", "", 10),
+                                    ("&offset=%d" % (2**63 - 1), "", 2**63 - 1)]:
+            self.assertEqual(self.master.json("/files/read?path=/master/log" + query),
+                             {"data": data, "offset": offset})
+        status, headers, body = harness.get(self.master.address, "/files/download?path=/master/log")
+        self.assertEqual((status, headers["Content-Disposition"], body),
+                         (200, "attachment; filename=log", b"0123456789"))
+        for query, status in [("", 400), ("?path=", 400), ("?path=/etc/passwd", 404),
+                              ("?path=/master/log/x", 404), ("?path=/master/log&offset=x", 400),
+                              ("?path=/master/log&length=-2", 400)]:
+            self.assertEqual(harness.get(self.master.address, "/files/read" + query)[0], status)
+
+        def operate(call):
+            status, _, body = harness.request(
+                self.master.address, "POST", "/api/v1", json.dumps(call),
+                {"Content-Type": "application/json"})
+            return status, body.decode()
+        self.assertEqual(operate({"type": "LIST_FILES", "list_files": {"path": "/master/log"}}),
+                         (200, '{"type":"LIST_FILES","list_files":{}}'))
+        self.assertEqual(operate({"type": "READ_FILE", "read_file": {
+            "path": "/master/log", "offset": 2, "length": 3}}),
+            (200, '{"type":"READ_FILE","read_file":{"size":10,"data":"MjM0"}}'))
+        self.assertEqual(operate({"type": "LIST_FILES", "list_files": {"path": "/x"}})[0], 404)
+        os.remove(path)
+        self.assertEqual(harness.get(self.master.address, "/files/read?path=/master/log")[0], 404)
 
 
 class Downloads(harness.TestCase):

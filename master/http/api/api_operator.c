@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "master/http/files.h"
 #include "net/api_body.h"
 
 void api_respond(const struct operator_call *c, const Mesos__Master__Response *response)
@@ -99,6 +100,8 @@ static const struct {
 	{TYPE(GET_EXECUTORS), 0, NULL, api_get_executors},
 	{TYPE(GET_TASKS), 0, NULL, api_get_tasks},
 	{TYPE(GET_STATE), 0, NULL, api_get_state},
+	{TYPE(LIST_FILES), FIELD(list_files), "list_files", files_list_call},
+	{TYPE(READ_FILE), FIELD(read_file), "read_file", files_read_call},
 	{TYPE(SUBSCRIBE), 0, NULL, api_subscribe},
 	{TYPE(TEARDOWN), FIELD(teardown), "teardown", change},
 	{TYPE(MARK_AGENT_GONE), FIELD(mark_agent_gone), "mark_agent_gone", change},
