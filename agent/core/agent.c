@@ -187,12 +187,12 @@ static void on_shutdown(struct agent *agent, const char *from, void *message)
 
 static void on_to_executor(struct agent *agent, const char *from, void *message)
 {
-	agent_handle_to_executor(agent, message);
+	agent_handle_to_executor(agent, from, message);
 }
 
 static void on_to_framework(struct agent *agent, const char *from, void *message)
 {
-	agent_handle_to_framework(agent, message);
+	agent_handle_to_framework(agent, from, message);
 }
 
 static const struct route {

@@ -99,8 +99,7 @@ static void answer_call(const struct files_job *job)
 		response->read_file = PROTO_NEW(arena, Mesos__Master__Response__ReadFile,
 						mesos__master__response__read_file__descriptor);
 		response->read_file->size = (uint64_t)job->size;
-		response->read_file->data =
-			(ProtobufCBinaryData){job->len, (uint8_t *)job->data};
+		response->read_file->data = (ProtobufCBinaryData){job->len, (uint8_t *)job->data};
 	}
 	api_respond(c, response);
 }

@@ -470,12 +470,44 @@ Test(agent_updates, messages_go_to_the_scheduler_directly_or_by_the_master)
 	rig_executor_call(&rig, call, 0);
 	rig_expect(&rig, "send master ExecutorToFrameworkMessage\nreply 202\n");
 	rig_message(&rig, "anybody@1.2.3.4:5", message);
+	rig_expect(&rig, "");
+	rig_message(&rig, RIG_MASTER, message);
 	rig_expect(&rig, "event 1 MESSAGE\n");
 	rig_detect(&rig, NULL);
 	rig_take(&rig);
 	rig_executor_call(&rig, call, 0);
-	rig_message(&rig, "anybody@1.2.3.4:5", message);
+	rig_message(&rig, RIG_MASTER, message);
 	rig_expect(&rig, "reply 202\n");
+}
+
+Test(agent_updates, drivers_reach_their_executors_and_acknowledge_directly)
+{
+	Mesos__Internal__FrameworkToExecutorMessage *message =
+		rig_new(&rig, Mesos__Internal__FrameworkToExecutorMessage,
+			mesos__internal__framework_to_executor_message__descriptor);
+	Mesos__Internal__StatusUpdateAcknowledgementMessage *ack =
+		rig_new(&rig, Mesos__Internal__StatusUpdateAcknowledgementMessage,
+			mesos__internal__status_update_acknowledgement_message__descriptor);
+
+	rig.framework_pid = "scheduler-1@10.0.0.9:1";
+	rig_running(&rig, "t", "e", 1);
+	rig_update(&rig, "e", "t", STATE(RUNNING), 1);
+	rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+	rig_take(&rig);
+	message->agent_id = rig_agent_id(&rig);
+	message->framework_id = rig_call(&rig, "e", 0)->framework_id;
+	message->executor_id = rig_call(&rig, "e", 0)->executor_id;
+	ack->agent_id = message->agent_id;
+	ack->framework_id = message->framework_id;
+	ack->task_id = rig_status(&rig, "t", STATE(RUNNING), 1)->task_id;
+	ack->uuid = rig_uuid(&rig, 1);
+	rig_message(&rig, "scheduler-2@10.0.0.9:1", message);
+	rig_message(&rig, "scheduler-2@10.0.0.9:1", ack);
+	rig_expect(&rig, "");
+	rig_message(&rig, rig.framework_pid, message);
+	rig_expect(&rig, "event 1 MESSAGE\n");
+	rig_message(&rig, rig.framework_pid, ack);
+	rig_expect(&rig, "send master StatusUpdateMessage t FINISHED u2\n");
 }
 
 /* ---- v0 executors -------------------------------------------------------- */
@@ -500,6 +532,9 @@ Test(agent_updates, v0_executor_gets_messages_instead_of_events)
 	Mesos__Internal__StatusUpdateMessage *update =
 		rig_new(&rig, Mesos__Internal__StatusUpdateMessage,
 			mesos__internal__status_update_message__descriptor);
+	Mesos__Internal__ExecutorToFrameworkMessage *speak =
+		rig_new(&rig, Mesos__Internal__ExecutorToFrameworkMessage,
+			mesos__internal__executor_to_framework_message__descriptor);
 	Mesos__Executor__Call *ids = rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE);
 
 	register_executor("e");
@@ -522,8 +557,17 @@ Test(agent_updates, v0_executor_gets_messages_instead_of_events)
 	update->update->status->agent_id = update->update->agent_id;
 	update->update->has_uuid = 1;
 	update->update->uuid = rig_uuid(&rig, 1);
+	rig_message(&rig, "executor(1)@10.0.0.3:4000", update);
+	rig_expect(&rig, "");
 	rig_message(&rig, EXECUTOR, update);
 	rig_expect(&rig, SENT "send " EXECUTOR " StatusUpdateAcknowledgementMessage u1\n");
+	speak->framework_id = ids->framework_id;
+	speak->executor_id = ids->executor_id;
+	speak->agent_id = update->update->agent_id;
+	rig_message(&rig, "executor(1)@10.0.0.3:4000", speak);
+	rig_expect(&rig, "");
+	rig_message(&rig, EXECUTOR, speak);
+	rig_expect(&rig, "send master ExecutorToFrameworkMessage\n");
 	rig_kill(&rig, "t");
 	rig_expect(&rig, "send " EXECUTOR " KillTaskMessage t\n");
 }

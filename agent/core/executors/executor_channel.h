@@ -26,7 +26,7 @@ void agent_handle_reregister_executor(struct agent *agent, const char *from,
 				      Mesos__Internal__ReregisterExecutorMessage *message);
 void agent_handle_executor_update(struct agent *agent, const char *from,
 				  Mesos__Internal__StatusUpdateMessage *message);
-void agent_handle_to_framework(struct agent *agent,
+void agent_handle_to_framework(struct agent *agent, const char *from,
 			       Mesos__Internal__ExecutorToFrameworkMessage *message);
 
 #endif

@@ -107,35 +107,46 @@ void agent_handle_reregister_executor(struct agent *agent, const char *from,
 		agent_executor_shutdown(agent, executor);
 }
 
+/* The executor, if it is here and registered from `from`: a stranger who knows its ids cannot speak
+   for it. */
+static struct executor *executor_v0_sender(struct agent *agent, const char *from,
+					   const Mesos__FrameworkID *framework_id,
+					   const Mesos__ExecutorID *executor_id)
+{
+	struct executor *executor =
+		executor_id ? executor_v0_find(agent, framework_id, executor_id) : NULL;
+
+	return executor && executor->pid && !strcmp(executor->pid, from) ? executor : NULL;
+}
+
 void agent_handle_executor_update(struct agent *agent, const char *from,
 				  Mesos__Internal__StatusUpdateMessage *message)
 {
 	const Mesos__Internal__StatusUpdate *update = message->update;
-	struct framework *framework = agent_framework_find(agent, update->framework_id->value);
 	struct executor *sender =
-		framework && update->executor_id
-			? agent_executor_find(framework, update->executor_id->value)
-			: NULL;
+		executor_v0_sender(agent, from, update->framework_id, update->executor_id);
 
 	if (!sender) {
 		agent->counters.invalid_status_updates++;
-		log_warning("Dropped an update of task '%s' from %s: its executor is not here",
+		log_warning("Dropped an update of task '%s' from %s: no executor of its framework "
+			    "is registered from there",
 			    update->status->task_id->value, from);
 		return;
 	}
 	executor_v0_take_update(agent, sender, update);
 }
 
-void agent_handle_to_framework(struct agent *agent,
+void agent_handle_to_framework(struct agent *agent, const char *from,
 			       Mesos__Internal__ExecutorToFrameworkMessage *message)
 {
 	struct executor *executor =
-		executor_v0_find(agent, message->framework_id, message->executor_id);
+		executor_v0_sender(agent, from, message->framework_id, message->executor_id);
 
 	if (!executor) {
 		agent->counters.invalid_framework_messages++;
-		log_warning("Dropped a message of executor '%s' to framework %s: it is not here",
-			    message->executor_id->value, message->framework_id->value);
+		log_warning("Dropped a message of executor '%s' to framework %s: it is not "
+			    "registered from %s",
+			    message->executor_id->value, message->framework_id->value, from);
 		return;
 	}
 	agent_forward_to_framework(agent, executor->framework, executor->id, message->data);

@@ -211,7 +211,14 @@ void agent_handle_shutdown_framework(struct agent *agent, const char *from,
 		agent_framework_settle(agent, framework);
 }
 
-void agent_handle_to_executor(struct agent *agent,
+bool agent_from_framework(struct agent *agent, const struct framework *framework, const char *from,
+			  const char *what)
+{
+	return (framework->pid && !strcmp(framework->pid, from)) ||
+	       agent_from_master(agent, from, what);
+}
+
+void agent_handle_to_executor(struct agent *agent, const char *from,
 			      Mesos__Internal__FrameworkToExecutorMessage *message)
 {
 	struct framework *framework = agent_framework_find(agent, message->framework_id->value);
@@ -224,6 +231,10 @@ void agent_handle_to_executor(struct agent *agent,
 		log_warning("Dropped a message for executor '%s' of framework %s: it is not "
 			    "running here",
 			    message->executor_id->value, message->framework_id->value);
+		return;
+	}
+	if (!agent_from_framework(agent, framework, from, "FrameworkToExecutorMessage")) {
+		agent->counters.invalid_framework_messages++;
 		return;
 	}
 	agent->counters.valid_framework_messages++;

@@ -20,7 +20,10 @@ void agent_handle_update_framework(struct agent *agent, const char *from,
 				   Mesos__Internal__UpdateFrameworkMessage *message);
 void agent_handle_shutdown_framework(struct agent *agent, const char *from,
 				     Mesos__Internal__ShutdownFrameworkMessage *message);
-void agent_handle_to_executor(struct agent *agent,
+/* `from` is our master or the framework's own driver. Logs `what` if not. */
+bool agent_from_framework(struct agent *agent, const struct framework *framework, const char *from,
+			  const char *what);
+void agent_handle_to_executor(struct agent *agent, const char *from,
 			      Mesos__Internal__FrameworkToExecutorMessage *message);
 void agent_forward_to_framework(struct agent *agent, struct framework *framework,
 				const char *executor_id, ProtobufCBinaryData data);

@@ -304,17 +304,6 @@ static void stream_terminated(struct agent *agent, struct stream *stream)
 		agent_framework_settle(agent, framework);
 }
 
-/* Straight from a scheduler's driver is fine too: old ones do so. */
-static bool may_acknowledge(struct agent *agent, const char *from)
-{
-	if (agent->state != STATE_RUNNING) {
-		log_warning("Dropped an acknowledgement: the agent is %s",
-			    agent_state_name(agent->state));
-		return false;
-	}
-	return !str_has_prefix(from, "master") || agent_from_master(agent, from, "acknowledgement");
-}
-
 void agent_handle_acknowledgement(struct agent *agent, const char *from,
 				  Mesos__Internal__StatusUpdateAcknowledgementMessage *message)
 {
@@ -322,9 +311,14 @@ void agent_handle_acknowledgement(struct agent *agent, const char *from,
 	struct stream *stream;
 	struct update *head;
 
-	if (!may_acknowledge(agent, from))
+	if (agent->state != STATE_RUNNING) {
+		log_warning("Dropped an acknowledgement: the agent is %s",
+			    agent_state_name(agent->state));
 		return;
+	}
 	framework = agent_framework_find(agent, message->framework_id->value);
+	if (framework && !agent_from_framework(agent, framework, from, "an acknowledgement"))
+		return;
 	stream = framework ? agent_stream_find(framework, message->task_id->value) : NULL;
 	head = stream ? list_first(&stream->pending, struct update, link) : NULL;
 	if (!head || message->uuid.len != UUID_BYTES ||
