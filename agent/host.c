@@ -229,16 +229,30 @@ int host_domain(struct arena *arena, const char *text, Mesos__DomainInfo **domai
 	return 0;
 }
 
+/* How we are to be spoken to: executors connect to us as everybody does. */
+static size_t inherit_tls(const char **pairs)
+{
+	size_t count = 0;
+
+	for (char **pair = environ; *pair; pair++) {
+		if (!str_has_prefix(*pair, "LIBPROCESS_SSL_"))
+			continue;
+		if (pairs)
+			pairs[count] = *pair;
+		count++;
+	}
+	return count;
+}
+
 int host_environment(struct arena *arena, const char *text, const char *const **list,
 		     struct err *err)
 {
 	struct json *json;
 	const char **pairs;
+	size_t count = inherit_tls(NULL);
 	int rv;
 
-	*list = NULL;
-	if (!text)
-		return 0;
+	text = text ? text : "{}";
 	rv = json_parse(arena, text, strlen(text), &json, err);
 	if (rv < 0)
 		return err_wrap(err, rv, "Invalid value for --executor_environment_variables");
@@ -247,7 +261,8 @@ int host_environment(struct arena *arena, const char *text, const char *const **
 			err, ERR_INVALID,
 			"Invalid value for --executor_environment_variables: expected a JSON "
 			"object of strings");
-	pairs = arena_alloc(arena, (json->count + 1) * sizeof(*pairs));
+	pairs = arena_alloc(arena, (count + json->count + 1) * sizeof(*pairs));
+	inherit_tls(pairs);
 	for (size_t i = 0; i < json->count; i++) {
 		const struct json *value = &json->items[i];
 
@@ -257,7 +272,8 @@ int host_environment(struct arena *arena, const char *text, const char *const **
 				"Invalid value for --executor_environment_variables: the value "
 				"of '%s' is no string",
 				json->keys[i].data);
-		pairs[i] = arena_printf(arena, "%s=%s", json->keys[i].data, value->text.data);
+		pairs[count + i] =
+			arena_printf(arena, "%s=%s", json->keys[i].data, value->text.data);
 	}
 	*list = pairs;
 	return 0;

@@ -23,7 +23,8 @@ int host_attributes(struct arena *arena, const char *text, Mesos__Attribute ***l
 /* --domain: JSON. */
 int host_domain(struct arena *arena, const char *text, Mesos__DomainInfo **domain, struct err *err);
 
-/* --executor_environment_variables: a JSON object of strings to NAME=VALUE, NULL-ended. */
+/* What executors have from us: our LIBPROCESS_SSL_* and --executor_environment_variables, a JSON
+ * object of strings (or NULL), as NAME=VALUE, NULL-ended. */
 int host_environment(struct arena *arena, const char *text, const char *const **list,
 		     struct err *err);
 

@@ -230,6 +230,7 @@ static void init_loop(struct agent_shell *shell)
 	uv_loop_init(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->tick);
 	verbosity_init(&shell->verbosity, &shell->loop);
+	hangup_init(&shell->hangup, &shell->loop);
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
@@ -263,6 +264,7 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 		.body_max = AGENT_REQUEST_BODY_MAX,
 		.connections_max = open_files_connections(),
 		.handler = server_request_cb,
+		.tls = shell->hangup.tls,
 		.context = shell,
 	};
 	int rv = http_server_create(&options, &shell->http, err);
@@ -399,7 +401,8 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 	};
 	int rv;
 
-	shell->messenger = messenger_create(&shell->loop, server_exited_cb, shell);
+	shell->messenger =
+		messenger_create(&shell->loop, shell->hangup.tls, server_exited_cb, shell);
 	shell->gc = gc_create(&gc);
 	shell->volumes = volume_worker_create(shell->slow, report_cb, shell);
 	shell->remover = volume_remover_create(&shell->loop, shell->slow, volume_removed_cb, shell);
@@ -469,6 +472,8 @@ static int server_start(struct agent_shell *shell, struct err *err)
 	shell->detector = detector_create(&shell->loop, shell->flags->master, detected_cb, shell);
 	rv = detector_check(shell->detector, err);
 	if (rv == 0)
+		rv = hangup_secure(&shell->hangup, err);
+	if (rv == 0)
 		rv = listen_http(shell, err);
 	if (rv == 0)
 		rv = create_core(shell, err);
@@ -513,6 +518,7 @@ static void close_parts(struct agent_shell *shell)
 	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 3; i++)
 		uv_close((uv_handle_t *)&shell->signals[i], NULL);
+	hangup_close(&shell->hangup);
 	/* The store's thread may wake us until it is closed. */
 	if (shell->store)
 		store_close(shell->store);
@@ -525,6 +531,7 @@ static void server_stop(struct agent_shell *shell)
 	close_parts(shell);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
+	hangup_free(&shell->hangup);
 	event_streams_free(&shell->streams);
 	agent_destroy(shell->steps.core);
 	agent_steps_free(&shell->steps);

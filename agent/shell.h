@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "net/event_streams.h"
+#include "net/hangup.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/router.h"
@@ -68,6 +69,7 @@ struct agent_shell {
 	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t signals[3];
+	struct hangup hangup; /* with the process's TLS */
 	int exit_status;
 };
 

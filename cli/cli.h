@@ -48,6 +48,9 @@ int cli_no_arguments(const struct flags *flags, const char *command);
 			"The secret of --principal (file:///path reads a file).", NULL, NULL       \
 	}
 void cli_log_in(const char *principal, const char *secret);
+/* Clients of this command connect with TLS if the first address is an https:// URL or the
+ * environment says so (LIBPROCESS_SSL_ENABLED). `cli_http` does it itself. */
+int cli_secure(const char *address, struct err *err);
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err);
 /* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/executor/guardian.h"
+#include "net/tls/authority.h"
 
 #define READY_TIMEOUT (30 * SECOND)
 #define READY_POLL_MS 5
@@ -38,6 +39,7 @@ struct local_flags {
 	const char *allocation_interval;
 	bool own_addresses;
 	bool check_origin;
+	bool tls;
 	bool json;
 	bool verbose;
 };
@@ -67,6 +69,9 @@ static const struct flag local_table[] = {
 	 NULL, NULL},
 	{"allocation_interval", NULL, FLAG_STRING, AT(allocation_interval), "100ms",
 	 "Time between two allocations.", NULL, NULL},
+	{"tls", NULL, FLAG_BOOL, AT(tls), "false",
+	 "Let everything speak TLS, with an authority and certificates made for this cluster.",
+	 NULL, NULL},
 	{"json", NULL, FLAG_BOOL, AT(json), "false",
 	 "Say where the cluster is as one line of JSON.", NULL, NULL},
 	{"verbose", NULL, FLAG_BOOL, AT(verbose), "false", "Show the daemons' logs here.", NULL,
@@ -82,7 +87,8 @@ struct cluster {
 	char *master; /* "ip:port" */
 	int alive;    /* our end of the guardian's channel */
 	pid_t guardian;
-	sigset_t signals; /* those that end us, and SIGCHLD: blocked, waited for */
+	struct tls_authority *authority; /* with --tls */
+	sigset_t signals;		 /* those that end us, and SIGCHLD: blocked, waited for */
 	bool interrupted;
 };
 
@@ -181,6 +187,77 @@ static int start_agent(struct cluster *c, int number, struct err *err)
 	for (int i = 4; i < 9; i++)
 		free(argv[i]);
 	free(log);
+	return rv;
+}
+
+/* ---- TLS --------------------------------------------------------------------- */
+
+static char *tls_path(const struct cluster *c, const char *name)
+{
+	return xprintf("%s/tls/%s.pem", c->work_dir, name);
+}
+
+/* The environment of everything that is started later, this command's own connections too. */
+static void set_tls_environment(const struct cluster *c)
+{
+	static const struct {
+		const char *name, *file;
+	} files[] = {{"CA_FILE", "ca"}, {"CERT_FILE", "cert"}, {"KEY_FILE", "key"}};
+	static const char *const truths[] = {"ENABLED", "VERIFY_SERVER_CERT", "VERIFY_IPADD"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char *name = xprintf("LIBPROCESS_SSL_%s", files[i].name);
+		char *path = tls_path(c, files[i].file);
+
+		setenv(name, path, 1);
+		free(name);
+		free(path);
+	}
+	for (size_t i = 0; i < sizeof(truths) / sizeof(truths[0]); i++) {
+		char *name = xprintf("LIBPROCESS_SSL_%s", truths[i]);
+
+		setenv(name, "true", 1);
+		free(name);
+	}
+}
+
+/* A certificate for the master's address, and those of the agents once the master's is known. */
+static int issue_certificate(struct cluster *c, struct err *err)
+{
+	size_t count = c->master && has_own_addresses(c->flags) ? (size_t)c->flags->agents : 0;
+	const char **addresses = xcalloc(count + 1, sizeof(*addresses));
+	char(*agents)[INET_ADDRSTRLEN] = xcalloc(count + 1, sizeof(*agents));
+	char *cert = tls_path(c, "cert"), *key = tls_path(c, "key");
+	int rv;
+
+	addresses[0] = c->flags->ip;
+	for (size_t i = 0; i < count; i++) {
+		agent_address(c, (int)i + 1, agents[i]);
+		addresses[i + 1] = agents[i];
+	}
+	rv = tls_authority_issue(c->authority, addresses, count + 1, cert, key, err);
+	free(cert);
+	free(key);
+	free(agents);
+	free(addresses);
+	return rv;
+}
+
+static int prepare_tls(struct cluster *c, struct err *err)
+{
+	char *directory = xprintf("%s/tls", c->work_dir), *path = tls_path(c, "ca");
+	int rv = 0;
+
+	if (mkdir(directory, 0755) < 0 && errno != EEXIST)
+		rv = err_set(err, ERR_IO, "cannot make %s: %s", directory, strerror(errno));
+	if (rv == 0)
+		rv = tls_authority_create(path, &c->authority, err);
+	if (rv == 0)
+		rv = issue_certificate(c, err);
+	if (rv == 0)
+		set_tls_environment(c);
+	free(directory);
+	free(path);
 	return rv;
 }
 
@@ -321,6 +398,8 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 	jw_kv_string(&w, "master", c->master);
 	jw_kv_int(&w, "pid", getpid());
 	jw_kv_string(&w, "work_dir", c->work_dir);
+	if (c->flags->tls)
+		jw_kv_string(&w, "ca_file", getenv("LIBPROCESS_SSL_CA_FILE"));
 	jw_key(&w, "agents");
 	jw_begin_array(&w);
 	for (size_t i = 0; i < slaves->count; i++) {
@@ -338,6 +417,8 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 /* What to add to the other commands so that they find this cluster. */
 static char *master_flag(const struct cluster *c)
 {
+	if (c->flags->tls)
+		return xprintf(" --master=https://%s", c->master);
 	return strcmp(c->master, CLI_DEFAULT_MASTER) ? xprintf(" --master=%s", c->master)
 						     : xstrdup("");
 }
@@ -351,8 +432,12 @@ static void say_text(const struct cluster *c, const struct json *slaves)
 	printf("Logs and sandboxes: %s%s\n\n", c->work_dir,
 	       c->own_dir ? " (removed at the end)" : "");
 	printf("In another terminal:\n");
+	if (c->flags->tls)
+		printf("  export LIBPROCESS_SSL_CA_FILE=%s/tls/ca.pem\n", c->work_dir);
 	printf("  mesita run%s --command='echo hello' --instances=6\n", flag);
 	printf("  mesita ps%s --all\n", flag);
+	if (c->flags->tls)
+		printf("  curl --cacert $LIBPROCESS_SSL_CA_FILE https://%s/state\n", c->master);
 	printf("\nCtrl-C ends the cluster and everything in it.\n");
 	free(flag);
 }
@@ -398,12 +483,16 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 	const struct json *slaves;
 	int rv = make_work_dir(c, err);
 
+	if (rv == 0 && c->flags->tls)
+		rv = prepare_tls(c, err);
 	if (rv == 0)
 		rv = guardian_fork(c->own_dir ? c->work_dir : NULL, &c->guardian, &c->alive, err);
 	if (rv == 0)
 		rv = start_master(c, err);
 	if (rv == 0)
 		rv = wait_for_master(c, err);
+	if (rv == 0 && c->flags->tls)
+		rv = issue_certificate(c, err);
 	for (int i = 1; rv == 0 && i <= c->flags->agents; i++)
 		rv = start_agent(c, i, err);
 	if (rv < 0)
@@ -423,6 +512,7 @@ static void end_all(struct cluster *c, bool keep_logs)
 		close(c->alive);
 		waitpid(c->guardian, NULL, 0);
 	}
+	tls_authority_free(c->authority);
 	free(c->work_dir);
 	free(c->master);
 }

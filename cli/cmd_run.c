@@ -131,6 +131,8 @@ static int cmd_run_run(const struct run_flags *flags, const struct flags *parsed
 	struct arena arena;
 	int rv = cmd_run_check(flags, err);
 
+	if (rv == 0)
+		rv = cli_secure(flags->master, err);
 	if (rv < 0)
 		return rv;
 	arena_init(&arena);

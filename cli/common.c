@@ -10,6 +10,7 @@
 #include "client/address.h"
 #include "client/credential.h"
 #include "net/client.h"
+#include "net/tls/tls.h"
 #include "proto/proto.h"
 #include "proto/states.h"
 
@@ -96,6 +97,23 @@ void cli_log_in(const char *principal, const char *secret)
 	authorization = principal && secret ? credential_basic(principal, secret) : NULL;
 }
 
+int cli_secure(const char *address, struct err *err)
+{
+	static bool known;
+	struct tls *tls;
+	int rv;
+
+	if (known)
+		return 0;
+	rv = str_has_prefix(address, "https://") ? tls_for_url(&tls, err)
+						 : tls_from_environment(false, &tls, err);
+	if (rv < 0)
+		return rv;
+	http_clients_secure(tls);
+	known = true;
+	return 0;
+}
+
 static int exchange_once(struct exchange *exchange, const char *host, int port, const char *method,
 			 const char *path, const char *form)
 {
@@ -131,9 +149,9 @@ int cli_http(const char *address, const char *method, const char *path, const ch
 {
 	struct exchange exchange = {.body = body, .err = err};
 	char *target = xstrdup(address), *host;
-	int port, rv = 0;
+	int port, rv = cli_secure(address, err);
 
-	for (int hops = 0; hops <= REDIRECTS_MAX; hops++) {
+	for (int hops = 0; rv == 0 && hops <= REDIRECTS_MAX; hops++) {
 		rv = address_parse(target, 5050, &host, &port, err);
 		if (rv < 0)
 			break;
@@ -144,6 +162,7 @@ int cli_http(const char *address, const char *method, const char *path, const ch
 		target = exchange.location;
 		if (!is_redirect(rv))
 			break;
+		rv = 0;
 	}
 	free(target);
 	return rv ? rv : ERR_IO;

@@ -35,7 +35,9 @@ int address_parse(const char *text, int default_port, char **host, int *port, st
 		return err_set(err, ERR_INVALID,
 			       "'%s': masters are not looked up in ZooKeeper, give host:port",
 			       text);
-	if (str_has_prefix(start, "http:"))
+	if (str_has_prefix(start, "https:"))
+		start += 6;
+	else if (str_has_prefix(start, "http:"))
 		start += 5;
 	if (str_has_prefix(start, "//"))
 		start += 2;

@@ -363,6 +363,7 @@ static void init_loop(struct shell *shell)
 	shell->tick.data = shell;
 	shell->offload = offload_create(&shell->loop);
 	verbosity_init(&shell->verbosity, &shell->loop);
+	hangup_init(&shell->hangup, &shell->loop);
 	/* After what a turn does, before it sleeps. */
 	uv_prepare_init(&shell->loop, &shell->turn);
 	uv_prepare_start(&shell->turn, flush_log);
@@ -526,6 +527,7 @@ static int listen_http(struct shell *shell, struct err *err)
 		.connections_max = open_files_connections(),
 		.handler = request_cb,
 		.context = shell,
+		.tls = shell->hangup.tls,
 	};
 
 	return http_server_create(&options, &shell->http, err);
@@ -574,7 +576,9 @@ static int start(struct shell *shell, struct err *err)
 	int port, rv;
 
 	init_loop(shell);
-	rv = listen_http(shell, err);
+	rv = hangup_secure(&shell->hangup, err);
+	if (rv == 0)
+		rv = listen_http(shell, err);
 	if (rv < 0)
 		return rv;
 	ip = advertised_ip(shell->flags);
@@ -583,7 +587,7 @@ static int start(struct shell *shell, struct err *err)
 	shell->address = xprintf("%s:%d", ip, port);
 	shell->pid = xprintf("master@%s", shell->address);
 	shell->hostname = advertised_hostname(shell->flags, ip);
-	shell->messenger = messenger_create(&shell->loop, exited_cb, shell);
+	shell->messenger = messenger_create(&shell->loop, shell->hangup.tls, exited_cb, shell);
 	rv = create_core(shell, ip, port, err);
 	free(ip);
 	if (rv < 0)
@@ -619,6 +623,7 @@ static void stop(struct shell *shell)
 	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
+	hangup_close(&shell->hangup);
 	/* Threads of the stores may wake us until they are closed. */
 	shell_store_close(shell);
 	uv_close((uv_handle_t *)&shell->stored, NULL);
@@ -628,6 +633,7 @@ static void stop(struct shell *shell)
 	uv_walk(&shell->loop, close_handle_cb, NULL);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);
+	hangup_free(&shell->hangup);
 	whitelist_free(shell);
 	HASH_ITER (hh, shell->waiting, waiting, later) {
 		HASH_DEL(shell->waiting, waiting);

@@ -13,6 +13,7 @@
 #include "master/steps/steps.h"
 #include "master/timing.h"
 #include "net/event_streams.h"
+#include "net/hangup.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/offload.h"
@@ -79,6 +80,7 @@ struct shell {
 	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t terminate[2];
+	struct hangup hangup; /* with the process's TLS */
 	int exit_status;
 };
 

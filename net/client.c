@@ -18,7 +18,7 @@
 #include "base/list.h"
 #include "net/limits.h"
 #include "net/recordio.h"
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 struct operation {
 	struct list link;
@@ -348,6 +348,13 @@ static const http_parser_settings settings = {
 
 /* -- the connection -- */
 
+static struct tls *clients_tls;
+
+void http_clients_secure(struct tls *tls)
+{
+	clients_tls = tls;
+}
+
 static void client_on_received(void *context, const char *data, size_t len)
 {
 	struct wire *wire = context;
@@ -415,6 +422,7 @@ static void open_wire(struct http_client *client)
 	http_parser_init(&wire->parser, HTTP_RESPONSE);
 	wire->parser.data = wire;
 	recordio_init(&wire->records, CLIENT_RECORD_MAX);
+	transport_secure(&wire->transport, clients_tls);
 	int rv = transport_dial(&wire->transport, client->host, client->port);
 	wire->deadline = uv_now(client->loop) + CLIENT_CONNECT_TIMEOUT_MS;
 	if (rv != 0)

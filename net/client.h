@@ -1,5 +1,5 @@
 /* HTTP/1.1 client on libuv: one connection, requests in order, answers whole or
- * as a stream. Used by schedulers, executors and tools (plain TCP only). */
+ * as a stream. Used by schedulers, executors and tools. */
 #ifndef NET_CLIENT_H
 #define NET_CLIENT_H
 
@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 struct http_client;
+struct tls;
 
 struct http_answer {
 	int status;		  /* 0: the connection failed; `error` says why */
@@ -22,6 +23,9 @@ struct http_answer {
 	struct slice body;	  /* empty for a stream */
 };
 
+/* From now on every client of this process connects with TLS (NULL: without), as libprocess has it
+ * for a whole process. Not owned. For main(), before it makes clients. */
+void http_clients_secure(struct tls *tls);
 /* Connects lazily to host (an IPv4 or IPv6 address, or a name) and port. */
 struct http_client *http_client_create(uv_loop_t *loop, const char *host, int port);
 /* From now on answers (not streams) are read to their end, but come without a body. */

@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct tls;
 struct http_server;
 struct http_request;
 
@@ -65,6 +66,7 @@ struct http_server_options {
 	size_t body_max; /* bytes; larger bodies are answered 413 and closed */
 	http_handler *handler;
 	void *context;
+	struct tls *tls; /* not owned; NULL: plain */
 	/* Whether the request, of which the head is there, is handed to the handler now, and its
 	 * body after that as it comes (net/http_parts.h). Asked for requests with a body; NULL =
 	 * for none. */

@@ -36,9 +36,11 @@ bool libprocess_is_message(const struct http_request *request);
 bool libprocess_parse(struct http_request *request, struct libprocess_message *out);
 
 struct messenger;
+struct tls;
 
-struct messenger *messenger_create(uv_loop_t *loop, void (*exited)(void *context, const char *pid),
-				   void *context);
+/* `tls` is not owned; NULL: connections are plain. */
+struct messenger *messenger_create(uv_loop_t *loop, struct tls *tls,
+				   void (*exited)(void *context, const char *pid), void *context);
 void messenger_close(struct messenger *messenger); /* frees itself from the loop */
 
 /* Sends one message. `from` and `to` are whole pids. Bytes are copied. */

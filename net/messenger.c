@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "net/limits.h"
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 struct linked {
 	struct list link;
@@ -37,6 +37,7 @@ struct peer {
 
 struct messenger {
 	uv_loop_t *loop;
+	struct tls *tls;
 	void (*exited)(void *context, const char *pid);
 	void *context;
 	struct peer *table;
@@ -233,6 +234,7 @@ static struct peer *get_peer(struct messenger *messenger, const char *address, c
 	snprintf(peer->address, sizeof(peer->address), "%s", address);
 	transport_init(&peer->transport, messenger->loop, &handlers, peer, messenger->read_buffer,
 		       HTTP_READ_SIZE);
+	transport_secure(&peer->transport, messenger->tls);
 	list_init(&peer->dirty);
 	list_init(&peer->links);
 	list_append(&messenger->all, &peer->all);
@@ -254,12 +256,13 @@ static struct peer *get_peer(struct messenger *messenger, const char *address, c
 
 /* -- the interface -- */
 
-struct messenger *messenger_create(uv_loop_t *loop, void (*exited)(void *context, const char *pid),
-				   void *context)
+struct messenger *messenger_create(uv_loop_t *loop, struct tls *tls,
+				   void (*exited)(void *context, const char *pid), void *context)
 {
 	struct messenger *messenger = xcalloc(1, sizeof(*messenger));
 
 	messenger->loop = loop;
+	messenger->tls = tls;
 	messenger->exited = exited;
 	messenger->context = context;
 	messenger->read_buffer = xmalloc(HTTP_READ_SIZE);

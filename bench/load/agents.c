@@ -217,7 +217,7 @@ int fleet_create(struct load *load, struct fleet **out, struct err *err)
 		f->agents[i].again.kind = TIMER_REGISTER;
 	f->servers = xcalloc((size_t)load->plan.ports, sizeof(*f->servers));
 	snprintf(f->master, sizeof(f->master), "master@%s:%d", load->plan.host, load->plan.port);
-	f->messenger = messenger_create(&load->loop, exited_cb, f);
+	f->messenger = messenger_create(&load->loop, NULL, exited_cb, f);
 	uv_timer_init(&load->loop, &f->alarm);
 	uv_prepare_init(&load->loop, &f->arm);
 	f->alarm.data = f->arm.data = f;

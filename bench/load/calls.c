@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 #define READ_SIZE (16 * 1024)
 #define WHY_MAX 1024

@@ -99,7 +99,7 @@ static struct drivers *create_drivers(struct load *load, struct err *err)
 	}
 	d->actors = xcalloc((size_t)load->plan.drivers, sizeof(struct scheduler *));
 	snprintf(d->master, sizeof(d->master), "master@%s:%d", load->plan.host, load->plan.port);
-	d->messenger = messenger_create(&load->loop, exited_cb, d);
+	d->messenger = messenger_create(&load->loop, NULL, exited_cb, d);
 	return d;
 }
 

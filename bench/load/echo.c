@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 #define CONNECTIONS_MAX 64
 #define WINDOW 16 /* messages under way on a connection */

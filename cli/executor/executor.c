@@ -27,6 +27,8 @@
 #include "cli/executor/checker.h"
 #include "cli/executor/executor_command.h"
 #include "client/executor.h"
+#include "net/client.h"
+#include "net/tls/tls.h"
 
 #define KILL_GRACE_DEFAULT (3 * SECOND)
 #define SHUTDOWN_GRACE_DEFAULT (5 * SECOND)
@@ -40,6 +42,7 @@ struct command_executor {
 	uv_loop_t loop;
 	struct rng rng;
 	struct executor_driver *driver;
+	struct tls *tls;       /* NULL: the agent is plain */
 	Mesos__TaskInfo *task; /* heap; NULL before LAUNCH */
 	pid_t pid;	       /* of the command, 0 = it does not run */
 	bool over;	       /* the terminal update was sent */
@@ -410,13 +413,17 @@ int executor_main(int argc, char **argv)
 	rng_seed(&e.rng, rng_entropy());
 	uv_loop_init(&e.loop);
 	open_handles(&e);
-	if (executor_driver_create(&e.loop, &e.rng, &handlers, &e, &e.driver, &err) < 0) {
+	if (tls_from_environment(false, &e.tls, &err) == 0)
+		http_clients_secure(e.tls);
+	if (err.text[0] ||
+	    executor_driver_create(&e.loop, &e.rng, &handlers, &e, &e.driver, &err) < 0) {
 		fprintf(stderr, "mesita executor: %s\n", err.text);
 		e.exit_status = 1;
 		close_handles(&e);
 	}
 	uv_run(&e.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&e.loop);
+	tls_free(e.tls);
 	kill_left();
 	proto_free(e.task);
 	return e.exit_status;

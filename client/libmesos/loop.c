@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 #include "client/libmesos/status.h"
+#include "net/client.h"
+#include "net/tls/tls.h"
 
 struct driver_loop {
 	uv_loop_t uv;
@@ -97,10 +99,17 @@ static int start_thread(struct driver_loop *loop, struct err *err)
 static int loop_create(struct driver_loop **out, struct err *err)
 {
 	struct driver_loop *loop = calloc(1, sizeof(*loop));
+	struct tls *tls;
 	int rv;
 
 	if (!loop)
 		return err_set(err, ERR_LIMIT, "out of memory");
+	rv = tls_from_environment(false, &tls, err);
+	if (rv < 0) {
+		free(loop);
+		return rv;
+	}
+	http_clients_secure(tls);
 	rv = uv_loop_init(&loop->uv);
 	if (rv == 0)
 		rv = uv_async_init(&loop->uv, &loop->posted, run_tasks);

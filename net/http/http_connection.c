@@ -532,6 +532,7 @@ void http_connection_accept(struct http_server *server)
 {
 	struct http_connection *connection = join_server(server);
 
+	transport_secure(&connection->transport, server->options.tls);
 	if (transport_accept(&connection->transport, (uv_stream_t *)&server->listener) != 0 ||
 	    server->connection_count > server->options.connections_max) {
 		http_connection_close(connection);

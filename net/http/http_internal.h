@@ -15,7 +15,7 @@
 #include "net/http_handoff.h"
 #include "net/http_parts.h"
 #include "net/limits.h"
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 #define HTTP_DATE_MAX 40
 

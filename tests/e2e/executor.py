@@ -15,6 +15,7 @@ import base64
 import http.client
 import json
 import os
+import ssl
 import sys
 import time
 import uuid
@@ -27,6 +28,9 @@ HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
 def connect(timeout=None):
     host, port = ADDRESS.rsplit(":", 1)
+    if os.environ.get("LIBPROCESS_SSL_ENABLED") == "true":
+        context = ssl.create_default_context(cafile=os.environ["LIBPROCESS_SSL_CA_FILE"])
+        return http.client.HTTPSConnection(host, int(port), timeout=timeout, context=context)
     return http.client.HTTPConnection(host, int(port), timeout=timeout)
 
 

@@ -9,7 +9,6 @@ Each test gets a new cluster; it is killed, with everything below it, when the t
 Directories of failed tests stay when KEEP_FAILED is set. No test sleeps for a fixed time.
 """
 
-import http.client
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ import subprocess
 import tempfile
 import unittest
 
+import connections
 import processes
 from processes import SCALE, Timeout, wait_for
 from scheduler import Scheduler, task
@@ -53,13 +53,14 @@ def free_port():
 def clean_environment(**more):
     env = {name: value for name, value in os.environ.items()
            if not name.startswith(("MESOS_", "LIBPROCESS_", "GLOG_", "MESITA_"))}
+    env.update(connections.environment)
     env.update(more)
     return env
 
 
 def request(address, method, path, body=None, headers=None, timeout=10):
     """(status, headers, body) of an answer."""
-    connection = http.client.HTTPConnection(*address, timeout=timeout * SCALE)
+    connection = connections.connect(address, timeout * SCALE)
     try:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()

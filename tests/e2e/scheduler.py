@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 
+import connections
 from processes import SCALE, Timeout
 
 TERMINAL = {"TASK_FINISHED", "TASK_FAILED", "TASK_KILLED", "TASK_LOST", "TASK_ERROR",
@@ -77,7 +78,7 @@ class Scheduler:
         if self.id is not None:
             call["framework_id"] = {"value": self.id}
             call["subscribe"]["framework_info"]["id"] = {"value": self.id}
-        stream = http.client.HTTPConnection(*self.address, timeout=15 * SCALE)
+        stream = connections.connect(self.address, 15 * SCALE)
         stream.request("POST", PATH, json.dumps(call), {
             "Content-Type": "application/json", "Accept": "application/json", **self.headers})
         answer = stream.getresponse()
@@ -219,7 +220,7 @@ class Scheduler:
 
     def post(self, call, headers=None):
         """(status, body) of any call."""
-        connection = http.client.HTTPConnection(*self.address, timeout=15 * SCALE)
+        connection = connections.connect(self.address, 15 * SCALE)
         try:
             connection.request("POST", PATH, json.dumps(call), {
                 "Content-Type": "application/json", "Accept": "application/json",

@@ -1,5 +1,6 @@
 """Daemons under limits of the system: open files, size of files."""
 
+import http.client
 import harness
 from harness import wait_for
 from scheduler import task
@@ -65,11 +66,11 @@ class SizeOfFiles(harness.TestCase):
     def fill(self, index):
         body = '{"type": "UPDATE_WEIGHTS", "update_weights": {"weight_infos": [{"role": "%s", ' \
                '"weight": 2}]}}' % (("r%d" % index) * 200)
-        connection = harness.http.client.HTTPConnection(*self.master.address, timeout=10)
+        connection = http.client.HTTPConnection(*self.master.address, timeout=10)
         try:
             connection.request("POST", "/api/v1", body, {"Content-Type": "application/json"})
             connection.getresponse().read()
-        except harness.http.client.HTTPException:
+        except http.client.HTTPException:
             pass
         finally:
             connection.close()

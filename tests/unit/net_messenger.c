@@ -29,7 +29,7 @@ static void set_up(void)
 {
 	fixture_init(&fixture);
 	fixture_start(&fixture);
-	messenger = messenger_create(&fixture.loop, on_exited, NULL);
+	messenger = messenger_create(&fixture.loop, NULL, on_exited, NULL);
 	snprintf(to, sizeof(to), "slave(1)@127.0.0.1:%d", http_server_port(fixture.server));
 }
 

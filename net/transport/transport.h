@@ -1,5 +1,5 @@
-/* A connection that carries bytes: below the HTTP server, the client and the messenger. Plain TCP;
- * nobody above it touches a socket, so that TLS can live in here.
+/* A connection that carries bytes: below the HTTP server, the client and the messenger. TCP, or
+ * TLS on it; nobody above touches a socket.
  *
  * Bytes to send are gathered in `out` during a turn of the loop and leave with one
  * transport_flush(); what the kernel does not take goes on in the background.
@@ -11,7 +11,10 @@
 #include <uv.h>
 
 #include "base/buf.h"
-#include "net/dial.h"
+#include "net/tls/tls.h"
+#include "net/transport/dial.h"
+
+struct secure;
 
 /* All of them get the transport's context, from the loop, until transport_close(); `closed`
  * comes after it. */
@@ -36,13 +39,17 @@ struct transport {
 	uv_shutdown_t shutdown;
 	struct buf writing; /* in the hands of libuv while `active` */
 	uv_write_t request;
-	bool active, dialing, closing, handle_closed;
-	bool exclusive; /* no other process may write to the socket */
+	bool active, dialing, reading, closing, handle_closed;
+	bool exclusive;	       /* no other process may write to the socket */
+	struct secure *secure; /* TLS; NULL: plain */
 };
 
 /* What comes is received into the buffer, which may be shared by many. */
 void transport_init(struct transport *t, uv_loop_t *loop, const struct transport_handlers *handlers,
 		    void *context, char *buffer, size_t buffer_size);
+/* Before it is dialed or accepted: with TLS, if `tls` is not NULL. `dialed` is then called when
+ * the other end has proved what it must; what does not is logged here, and is UV_EPROTO. */
+void transport_secure(struct transport *t, struct tls *tls);
 /* 0 or a libuv error, as below. `dialed` follows if it is 0. */
 int transport_dial(struct transport *t, const char *host, int port);
 int transport_accept(struct transport *t, uv_stream_t *listener);

@@ -1,5 +1,5 @@
 /* Outbound connections, see dial.h. */
-#include "net/dial.h"
+#include "net/transport/dial.h"
 
 #include <netinet/in.h>
 #include <string.h>

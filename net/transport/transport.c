@@ -1,10 +1,12 @@
-#include "net/transport.h"
+#include "net/transport/transport.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/list.h"
 #include "net/limits.h"
+#include "net/transport/transport_internal.h"
 
 static struct transport *transport_of(void *handle)
 {
@@ -26,10 +28,21 @@ void transport_init(struct transport *t, uv_loop_t *loop, const struct transport
 	t->tcp.data = t;
 }
 
-static void free_if_closed(struct transport *t)
+void transport_secure(struct transport *t, struct tls *tls)
 {
-	if (!t->handle_closed || t->dialing)
+	if (!tls)
 		return;
+	t->secure = xcalloc(1, sizeof(*t->secure));
+	t->secure->tls = tls;
+	/* Bytes of another process would not be sealed. */
+	t->exclusive = true;
+}
+
+void transport_free_if_closed(struct transport *t)
+{
+	if (!t->handle_closed || t->dialing || secure_busy(t))
+		return;
+	secure_free(t);
 	buf_free(&t->out);
 	buf_free(&t->writing);
 	t->handlers->closed(t->context);
@@ -41,22 +54,34 @@ static void transport_dialed(struct dial *dial, int status)
 
 	t->dialing = false;
 	if (t->closing) {
-		free_if_closed(t);
+		transport_free_if_closed(t);
 		return;
 	}
 	if (status == 0) {
 		uv_tcp_nodelay(&t->tcp, 1);
 		uv_tcp_keepalive(&t->tcp, 1, TCP_KEEPALIVE_SECONDS);
 	}
-	t->handlers->dialed(t->context, status);
+	if (status == 0 && t->secure)
+		secure_connected(t);
+	else
+		t->handlers->dialed(t->context, status);
 }
 
-int transport_dial(struct transport *t, const char *host, int port)
+int transport_dial_socket(struct transport *t, const char *host, int port)
 {
 	int rv = dial_start(&t->dial, &t->tcp, host, port, transport_dialed);
 
 	t->dialing = rv == 0;
 	return rv;
+}
+
+int transport_dial(struct transport *t, const char *host, int port)
+{
+	if (t->secure) {
+		t->secure->host = xstrdup(host);
+		t->secure->port = port;
+	}
+	return transport_dial_socket(t, host, port);
 }
 
 int transport_accept(struct transport *t, uv_stream_t *listener)
@@ -78,20 +103,40 @@ static void transport_on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t
 {
 	struct transport *t = transport_of(stream);
 
-	if (count > 0)
+	if (t->secure && count != 0)
+		secure_received(t, bytes->base, count);
+	else if (count > 0)
 		t->handlers->received(t->context, bytes->base, (size_t)count);
 	else if (count < 0)
 		t->handlers->ended(t->context, (int)count);
 }
 
+int transport_read_socket(struct transport *t)
+{
+	int rv = t->reading ? 0
+			    : uv_read_start((uv_stream_t *)&t->tcp, transport_alloc,
+					    transport_on_read);
+
+	t->reading |= rv == 0;
+	return rv;
+}
+
 int transport_read(struct transport *t)
 {
-	return uv_read_start((uv_stream_t *)&t->tcp, transport_alloc, transport_on_read);
+	if (t->secure) {
+		t->secure->wanted = true;
+		if (t->secure->ended)
+			return 0;
+	}
+	return transport_read_socket(t);
 }
 
 void transport_pause(struct transport *t)
 {
 	uv_read_stop((uv_stream_t *)&t->tcp);
+	t->reading = false;
+	if (t->secure)
+		t->secure->wanted = false;
 }
 
 /* ---- writing -------------------------------------------------------------------- */
@@ -102,36 +147,44 @@ static void transport_on_write(uv_write_t *request, int status)
 
 	t->active = false;
 	buf_recycle(&t->writing);
-	if (!t->closing)
-		t->handlers->written(t->context, status);
+	if (t->closing)
+		return;
+	if (status == 0 && t->secure && t->secure->sealed.len)
+		status = transport_send(t, &t->secure->sealed);
+	t->handlers->written(t->context, status);
 }
 
-int transport_flush(struct transport *t)
+int transport_send(struct transport *t, struct buf *out)
 {
-	uv_buf_t bytes = {.base = t->out.data, .len = t->out.len};
+	uv_buf_t bytes = {.base = out->data, .len = out->len};
 	struct buf empty;
 	int sent, rv;
 
-	if (t->active || t->out.len == 0)
+	if (t->active || out->len == 0)
 		return 0;
 	sent = uv_try_write((uv_stream_t *)&t->tcp, &bytes, 1);
 	if (sent == UV_EAGAIN)
 		sent = 0;
 	if (sent < 0)
 		return sent;
-	if ((size_t)sent == t->out.len) {
-		buf_recycle(&t->out);
+	if ((size_t)sent == out->len) {
+		buf_recycle(out);
 		return 0;
 	}
 	empty = t->writing;
-	t->writing = t->out;
-	t->out = empty;
+	t->writing = *out;
+	*out = empty;
 	bytes.base += sent;
 	bytes.len -= (size_t)sent;
 	t->request.data = t;
 	rv = uv_write(&t->request, (uv_stream_t *)&t->tcp, &bytes, 1, transport_on_write);
 	t->active = rv == 0;
 	return rv;
+}
+
+int transport_flush(struct transport *t)
+{
+	return t->secure ? secure_flush(t) : transport_send(t, &t->out);
 }
 
 size_t transport_underway(const struct transport *t)
@@ -141,12 +194,12 @@ size_t transport_underway(const struct transport *t)
 
 size_t transport_waiting(const struct transport *t)
 {
-	return t->out.len + transport_underway(t);
+	return t->out.len + (t->secure ? t->secure->sealed.len : 0) + transport_underway(t);
 }
 
 bool transport_idle(const struct transport *t)
 {
-	return !t->active && t->out.len == 0;
+	return !t->active && t->out.len == 0 && !(t->secure && t->secure->sealed.len);
 }
 
 /* ---- the end --------------------------------------------------------------------- */
@@ -159,6 +212,8 @@ static void transport_on_shutdown(uv_shutdown_t *request, int status)
 
 int transport_finish(struct transport *t)
 {
+	if (t->secure)
+		secure_finish(t);
 	return uv_shutdown(&t->shutdown, (uv_stream_t *)&t->tcp, transport_on_shutdown);
 }
 
@@ -167,7 +222,7 @@ static void transport_on_closed(uv_handle_t *handle)
 	struct transport *t = transport_of(handle);
 
 	t->handle_closed = true;
-	free_if_closed(t);
+	transport_free_if_closed(t);
 }
 
 void transport_close(struct transport *t)
@@ -177,7 +232,10 @@ void transport_close(struct transport *t)
 	t->closing = true;
 	if (t->dialing)
 		dial_cancel(&t->dial);
-	uv_close((uv_handle_t *)&t->tcp, transport_on_closed);
+	if (t->secure)
+		secure_cancel(t);
+	if (!uv_is_closing((uv_handle_t *)&t->tcp))
+		uv_close((uv_handle_t *)&t->tcp, transport_on_closed);
 }
 
 /* ---- ends of it -------------------------------------------------------------------- */
