@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
 
 #define FLAG_OWNER agent_flags
 #include "base/flags/flag_rows.h"
+
+#define SECRET_KEY_MAX 4096 /* bytes; HMAC-SHA256 makes 64 of more */
 
 static const struct flag flag_table[] = {
 	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
@@ -85,7 +88,10 @@ static const struct flag flag_table[] = {
 	 AT(authenticate_http_readwrite), "false", "Changing over HTTP needs --http_credentials.",
 	 NULL, NULL},
 	BOOLEAN(authenticate_http_executors, "false",
-		"HTTP executors need credentials; not supported yet."),
+		"Executors must show the token that they were given; those of the old protocol are "
+		"refused."),
+	{"jwt_secret_key", "executor_secret_key", FLAG_PATH, AT(jwt_secret_key), NULL,
+	 "File whose content signs the tokens of executors.", NULL, NULL},
 	FILE_PATH(http_credentials, NULL,
 		  "File of the principals and secrets of HTTP clients: lines of both, or JSON."),
 	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
@@ -314,7 +320,6 @@ static int check_containers(const struct agent_flags *f, struct err *err)
 static int refuse_unsupported(const struct agent_flags *f, struct err *err)
 {
 	const struct flag_refusal refused[] = {
-		{f->authenticate_http_executors, "authenticate_http_executors"},
 		{f->acls != NULL, "acls"},
 		{f->firewall_rules != NULL, "firewall_rules"},
 	};
@@ -409,6 +414,36 @@ static int check_authentication(struct agent_flags *f, struct err *err)
 	return rv;
 }
 
+/* The whole file is the secret, as in Mesos. */
+static int read_secret_key(struct agent_flags *f, struct err *err)
+{
+	char bytes[SECRET_KEY_MAX + 1];
+	FILE *file = fopen(f->jwt_secret_key, "re");
+	size_t len = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+	bool failed = !file || ferror(file);
+	int error = errno;
+
+	if (file)
+		fclose(file);
+	if (failed)
+		return err_set(err, ERR_IO, "cannot read --jwt_secret_key=%s: %s",
+			       f->jwt_secret_key, strerror(error));
+	if (len == 0 || len > SECRET_KEY_MAX)
+		return err_set(err, ERR_INVALID, "--jwt_secret_key=%s must hold 1 to %d bytes",
+			       f->jwt_secret_key, SECRET_KEY_MAX);
+	f->secret_key = (struct slice){xmemdup(bytes, len), len};
+	return 0;
+}
+
+static int check_executors(struct agent_flags *f, struct err *err)
+{
+	if (f->authenticate_http_executors && !f->jwt_secret_key)
+		return err_set(err, ERR_INVALID,
+			       "--authenticate_http_executors needs --jwt_secret_key: a file whose "
+			       "content signs the tokens of executors");
+	return f->authenticate_http_executors ? read_secret_key(f, err) : 0;
+}
+
 static int flags_check(struct agent_flags *f, struct err *err)
 {
 	int rv = check_ranges(f, err);
@@ -427,6 +462,8 @@ static int flags_check(struct agent_flags *f, struct err *err)
 			     "--authentication_timeout_max");
 	if (rv == 0)
 		rv = check_authentication(f, err);
+	if (rv == 0)
+		rv = check_executors(f, err);
 	return rv;
 }
 
@@ -480,6 +517,7 @@ int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **e
 void agent_flags_free(struct agent_flags *flags)
 {
 	credentials_free(flags->known);
+	free((char *)flags->secret_key.data);
 	free(flags->own.principal);
 	free(flags->own.secret);
 	flags_free(&flags->parsed);

@@ -11,6 +11,7 @@
 
 #define AGENT_REALM_READONLY "mesos-agent-readonly"
 #define AGENT_REALM_READWRITE "mesos-agent-readwrite"
+#define AGENT_REALM_EXECUTOR "mesos-agent-executor"
 
 struct agent_flags {
 	struct flags parsed; /* for /flags; strings below live in it */
@@ -62,6 +63,8 @@ struct agent_flags {
 		char *principal, *secret; /* what --credential says; NULL: nothing */
 	} own;
 	const char *http_authenticators;
+	const char *jwt_secret_key;
+	struct slice secret_key; /* of executors' tokens; heap; empty: they are not asked */
 	const char *logging_level;
 	bool quiet;
 	const char *external_log_file;

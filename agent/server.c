@@ -76,9 +76,13 @@ static void guard_realms(struct agent_shell *shell)
 	struct realm_guard *guards = shell->router.guards;
 
 	guards[REALM_READONLY] = (struct realm_guard){
-		AGENT_REALM_READONLY, f->authenticate_http_readonly ? f->known : NULL};
+		.name = AGENT_REALM_READONLY,
+		.credentials = f->authenticate_http_readonly ? f->known : NULL};
 	guards[REALM_READWRITE] = (struct realm_guard){
-		AGENT_REALM_READWRITE, f->authenticate_http_readwrite ? f->known : NULL};
+		.name = AGENT_REALM_READWRITE,
+		.credentials = f->authenticate_http_readwrite ? f->known : NULL};
+	guards[REALM_EXECUTORS] =
+		(struct realm_guard){.name = AGENT_REALM_EXECUTOR, .secret = f->secret_key};
 }
 
 /* ---- incoming ------------------------------------------------------------ */
@@ -313,6 +317,7 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.recovery_timeout = f->recovery_timeout,
 		.gc_delay = f->gc_delay,
 		.libprocess_ip = listen_ip(shell),
+		.executor_secret = f->secret_key,
 		.native_library = library,
 		.max_completed_executors_per_framework =
 			(int)f->max_completed_executors_per_framework,

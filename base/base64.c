@@ -69,3 +69,44 @@ long base64_decode(const char *text, size_t len, void *out)
 	/* A lone digit has fewer bits than a byte. */
 	return digits % 4 == 1 ? -1 : bytes - (uint8_t *)out;
 }
+
+/* ---- of URLs --------------------------------------------------------------------- */
+
+void base64url_encode(struct buf *out, const void *data, size_t len)
+{
+	size_t start = out->len;
+
+	base64_encode(out, data, len);
+	while (out->len > start && out->data[out->len - 1] == '=')
+		out->data[--out->len] = '\0';
+	for (size_t i = start; i < out->len; i++) {
+		if (out->data[i] == '+')
+			out->data[i] = '-';
+		else if (out->data[i] == '/')
+			out->data[i] = '_';
+	}
+}
+
+static int url_digit_value(char c)
+{
+	if (c == '+' || c == '/')
+		return -1;
+	return c == '-' ? 62 : c == '_' ? 63 : digit_value(c);
+}
+
+long base64url_decode(const char *text, size_t len, void *out)
+{
+	uint8_t *bytes = out;
+	uint32_t bits = 0;
+
+	for (size_t at = 0; at < len; at++) {
+		int value = url_digit_value(text[at]);
+
+		if (value < 0)
+			return -1;
+		bits = bits << 6 | (uint32_t)value;
+		if (at % 4 != 0)
+			*bytes++ = (uint8_t)(bits >> (6 - 2 * (at % 4)));
+	}
+	return len % 4 == 1 ? -1 : bytes - (uint8_t *)out;
+}

@@ -512,8 +512,8 @@ static void guard_realms(struct shell *shell)
 	};
 
 	for (size_t i = 0; i < sizeof(realms) / sizeof(*realms); i++)
-		shell->router.guards[realms[i].realm] =
-			(struct realm_guard){realms[i].name, realms[i].asks ? f->known : NULL};
+		shell->router.guards[realms[i].realm] = (struct realm_guard){
+			.name = realms[i].name, .credentials = realms[i].asks ? f->known : NULL};
 }
 
 static int listen_http(struct shell *shell, struct err *err)

@@ -27,6 +27,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 
 struct tls;
 struct http_server;
@@ -46,8 +47,9 @@ struct http_request {
 	const char *query;  /* raw, without '?'; "" if none */
 	struct http_header *headers;
 	size_t header_count;
-	struct slice body;     /* NUL follows */
-	const char *principal; /* who was authenticated (net/realm.h), or NULL */
+	struct slice body;	   /* NUL follows */
+	const char *principal;	   /* who was authenticated (net/realm.h), or NULL */
+	const struct json *claims; /* or what of whom, as a token says; NULL */
 	bool keep_alive;
 	struct http_server *server;
 	struct http_connection *connection; /* private */

@@ -3,7 +3,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "auth/jwt.h"
 #include "base/base64.h"
+#include "base/clock.h"
 
 /* "Basic " and the base64 of "principal:secret", which has one colon: as in Mesos, a secret that
  * holds one never matches. NULL: it is none. */
@@ -38,15 +40,41 @@ static bool realm_knows(const struct realm_guard *guard, struct http_request *re
 	return true;
 }
 
-bool realm_admits(const struct realm_guard *guard, struct http_request *request)
+static void refuse(struct http_request *request, const char *challenge)
 {
 	static const char text[] = "401 Unauthorized.";
-	const char *challenge;
 
-	if (!guard->credentials || realm_knows(guard, request))
-		return true;
-	challenge = arena_printf(&request->arena, "Basic realm=\"%s\"", guard->name);
 	http_reply(request, 401, "text/plain; charset=utf-8", text, strlen(text),
 		   (const char *const[]){"WWW-Authenticate", challenge, NULL});
+}
+
+static bool admit_token(const struct realm_guard *guard, struct http_request *request)
+{
+	const char *header = http_header(request, "Authorization");
+	const char *challenge = arena_printf(&request->arena, "Bearer realm=\"%s\"", guard->name);
+	struct err err;
+
+	if (!header || strncmp(header, "Bearer ", 7)) {
+		refuse(request, challenge);
+		return false;
+	}
+	if (jwt_read(&request->arena, guard->secret, header + 7, clock_now(), &request->claims,
+		     &err) == 0)
+		return true;
+	refuse(request,
+	       arena_printf(&request->arena,
+			    "%s, error=\"invalid_token\", error_description=\"Invalid JWT: "
+			    "%s\"",
+			    challenge, err.text));
+	return false;
+}
+
+bool realm_admits(const struct realm_guard *guard, struct http_request *request)
+{
+	if (guard->secret.len)
+		return admit_token(guard, request);
+	if (!guard->credentials || realm_knows(guard, request))
+		return true;
+	refuse(request, arena_printf(&request->arena, "Basic realm=\"%s\"", guard->name));
 	return false;
 }

@@ -1,4 +1,5 @@
-/* Realms: parts of a daemon's surface that ask who calls. The one way to say it is HTTP Basic. */
+/* Realms: parts of a daemon's surface that ask who calls. It is said by HTTP Basic, or, by
+ * executors, with a JSON Web Token. */
 #ifndef NET_REALM_H
 #define NET_REALM_H
 
@@ -18,7 +19,9 @@ enum realm {
 
 struct realm_guard {
 	const char *name;		       /* "mesos-master-readonly" */
-	const struct credentials *credentials; /* NULL: everybody is let in, without a principal */
+	const struct credentials *credentials; /* NULL and no secret: everybody is let in, without
+						  a principal */
+	struct slice secret;		       /* that signs tokens; empty: Basic is asked for */
 };
 
 /* Notes in the request who calls. False: it says nothing that the realm knows, and was answered

@@ -47,6 +47,8 @@ static void copy_options(struct agent *agent, const struct agent_options *option
 	own->secret = keep(agent, options->secret);
 	own->reconfiguration_policy = keep(agent, options->reconfiguration_policy);
 	own->libprocess_ip = keep(agent, options->libprocess_ip);
+	own->executor_secret.data = arena_memdup(&agent->arena, options->executor_secret.data,
+						 options->executor_secret.len);
 	own->native_library = keep(agent, options->native_library);
 	own->domain = proto_copy_to(&agent->arena, options->domain);
 	while (options->executor_environment && options->executor_environment[count])

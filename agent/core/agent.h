@@ -59,7 +59,8 @@ struct agent_options {
 	const char *const *executor_environment; /* NAME=VALUE of --executor_environment_variables,
 						    NULL-ended */
 	const char *libprocess_ip;		 /* LIBPROCESS_IP for executors, or NULL */
-	const char *native_library;		 /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
+	struct slice executor_secret; /* signs their tokens; empty: they are not asked for one */
+	const char *native_library;   /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
 	int max_completed_executors_per_framework; /* 150 */
 };
 
@@ -111,6 +112,7 @@ struct agent_event {
 			Mesos__Executor__Call *call;
 			uint64_t stream; /* SUBSCRIBE: the shell's number for the stream to be */
 			bool acceptable; /* Accept allows JSON or protobuf */
+			const struct json *claims; /* of its token; asked for a secret only */
 		} executor_call;
 		struct {
 			uint64_t stream;

@@ -46,6 +46,7 @@ void agent_api_executor(void *context, struct http_request *request)
 		return;
 	opening.subscribes = call->has_type && call->type == MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE;
 	event.executor_call.call = call;
+	event.executor_call.claims = request->claims;
 	event.executor_call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.executor_call.stream = opening.number = event_streams_number(&shell->streams);
 	agent_steps_call(&shell->steps, &event, open_if_granted, &opening);

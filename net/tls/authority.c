@@ -62,9 +62,8 @@ static int write_key(const char *path, EVP_PKEY *key, struct err *err)
 {
 	FILE *file = open_new(path, 0600, err);
 
-	return file ? put_in_place(file,
-				   PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), path,
-				   err)
+	return file ? put_in_place(file, PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL),
+				   path, err)
 		    : ERR_IO;
 }
 

@@ -266,7 +266,7 @@ enum tls_trust tls_session_trust(struct tls_session *session)
 	if (!is_address(session->host))
 		return trust_host(session, session->host);
 	return settings->verify_ip || settings->openssl_names ? trust_address(session)
-							       : TLS_NAMELESS;
+							      : TLS_NAMELESS;
 }
 
 /* Without a name there is nothing to hold against the certificate. Its chain was verified; more is

@@ -11,10 +11,10 @@ struct secure {
 	struct buf sealed;	     /* to be sent as it is */
 	char *host;		     /* of the one who dials; NULL: who accepts */
 	int port;
-	bool open;     /* both ends know each other; `dialed` was called */
-	bool wanted;   /* transport_read() was called and not taken back */
-	bool ended;    /* nothing more is read */
-	bool redialing; /* the handle closes, to be dialed again without TLS */
+	bool open;		/* both ends know each other; `dialed` was called */
+	bool wanted;		/* transport_read() was called and not taken back */
+	bool ended;		/* nothing more is read */
+	bool redialing;		/* the handle closes, to be dialed again without TLS */
 	uv_getnameinfo_t *name; /* while DNS is asked */
 };
 

@@ -170,9 +170,10 @@ static void secure_over(struct transport *t, int status)
 	if (may_redial(t, false))
 		redial_plain(t);
 	else
-		secure_fail(t, status, t->secure->host && !t->secure->open
-					       ? "it closed the connection; does it speak TLS?"
-					       : NULL);
+		secure_fail(t, status,
+			    t->secure->host && !t->secure->open
+				    ? "it closed the connection; does it speak TLS?"
+				    : NULL);
 }
 
 static void secure_deliver(struct transport *t, struct slice plain, enum tls_state state)

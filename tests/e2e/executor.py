@@ -24,6 +24,8 @@ ADDRESS = os.environ["MESOS_AGENT_ENDPOINT"]
 FRAMEWORK = {"value": os.environ["MESOS_FRAMEWORK_ID"]}
 EXECUTOR = {"value": os.environ["MESOS_EXECUTOR_ID"]}
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+if "MESOS_EXECUTOR_AUTHENTICATION_TOKEN" in os.environ:
+    HEADERS["Authorization"] = "Bearer " + os.environ["MESOS_EXECUTOR_AUTHENTICATION_TOKEN"]
 
 
 def connect(timeout=None):

@@ -6,6 +6,7 @@ import json
 import os
 
 import harness
+from scheduler import task
 
 CREDENTIALS = {"credentials": [{"principal": "ops", "secret": "open sesame"},
                                {"principal": "reader", "secret": "r"}]}
@@ -73,6 +74,84 @@ class Agents(harness.TestCase):
     def test_a_credential_is_no_harm_where_it_is_not_asked_for(self):
         self.cluster_of(CREDENTIALS["credentials"][0])
         self.agent.wait_registered()
+
+
+class Executors(harness.TestCase):
+    """Executors show the token that they were launched with."""
+    agents = None
+
+    def setUp(self):
+        super().setUp()
+        self.key = os.path.join(self.temporary(), "key")
+        with open(os.open(self.key, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(b"a secret of \0 any bytes\n")
+        self.cluster = harness.Cluster(1, None, {"authenticate_http_executors": "true",
+                                                 "jwt_secret_key": "file://" + self.key}).start()
+
+    def call(self, token, framework, executor="e"):
+        headers = {"Content-Type": "application/json"}
+        if token is not None:
+            headers["Authorization"] = "Bearer " + token
+        status, headers, body = harness.request(
+            self.agent.address, "POST", "/api/v1/executor", json.dumps({
+                "type": "SUBSCRIBE", "framework_id": {"value": framework},
+                "executor_id": {"value": executor}, "subscribe": {}}), headers)
+        return status, headers["WWW-Authenticate"], body.decode()
+
+    def token_of(self, task_id):
+        sandbox = self.agent.sandbox(self.scheduler.id, task_id)
+        with open(os.path.join(sandbox, "token"), encoding="ascii") as file:
+            return file.read().strip()
+
+    def test_tokens(self):
+        scheduler = self.scheduler = self.subscribe(failover_timeout=60)
+        say = "echo $MESOS_EXECUTOR_AUTHENTICATION_TOKEN >token; "
+        first, second = scheduler.run(say + "exec sleep 1000"), scheduler.run(say + "true")
+        scheduler.wait_state(first, "TASK_RUNNING")
+        scheduler.wait_terminal(second)
+        harness.wait_for(lambda: self.token_of(first) and self.token_of(second), "tokens")
+        mine, other = self.token_of(first), self.token_of(second)
+        claims = json.loads(base64.urlsafe_b64decode(mine.split(".")[1] + "=="))
+        self.assertEqual((claims["fid"], claims["eid"]), (scheduler.id, first))
+        self.assertTrue(claims["cid"])
+        self.assertEqual(self.call(None, scheduler.id, first),
+                         (401, 'Bearer realm="mesos-agent-executor"', "401 Unauthorized."))
+        status, challenge, _ = self.call(mine[:-4] + "AAAA", scheduler.id, first)
+        self.assertEqual(status, 401)
+        self.assertIn('error="invalid_token"', challenge)
+        self.assertEqual(self.call(other, scheduler.id, first)[0], 403)
+        # A new life of the agent knows it, too.
+        self.agent.kill()
+        self.agent.start()
+        self.agent.wait_registered()
+        scheduler.kill(first)
+        self.assertEqual(scheduler.wait_terminal(first)["state"], "TASK_KILLED")
+        with open(self.agent.log, encoding="utf-8") as log:
+            text = log.read()
+        self.assertNotIn(mine, text)
+        self.assertNotIn("a secret of", text)
+
+    def test_executors_of_the_http_api_run(self):
+        scheduler = self.subscribe()
+        executor = {"type": "CUSTOM", "executor_id": {"value": "e"}, "command": {
+            "value": "exec /usr/bin/python3 %s/executor.py" % harness.HERE},
+            "resources": [{"name": "cpus", "type": "SCALAR", "scalar": {"value": 0.1}},
+                          {"name": "mem", "type": "SCALAR", "scalar": {"value": 32}}]}
+        offer = scheduler.offer(cpus=1)
+        info = task(offer, None, executor=executor,
+                    data=base64.b64encode(b"finish").decode())
+        scheduler.launch(offer, [info])
+        self.assertEqual(scheduler.wait_terminal(info["task_id"]["value"])["state"],
+                         "TASK_FINISHED")
+
+    def test_a_key_is_needed(self):
+        for key, text in ((None, "needs --jwt_secret_key"), ("/none", "cannot read"),
+                          ("/dev/null", "must hold 1 to 4096 bytes")):
+            code, _, err = harness.run(
+                ["agent", "--master=127.0.0.1:1", "--work_dir=" + self.temporary(),
+                 "--authenticate_http_executors"] + (["--jwt_secret_key=" + key] if key else []))
+            self.assertEqual(code, 1)
+            self.assertIn(text, err)
 
 
 class Authentication(harness.TestCase):

@@ -1,5 +1,6 @@
 """Clients that mean harm or are broken: bounded memory, and everybody else is served."""
 
+import http.client
 import json
 import os
 import socket
@@ -206,7 +207,7 @@ class Hostile(harness.TestCase):
                 (b'{"type":"NO_SUCH_CALL"}', "application/json", 400, "type"),
                 (b"\xff\xff\xff", "application/x-protobuf", 400, ""),
                 (b"{}", "text/plain", 415, "application/json")):
-            connection = harness.http.client.HTTPConnection(*self.master.address, timeout=10)
+            connection = http.client.HTTPConnection(*self.master.address, timeout=10)
             connection.request("POST", PATH, body, {
                 "Content-Type": content_type, "Accept": "application/json"})
             answer = connection.getresponse()
@@ -222,7 +223,7 @@ class Hostile(harness.TestCase):
 
     def post(self, path, body, content_type="application/json"):
         """(status, text)"""
-        connection = harness.http.client.HTTPConnection(*self.master.address, timeout=60)
+        connection = http.client.HTTPConnection(*self.master.address, timeout=60)
         self.addCleanup(connection.close)
         connection.request("POST", path, body, {
             "Content-Type": content_type, "Accept": "application/json"})

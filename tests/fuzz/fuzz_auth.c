@@ -6,6 +6,7 @@
 
 #include "auth/acls.h"
 #include "auth/cram_md5.h"
+#include "auth/jwt.h"
 
 static void ask_all(const struct acls *acls, const char *text)
 {
@@ -16,6 +17,21 @@ static void ask_all(const struct acls *acls, const char *text)
 			abort();
 		acls_allow(acls, (enum acl_action)action, NULL, NULL);
 	}
+}
+
+/* As it is; and as a claim of our own, which must come back. */
+static void read_tokens(struct arena *arena, const char *text)
+{
+	static const struct slice secret = {"secret", 6};
+	const struct json *claims;
+	const char *token;
+	struct err err;
+
+	if (!jwt_read(arena, secret, text, 0, &claims, &err))
+		abort();
+	token = jwt_make(arena, secret, (const char *const[]){"claim", text, NULL});
+	if (strlen(token) <= JWT_MAX && jwt_read(arena, secret, token, 0, &claims, &err))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -38,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Nobody is known: nothing is right. */
 	if (cram_md5_check(&arena, NULL, "<challenge>", bytes))
 		abort();
+	read_tokens(&arena, text);
 	arena_free(&arena);
 	return 0;
 }

@@ -46,6 +46,7 @@ struct rig {
 	bool aware;		    /* partition aware */
 	const char *framework;	    /* whose messages are sent; NULL = RIG_FRAMEWORK */
 	const char *framework_pid;
+	const struct json *claims;	  /* of the token that executors show */
 	struct rig_pair pairs[RIG_PAIRS]; /* sorted by key */
 	size_t pair_count;
 	struct rig_batch *batches;	     /* not written */

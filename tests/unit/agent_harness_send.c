@@ -184,7 +184,7 @@ Mesos__Executor__Call *rig_call(struct rig *rig, const char *executor,
 void rig_executor_call(struct rig *rig, Mesos__Executor__Call *call, uint64_t stream)
 {
 	struct agent_event event = {.type = AGENT_EXECUTOR_CALL,
-				    .executor_call = {call, stream, true}};
+				    .executor_call = {call, stream, true, rig->claims}};
 
 	rig_step(rig, &event);
 }

@@ -1,5 +1,6 @@
 /* Update streams and the executor API around them. */
 #include "agent_harness.h"
+#include "auth/jwt.h"
 
 #include <string.h>
 
@@ -570,4 +571,80 @@ Test(agent_updates, v0_executor_gets_messages_instead_of_events)
 	rig_expect(&rig, "send master ExecutorToFrameworkMessage\n");
 	rig_kill(&rig, "t");
 	rig_expect(&rig, "send " EXECUTOR " KillTaskMessage t\n");
+}
+
+/* ---- tokens --------------------------------------------------------------- */
+
+static const char *given_token;
+
+static void keep_token(struct rig *rig, const struct agent_action *action)
+{
+	static const char name[] = "MESOS_EXECUTOR_AUTHENTICATION_TOKEN=";
+
+	if (action->type != AGENT_LAUNCH)
+		return;
+	given_token = NULL;
+	for (char *const *pair = action->launch.environment; *pair; pair++) {
+		if (str_has_prefix(*pair, name))
+			given_token = arena_strdup(&rig->arena, *pair + strlen(name));
+	}
+}
+
+#define NOT_ITS_OWN "reply 403 The token is not this executor's\n"
+
+Test(agent_updates, executors_show_their_tokens)
+{
+	static const struct slice secret = {"open sesame", 11};
+	struct json *others;
+	struct err err;
+
+	rig_free(&rig);
+	rig_init(&rig);
+	rig.options.executor_secret = secret;
+	rig_start(&rig);
+	rig_register(&rig);
+	rig.watch = keep_token;
+	rig_run(&rig, "t", "e", 1);
+	cr_assert_not_null(given_token);
+	cr_assert_eq(jwt_read(&rig.arena, secret, given_token, rig.now, &rig.claims, &err), 0);
+	cr_assert_str_eq(json_get_string(rig.claims, "fid"), RIG_FRAMEWORK);
+	cr_assert_str_eq(json_get_string(rig.claims, "eid"), "e");
+	cr_assert_str_eq(json_get_string(rig.claims, "cid"), rig_container(&rig, "e"));
+	rig_run(&rig, "u", "f", 1);
+	rig_container_started(&rig, "e", 42);
+	rig_container_started(&rig, "f", 43);
+	rig_take(&rig);
+	/* Its own token is good for itself alone. */
+	rig_subscribe(&rig, "f", 2);
+	rig_expect(&rig, NOT_ITS_OWN);
+	rig_subscribe(&rig, "e", 1);
+	rig_expect(&rig, "event 1 SUBSCRIBED\nevent 1 LAUNCH t\nreply 200\n");
+	rig_update(&rig, "e", "t", STATE(RUNNING), 1);
+	rig_expect(&rig, SENT "event 1 ACKNOWLEDGED t u1\nreply 202\n");
+	for (int missing = 0; missing < 5; missing++) {
+		static const char *const cases[] = {
+			"{\"fid\":\"F\",\"eid\":\"e\",\"cid\":\"x\"}",
+			"{\"fid\":\"F\",\"eid\":\"e\"}", "{\"fid\":\"F\",\"cid\":\"x\"}", "{}",
+			"{\"fid\":\"F\",\"eid\":\"e\",\"cid\":[\"x\"]}"};
+
+		cr_assert_eq(json_parse(&rig.arena, cases[missing], strlen(cases[missing]), &others,
+					&err),
+			     0);
+		rig.claims = others;
+		rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+		rig_expect(&rig, NOT_ITS_OWN);
+	}
+	rig.claims = NULL;
+	rig_update(&rig, "e", "t", STATE(FINISHED), 2);
+	rig_expect(&rig, NOT_ITS_OWN);
+	/* Executors of messages have none. */
+	register_executor("f");
+	rig_expect(&rig, "send " EXECUTOR " ShutdownExecutorMessage\n");
+}
+
+Test(agent_updates, executors_are_given_no_token_unless_asked)
+{
+	rig.watch = keep_token;
+	rig_run(&rig, "t", "e", 1);
+	cr_assert_null(given_token);
 }

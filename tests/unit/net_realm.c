@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "auth/credentials.h"
+#include "auth/jwt.h"
 #include "base/base64.h"
 #include "net/realm.h"
 #include "net_server.h"
@@ -139,7 +140,7 @@ Test(realm, lets_in_who_it_knows)
 	struct credentials *c = load("p secret\nq a:b\nr :x\n");
 
 	fixture.handler = handle;
-	guard = (struct realm_guard){"the-realm", c};
+	guard = (struct realm_guard){.name = "the-realm", .credentials = c};
 	expect_pair("p:secret", "\r\n\r\np");
 	expect_pair("p:wrong", "401 Unauthorized.");
 	expect_pair("p", "401 Unauthorized.");
@@ -160,10 +161,44 @@ Test(realm, lets_in_who_it_knows)
 	credentials_free(c);
 }
 
+static void expect_token(const char *token, const char *answer)
+{
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text, "Bearer %s", token);
+	expect_answer(text.data, answer);
+	buf_free(&text);
+}
+
+static void handle_claim(void *context, struct http_request *request)
+{
+	if (realm_admits(&guard, request))
+		http_reply_text(request, 200, json_get_string(request->claims, "fid"));
+}
+
+Test(realm, lets_in_who_shows_a_token)
+{
+	static const struct slice secret = {"open sesame", 11}, other = {"sesame", 6};
+	static const char *const claims[] = {"fid", "the-framework", NULL};
+	struct arena arena;
+
+	arena_init(&arena);
+	fixture.handler = handle_claim;
+	guard = (struct realm_guard){.name = "the-realm", .secret = secret};
+	expect_token(jwt_make(&arena, secret, claims), "\r\n\r\nthe-framework");
+	expect_token(jwt_make(&arena, other, claims),
+		     "WWW-Authenticate: Bearer realm=\"the-realm\", error=\"invalid_token\", "
+		     "error_description=\"Invalid JWT: its signature does not match\"\r\n");
+	expect_token("x", "Invalid JWT: it does not have three parts");
+	expect_answer(NULL, "WWW-Authenticate: Bearer realm=\"the-realm\"\r\n");
+	expect_pair("p:secret", "WWW-Authenticate: Bearer realm=\"the-realm\"\r\n");
+	arena_free(&arena);
+}
+
 Test(realm, without_credentials_asks_nobody)
 {
 	fixture.handler = handle;
-	guard = (struct realm_guard){"the-realm", NULL};
+	guard = (struct realm_guard){.name = "the-realm", .credentials = NULL};
 	expect_answer(NULL, "nobody");
 	expect_pair("p:secret", "nobody");
 }

@@ -158,8 +158,8 @@ Test(tls, trusts_whom_the_certificate_names)
 		const char *host;
 		enum tls_trust trust;
 	} cases[] = {
-		{"localhost", TLS_TRUSTED},   {"127.0.0.1", TLS_TRUSTED}, {"::1", TLS_TRUSTED},
-		{"127.0.0.2", TLS_STRANGER},  {"::2", TLS_STRANGER},	  {"local", TLS_STRANGER},
+		{"localhost", TLS_TRUSTED},    {"127.0.0.1", TLS_TRUSTED}, {"::1", TLS_TRUSTED},
+		{"127.0.0.2", TLS_STRANGER},   {"::2", TLS_STRANGER},	   {"local", TLS_STRANGER},
 		{"a.localhost", TLS_STRANGER}, {"", TLS_STRANGER},
 	};
 

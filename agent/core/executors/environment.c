@@ -101,6 +101,9 @@ static void set_mesos(struct environment *env, struct agent *agent, const struct
 	set(env, "MESOS_CHECKPOINT", executor->framework->checkpoint ? "1" : "0");
 	set(env, "MESOS_HTTP_COMMAND_EXECUTOR", options->http_command_executor ? "1" : "0");
 	set_durations(env, options, executor);
+	if (options->executor_secret.len)
+		set(env, "MESOS_EXECUTOR_AUTHENTICATION_TOKEN",
+		    agent_executor_token(env->arena, options->executor_secret, executor));
 	set(env, "MESOS_SANDBOX", executor->sandbox);
 }
 

@@ -285,6 +285,11 @@ void agent_handle_executor_call(struct agent *agent, const struct agent_event *e
 		agent_reply(agent, 400, "Executor cannot be found");
 		return;
 	}
+	if (agent->options.executor_secret.len &&
+	    !agent_executor_claimed(executor, event->executor_call.claims)) {
+		agent_reply(agent, 403, "The token is not this executor's");
+		return;
+	}
 	executor_calls_dispatch(agent, executor, event);
 }
 

@@ -21,9 +21,18 @@ static struct executor *executor_v0_find(struct agent *agent,
 	return framework ? agent_executor_find(framework, executor_id->value) : NULL;
 }
 
+/* Messages cannot show a token. */
+static bool are_refused(const struct agent *agent)
+{
+	return agent->options.executor_secret.len > 0;
+}
+
 static void turn_away(struct agent *agent, const char *from, const Mesos__ExecutorID *id)
 {
-	log_warning("Shutting down executor '%s' at %s: it is not expected here", id->value, from);
+	log_warning("Shutting down executor '%s' at %s: %s", id->value, from,
+		    are_refused(agent) ? "--authenticate_http_executors lets in executors of the "
+					 "HTTP API only"
+				       : "it is not expected here");
 	agent_send(agent, from,
 		   agent_new(agent, Mesos__Internal__ShutdownExecutorMessage,
 			     mesos__internal__shutdown_executor_message__descriptor));
@@ -49,8 +58,9 @@ void agent_handle_register_executor(struct agent *agent, const char *from,
 	Mesos__Internal__ExecutorRegisteredMessage *answer;
 	struct arena *arena = &agent->out->arena;
 
-	if (!executor || agent->state == STATE_RECOVERING || agent->state == STATE_TERMINATING ||
-	    executor->framework->terminating || executor->state != EXECUTOR_REGISTERING) {
+	if (!executor || are_refused(agent) || agent->state == STATE_RECOVERING ||
+	    agent->state == STATE_TERMINATING || executor->framework->terminating ||
+	    executor->state != EXECUTOR_REGISTERING) {
 		turn_away(agent, from, message->executor_id);
 		return;
 	}
@@ -87,8 +97,8 @@ void agent_handle_reregister_executor(struct agent *agent, const char *from,
 		executor_v0_find(agent, message->framework_id, message->executor_id);
 	Mesos__Internal__ExecutorReregisteredMessage *answer;
 
-	if (!executor || agent->state == STATE_TERMINATING || executor->framework->terminating ||
-	    executor->state != EXECUTOR_REGISTERING) {
+	if (!executor || are_refused(agent) || agent->state == STATE_TERMINATING ||
+	    executor->framework->terminating || executor->state != EXECUTOR_REGISTERING) {
 		turn_away(agent, from, message->executor_id);
 		return;
 	}
@@ -116,7 +126,9 @@ static struct executor *executor_v0_sender(struct agent *agent, const char *from
 	struct executor *executor =
 		executor_id ? executor_v0_find(agent, framework_id, executor_id) : NULL;
 
-	return executor && executor->pid && !strcmp(executor->pid, from) ? executor : NULL;
+	return executor && executor->pid && !are_refused(agent) && !strcmp(executor->pid, from)
+		       ? executor
+		       : NULL;
 }
 
 void agent_handle_executor_update(struct agent *agent, const char *from,

@@ -46,6 +46,10 @@ void agent_handle_container_started(struct agent *agent, const struct agent_even
 void agent_handle_container_failed(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_exited(struct agent *agent, const struct agent_event *event);
 
+/* Its token, in the arena; and whether such a token's claims (NULL: it has none) are its own. */
+const char *agent_executor_token(struct arena *arena, struct slice secret,
+				 const struct executor *executor);
+bool agent_executor_claimed(const struct executor *executor, const struct json *claims);
 char **agent_executor_environment(struct agent *agent, const struct executor *executor);
 
 #endif
