@@ -54,6 +54,7 @@ static const struct route routes[] = {
 	 "What executors use."},
 	{"/slave(1)/containers", agent_rest_containers, REALM_READONLY,
 	 "Containers of executors, and what they use."},
+	{"/metrics", agent_rest_prometheus, REALM_READONLY, "The same for Prometheus."},
 	{"/metrics/snapshot", agent_rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
 	{"/version", agent_rest_version, REALM_NONE, "Version and build."},
 	{"/files/browse", agent_files_browse, REALM_READONLY,

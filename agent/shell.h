@@ -98,6 +98,7 @@ void agent_api_executor(void *shell, struct http_request *request);
 void agent_rest_state(void *shell, struct http_request *request);
 void agent_rest_flags(void *shell, struct http_request *request);
 void agent_rest_logging(void *shell, struct http_request *request);
+void agent_rest_prometheus(void *shell, struct http_request *request);
 void agent_rest_system(void *shell, struct http_request *request);
 void agent_rest_help(void *shell, struct http_request *request);
 void agent_rest_health(void *shell, struct http_request *request);

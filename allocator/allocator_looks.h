@@ -26,6 +26,7 @@ struct allocator_figure {
 	const char *resource; /* NULL: of none */
 	double value;
 };
+size_t allocator_role_count(const struct allocator *a); /* that anything is known of */
 /* In time proportional to the roles. */
 void allocator_figures(const struct allocator *a,
 		       void (*each)(void *context, const struct allocator_figure *figure),

@@ -129,6 +129,11 @@ int64_t allocator_role_held(const struct allocator *a, const char *name, const c
 	return role && number ? alloc_quantity(&role->node.sum, number->number) : 0;
 }
 
+size_t allocator_role_count(const struct allocator *a)
+{
+	return a->role_count;
+}
+
 void allocator_figures(const struct allocator *a, each_fn *each, void *context)
 {
 	struct telling t = {.a = a, .each = each, .context = context, .path = BUF_INIT};

@@ -303,6 +303,7 @@ struct allocator {
 
 	struct pool pool;
 	struct role root;
+	size_t role_count; /* below it */
 	struct alloc_framework *frameworks;
 	struct alloc_agent *agents;
 	uint64_t last_agent;

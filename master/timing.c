@@ -15,6 +15,7 @@ void timing_add(struct timing *timing, int64_t now, double ms)
 		timing->begin = (timing->begin + 1) % TIMING_SAMPLES;
 	timing->last = ms;
 	timing->total++;
+	prometheus_observe(&timing->since_start, ms / 1000);
 }
 
 static int ascending(const void *a, const void *b)

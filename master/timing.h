@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/prometheus.h"
+
 #define TIMING_SAMPLES 1000 /* the latest; older ones go even within the window */
 
 /* Zeroed at first, but for the window. */
@@ -19,6 +21,7 @@ struct timing {
 	size_t begin;
 	size_t count;
 	uint64_t total; /* ever */
+	struct prometheus_durations since_start;
 };
 
 void timing_add(struct timing *timing, int64_t now, double ms);

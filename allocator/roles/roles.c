@@ -94,6 +94,7 @@ static struct role *add_child(struct allocator *a, struct role *parent, const ch
 
 	role_init(child, parent, xstrndup(component, len),
 		  alloc_account_child(parent->account, component, len));
+	a->role_count++;
 	if (!parent->children && parent != &a->root) {
 		set_own_count(a, parent, parent->leaves > 0 ? parent->node.count : 0);
 		if (parent->frameworks.count > 0)
@@ -115,6 +116,7 @@ static void prune(struct allocator *a, struct role *role)
 		alloc_account_put(a, role->account);
 		role_release(role);
 		free(role);
+		a->role_count--;
 		if (!parent->children)
 			alloc_group_leave(&parent->self);
 		role = parent;

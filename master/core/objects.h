@@ -184,6 +184,7 @@ struct task {
 	bool kill_wanted;	    /* a KILL came; repeated when the agent reregisters */
 	bool unreachable;	    /* in framework.unreachable, not in framework.tasks */
 	bool fresh;		    /* no record of it was stored yet */
+	bool reason_due;	    /* its end was counted, the reason was not */
 	struct {
 		bool counted, present; /* ..in its framework's sums, too */
 		uint8_t state;

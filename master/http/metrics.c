@@ -11,6 +11,9 @@
 #include "master/http/rest/rest.h"
 #include "net/system_stats.h"
 
+/* Some hundred metrics are the work of ten other objects. */
+#define METRICS_OF_A_FRAMEWORK 10
+
 typedef void metric_fn(void *context, const char *name, double value);
 
 /* ---- gauges -------------------------------------------------------------- */
@@ -380,7 +383,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	each(context, "master/elected", m->elected_time != 0);
 	each(context, "master/outstanding_offers", HASH_COUNT(m->offers));
-	each(context, "master/operator_event_stream_subscribers", 0);
+	each(context, "master/operator_event_stream_subscribers", (double)shell->watcher_count);
 	/* Each event is done before the next is read: there is never a backlog. */
 	each(context, "master/event_queue_messages", 0);
 	each(context, "master/event_queue_dispatches", 0);
@@ -445,23 +448,48 @@ static bool check_timeout(struct http_request *request)
 	return false;
 }
 
-void rest_metrics(void *context, struct http_request *request)
+size_t metrics_objects(const struct shell *shell)
 {
-	struct metric_list list = {.arena = &request->arena};
-	struct buf body = BUF_INIT;
+	const struct master *m = shell->steps.core;
+
+	return (HASH_COUNT(m->frameworks)) * METRICS_OF_A_FRAMEWORK +
+	       allocator_role_count(m->allocator);
+}
+
+static void render_metrics(const struct offload_read *read, struct buf *body,
+			   const char **content_type)
+{
+	struct metric_list list = {.arena = &read->request->arena};
+	const char *function = router_jsonp(read->request);
 	struct json_writer w;
 
-	if (!shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot") ||
-	    !check_timeout(request))
-		return;
-	metrics_each(context, metrics_collect, &list);
+	metrics_each(read->context, metrics_collect, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
-	jw_init(&w, &body);
+	if (function) {
+		*content_type = ROUTER_JSONP;
+		buf_printf(body, "%s(", function);
+	}
+	jw_init(&w, body);
 	jw_begin_object(&w);
 	for (size_t i = 0; i < list.count; i++)
 		jw_kv_double(&w, list.items[i].name, list.items[i].value);
 	jw_end_object(&w);
-	router_reply_json(request, &body);
-	buf_free(&body);
+	if (function)
+		buf_putc(body, ')');
 	free(list.items);
+}
+
+void rest_metrics(void *context, struct http_request *request)
+{
+	struct shell *shell = context;
+	struct offload_read read = {
+		.request = request,
+		.render = render_metrics,
+		.context = shell,
+		.content_type = http_media_name(HTTP_MEDIA_JSON),
+	};
+
+	if (shell_allows(shell, request, ACL_GET_ENDPOINT, "/metrics/snapshot") &&
+	    check_timeout(request))
+		read_any(shell, &read, metrics_objects(shell));
 }

@@ -45,6 +45,8 @@ const struct route shell_routes[] = {
 	{"/master/destroy-volumes", rest_destroy_volumes, REALM_READWRITE,
 	 "POST slaveId=ID and volumes: destroys them."},
 	{"/metrics/snapshot", rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
+	{"/metrics", rest_prometheus, REALM_READONLY,
+	 "The same for Prometheus; per_framework=true, per_role=true."},
 	{"/version", rest_version, REALM_NONE, "Version and build."},
 	{"/files/browse", files_browse, REALM_READONLY, "A directory: path=PATH."},
 	{"/files/read", files_read, REALM_READONLY,

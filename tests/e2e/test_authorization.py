@@ -35,6 +35,7 @@ READS = {
     "/master/roles": ["roles"],
     "/master/slaves": "seen",
     "/master/flags": 403,
+    "/metrics": 403,
     "/metrics/snapshot": 403,
     "/logging/toggle": 403,
     "/files/debug": 403,

@@ -120,8 +120,7 @@ Test(auth_jwt, says_what_is_wrong)
 	expect(signed_token("{\"alg\":\"none\"}", "{}"), "it is not signed by HS256");
 	expect(signed_token("{\"alg\":\"HS512\"}", "{}"), "it is not signed by HS256");
 	expect(signed_token("{\"alg\":\"HS256\",\"typ\":\"X\"}", "{}"), "its type is not JWT");
-	expect(signed_token("{\"alg\":\"HS256\",\"crit\":[]}", "{}"),
-	       "it has critical extensions");
+	expect(signed_token("{\"alg\":\"HS256\",\"crit\":[]}", "{}"), "it has critical extensions");
 	expect(signed_token(good, "[]"), "its body is no JSON object");
 	expect(signed_token(good, "{\"exp\":\"x\"}"), "its 'exp' is no number");
 	expect(signed_token(good, "{\"exp\":1}"), "it has expired");

@@ -95,6 +95,34 @@ Test(master_updates, terminal_states_stick_and_free_resources_at_once)
 	cr_expect_eq(d->m->counters.tasks_finished, 1);
 }
 
+/* The agent says with each update what it knows already. */
+Test(master_updates, ends_are_counted_when_they_are_known)
+{
+	const uint64_t *ended = f->counters.terminal;
+
+	driver_update_latest(d, AGENT1, "M-S0", "M-0000", "t", "TASK_RUNNING", "TASK_FAILED", 1);
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_FAILED);
+	cr_expect_eq(d->m->counters.tasks_failed, 1);
+	cr_expect_eq(ended[MESOS__TASK_STATE__TASK_FAILED], 1);
+	cr_expect_eq(ended[MESOS__TASK_STATE__TASK_RUNNING], 0);
+	cr_expect_null(d->m->reasons);
+	driver_message(d, AGENT1, &mesos__internal__status_update_message__descriptor,
+		       "{\"pid\":\"" AGENT1
+		       "\",\"update\":{\"framework_id\":{\"value\":\"M-0000\"},"
+		       "\"agent_id\":{\"value\":\"M-S0\"},\"timestamp\":1.5,\"latest_state\":"
+		       "\"TASK_FAILED\",\"uuid\":\"AgICAgICQAKAAgICAgICAg==\",\"status\":{"
+		       "\"task_id\":{\"value\":\"t\"},\"state\":\"TASK_FAILED\",\"source\":"
+		       "\"SOURCE_AGENT\",\"reason\":\"REASON_EXECUTOR_TERMINATED\"}}}");
+	cr_expect_eq(d->m->counters.tasks_failed, 1);
+	cr_expect_eq(ended[MESOS__TASK_STATE__TASK_FAILED], 1);
+	cr_assert_not_null(d->m->reasons);
+	cr_expect_str_eq(d->m->reasons->name,
+			 "master/task_failed/source_slave/reason_executor_terminated");
+	cr_expect_eq(d->m->reasons->value, 1);
+	update("TASK_FAILED", 3);
+	cr_expect_eq(d->m->reasons->value, 1);
+}
+
 Test(master_updates, acknowledgements_are_routed)
 {
 	/* Nothing was sent yet. */

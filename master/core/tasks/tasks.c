@@ -92,6 +92,8 @@ static void count_reason(struct master *m, const Mesos__TaskStatus *status)
 	struct reason_counter *counter;
 	char *name;
 
+	if (!status->has_source || !status->has_reason)
+		return;
 	state = proto_enum_name(&mesos__task_state__descriptor, status->state, SPELL_V0);
 	source = proto_enum_name(&mesos__task_status__source__descriptor, status->source, SPELL_V0);
 	reason = proto_enum_name(&mesos__task_status__reason__descriptor, status->reason, SPELL_V0);
@@ -111,13 +113,17 @@ static void count_reason(struct master *m, const Mesos__TaskStatus *status)
 	counter->value++;
 }
 
+static void count_end(struct master *m, struct framework *f, Mesos__TaskState state)
+{
+	count_state(&m->counters, state);
+	if (f && state < MASTER_TASK_STATES && task_state_terminal(state))
+		f->counters.terminal[state]++;
+}
+
 void master_count_terminal(struct master *m, struct framework *f, const Mesos__TaskStatus *status)
 {
-	count_state(&m->counters, status->state);
-	if (f && status->state < MASTER_TASK_STATES && task_state_terminal(status->state))
-		f->counters.terminal[status->state]++;
-	if (status->has_source && status->has_reason)
-		count_reason(m, status);
+	count_end(m, f, status->state);
+	count_reason(m, status);
 }
 
 /* ---- executors ---------------------------------------------------------------- */
@@ -314,10 +320,16 @@ void master_apply_status(struct master *m, struct task *t, const Mesos__TaskStat
 	journal_task(m, JOURNAL_TASK_CHANGED, t);
 	log_info("task %s of framework %s is %s", t->id, t->framework->id,
 		 proto_enum_name(&mesos__task_state__descriptor, t->record.state, SPELL_V1));
-	if (effect != LIFE_ENDS)
-		return;
-	master_release_task(m, t, give_back);
-	master_count_terminal(m, t->framework, status);
+	if (effect == LIFE_ENDS) {
+		master_release_task(m, t, give_back);
+		count_end(m, t->framework, state);
+		t->reason_due = true;
+	}
+	/* An update that is not the last may say that the task is over; why, the last one says. */
+	if (t->reason_due && task_state_terminal(status->state)) {
+		count_reason(m, status);
+		t->reason_due = false;
+	}
 }
 
 /* ---- endings ---------------------------------------------------------------------- */

@@ -23,8 +23,8 @@ static void collect_operations(const struct view *v, struct arena *arena,
 
 void api_get_operations(const struct operator_call *c)
 {
-	static const struct api_read operations = {MESOS__MASTER__RESPONSE__TYPE__GET_OPERATIONS,
-						   collect_operations};
+	static const struct api_read operations = {
+		.type = MESOS__MASTER__RESPONSE__TYPE__GET_OPERATIONS, collect_operations};
 	const struct master *m = c->shell->steps.core;
 
 	api_respond_read(c, &operations, m->operation_count + HASH_COUNT(m->agents));

@@ -40,7 +40,10 @@ static Mesos__Master__Response *collected(const struct offload_read *read)
 
 	response->has_type = 1;
 	response->type = what->type;
-	what->collect(&view, arena, response);
+	if (what->collect_shell)
+		what->collect_shell(read->context, arena, response);
+	else
+		what->collect(&view, arena, response);
 	return response;
 }
 

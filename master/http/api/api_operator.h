@@ -23,6 +23,9 @@ struct api_read {
 	/* Fills the response; what it allocates is in the arena. */
 	void (*collect)(const struct view *v, struct arena *arena,
 			Mesos__Master__Response *response);
+	/* In place of it, for what the daemon around the core knows. */
+	void (*collect_shell)(const struct shell *shell, struct arena *arena,
+			      Mesos__Master__Response *response);
 };
 /* 200 with the response, which looks at about so many objects: made in a child process if they
  * are many. `what` stays. */

@@ -89,7 +89,7 @@ static void collect_roles(const struct view *v, struct arena *arena,
 
 void api_get_roles(const struct operator_call *c)
 {
-	static const struct api_read roles = {MESOS__MASTER__RESPONSE__TYPE__GET_ROLES,
+	static const struct api_read roles = {.type = MESOS__MASTER__RESPONSE__TYPE__GET_ROLES,
 					      collect_roles};
 	const struct master *m = c->shell->steps.core;
 

@@ -90,15 +90,21 @@ static void add_metric(void *context, const char *name, double value)
 	proto_push(sink->arena, sink->get->n_metrics, sink->get->metrics, metric);
 }
 
+static void collect_metrics(const struct shell *shell, struct arena *arena,
+			    Mesos__Master__Response *response)
+{
+	struct metric_sink sink = {.arena = arena};
+
+	sink.get = response->get_metrics =
+		PROTO_NEW(arena, Mesos__Master__Response__GetMetrics,
+			  mesos__master__response__get_metrics__descriptor);
+	metrics_each(shell, add_metric, &sink);
+}
+
 void api_get_metrics(const struct operator_call *c)
 {
-	struct metric_sink sink = {.arena = &c->request->arena};
-	Mesos__Master__Response *response =
-		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_METRICS);
+	static const struct api_read metrics = {.type = MESOS__MASTER__RESPONSE__TYPE__GET_METRICS,
+						.collect_shell = collect_metrics};
 
-	sink.get = PROTO_NEW(sink.arena, Mesos__Master__Response__GetMetrics,
-			     mesos__master__response__get_metrics__descriptor);
-	metrics_each(c->shell, add_metric, &sink);
-	response->get_metrics = sink.get;
-	api_respond(c, response);
+	api_respond_read(c, &metrics, metrics_objects(c->shell));
 }

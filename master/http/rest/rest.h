@@ -63,6 +63,7 @@ void rest_unreserve(void *shell, struct http_request *request);
 void rest_create_volumes(void *shell, struct http_request *request);
 void rest_destroy_volumes(void *shell, struct http_request *request);
 void rest_metrics(void *shell, struct http_request *request);
+void rest_prometheus(void *shell, struct http_request *request);
 void rest_quota(void *shell, struct http_request *request);
 void rest_weights(void *shell, struct http_request *request);
 void rest_maintenance_schedule(void *shell, struct http_request *request);
@@ -73,6 +74,8 @@ void rest_machine_up(void *shell, struct http_request *request);
 /* Those of quota, of all roles. */
 void metrics_quota(const struct master *m,
 		   void (*each)(void *context, const char *name, double value), void *context);
+/* About how many objects that looks at, to say where it is done. */
+size_t metrics_objects(const struct shell *shell);
 /* Calls `each` for every metric of the master, not sorted. */
 void metrics_each(const struct shell *shell,
 		  void (*each)(void *context, const char *name, double value), void *context);
