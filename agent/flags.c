@@ -79,6 +79,11 @@ static const struct flag flag_table[] = {
 	TIME(authentication_timeout_min, "5secs", "How long an attempt takes at least."),
 	TIME(authentication_timeout_max, "1mins", "How long an attempt takes at most."),
 	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
+	TEXT(log_format, "text", "How log lines are written: text or json."),
+	FILE_PATH(log_dir, NULL,
+		  "Directory of the log, mesos-slave.INFO, in place of standard error; SIGHUP "
+		  "opens it "
+		  "anew."),
 	BOOLEAN(quiet, "false", "Log nothing to standard error but errors."),
 	FILE_PATH(external_log_file, NULL, "File that holds the log, served as /slave/log."),
 	BOOLEAN(help, "false", "Print this and exit."),
@@ -171,7 +176,6 @@ static const struct flag flag_table[] = {
 	UNUSED(ip_discovery_command),
 	UNUSED_ALIAS(jwt_secret_key, executor_secret_key),
 	UNUSED(lo_name),
-	INERT(log_dir, FLAG_PATH, NULL),
 	INERT(logbufsecs, FLAG_INT, "0"),
 	UNUSED(master_detector),
 	UNUSED(maximum_egress_rate_limit),

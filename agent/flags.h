@@ -68,6 +68,8 @@ struct agent_flags {
 	const char *logging_level;
 	bool quiet;
 	const char *external_log_file;
+	const char *log_format;
+	const char *log_dir;
 	bool help;
 	bool version;
 	/* What would change who may do what is refused rather than ignored. */

@@ -27,6 +27,7 @@
 #include "agent/volumes/disks.h"
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
+#include "base/flags/daemon_flags.h"
 #include "base/log.h"
 #include "base/open_files.h"
 #include "net/origin.h"
@@ -553,19 +554,20 @@ static void server_stop(struct agent_shell *shell)
 	free(shell->master);
 }
 
-static void set_log_level(struct agent_shell *shell)
+/* Where the log is, it is served from. */
+static int start_log(struct agent_shell *shell, struct err *err)
 {
-	const struct agent_flags *flags = shell->flags;
-	enum log_level level = LOG_LEVEL_INFO;
+	const struct agent_flags *f = shell->flags;
+	struct daemon_log log = {f->logging_level, f->log_format, f->log_dir, "mesos-slave.INFO",
+				 f->quiet};
+	char *path = NULL;
+	int rv = daemon_log_start(&log, &shell->verbosity.start, &path, err);
 
-	if (!strcmp(flags->logging_level, "WARNING"))
-		level = LOG_LEVEL_WARNING;
-	if (!strcmp(flags->logging_level, "ERROR") || flags->quiet)
-		level = LOG_LEVEL_ERROR;
-	if (getenv("MESITA_DEBUG"))
-		level = LOG_LEVEL_DEBUG;
-	shell->verbosity.start = level;
-	log_setup(level, STDERR_FILENO);
+	shell->log_file = f->external_log_file ? arena_strdup(&shell->arena, f->external_log_file)
+			  : path	       ? arena_strdup(&shell->arena, path)
+					       : NULL;
+	free(path);
+	return rv;
 }
 
 static char *own_program(void)
@@ -582,9 +584,13 @@ static int serve(struct agent_flags *flags)
 		.flags = flags, .start_time = clock_now(), .began = (int64_t)uv_hrtime()};
 	struct err err = {""};
 
-	set_log_level(&shell);
-	rng_seed(&shell.rng, rng_entropy());
 	arena_init(&shell.arena);
+	if (start_log(&shell, &err) < 0) {
+		fprintf(stderr, "mesita agent: %s\n", err.text);
+		arena_free(&shell.arena);
+		return 1;
+	}
+	rng_seed(&shell.rng, rng_entropy());
 	agent_steps_init(&shell.steps, &agent_shell_outlet, &shell);
 	shell.streams = (struct event_streams){.backlog_max = AGENT_STREAM_BACKLOG_MAX,
 					       .closed = agent_shell_stream_closed,

@@ -58,6 +58,7 @@ struct agent_shell {
 	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;
+	const char *log_file; /* served as /slave/log; NULL: nobody knows where it is */
 	struct volume_worker *volumes;
 	struct volume_remover *remover;
 	struct detector *detector;

@@ -1,4 +1,4 @@
-/* Log lines in glog's shape. A line is formatted whole and handed to write(2) at once, so
+/* A line is formatted whole and handed to write(2) at once, so
  * lines of threads and processes that share the destination do not mix. A destination
  * that is full or gone loses the line, never the daemon, which does not wait for a slow one either.
  *
@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -20,8 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/log_limit.h"
+#include "base/log_line.h"
 
 #define TEXT_MAX (32 * 1024)
 #define LIMITED_TEXT_MAX 2000 /* of what strangers can cause */
@@ -39,10 +42,9 @@ static struct log_limit log_limit;
 static struct buf gathered; /* whole lines, but for the first if a part of it was taken */
 static uint64_t lost_lines; /* since that was said */
 static enum { TO_FILE, TO_PIPE, TO_SOCKET } destination;
-static time_t stamped; /* the second that `stamp` spells */
-static char stamp[32];
+static bool as_json;
+static char *log_path; /* that log_open() opened; NULL: none */
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
-static _Thread_local pid_t own_thread; /* 0: not asked for yet */
 
 static void write_all(const char *data, size_t len)
 {
@@ -111,17 +113,72 @@ static void write_gathered(void)
 	}
 }
 
-void log_setup(enum log_level level, int fd)
+static void find_destination(void)
 {
 	struct stat st;
 
+	destination = TO_FILE;
+	if (fstat(log_fd, &st) == 0 && S_ISSOCK(st.st_mode))
+		destination = TO_SOCKET;
+	else if (fstat(log_fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		destination = TO_PIPE;
+}
+
+void log_setup(enum log_level level, int fd)
+{
 	least_level = level;
 	log_fd = fd;
-	destination = TO_FILE;
-	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
-		destination = TO_SOCKET;
-	else if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
-		destination = TO_PIPE;
+	find_destination();
+}
+
+void log_set_level(enum log_level level)
+{
+	least_level = level;
+}
+
+void log_set_json(bool json)
+{
+	as_json = json;
+}
+
+static int open_file(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	return fd >= 0 ? fd
+		       : err_set(err, ERR_IO, "cannot open the log %s: %s", path, strerror(errno));
+}
+
+int log_open(const char *path, struct err *err)
+{
+	int fd = open_file(path, err);
+
+	if (fd < 0)
+		return fd;
+	free(log_path);
+	log_path = xstrdup(path);
+	log_fd = fd;
+	find_destination();
+	return 0;
+}
+
+int log_reopen(struct err *err)
+{
+	int fd;
+
+	if (!log_path)
+		return 0;
+	fd = open_file(log_path, err);
+	if (fd < 0)
+		return fd;
+	pthread_mutex_lock(&log_lock);
+	if (gathered.len)
+		write_gathered();
+	/* In one step: a thread never sees it closed. */
+	dup3(fd, log_fd, O_CLOEXEC);
+	pthread_mutex_unlock(&log_lock);
+	close(fd);
+	return 0;
 }
 
 void log_flush(void)
@@ -150,7 +207,7 @@ static void child_after_fork(void)
 {
 	buf_free(&gathered);
 	gathers = false;
-	own_thread = 0;
+	log_line_forked();
 	pthread_mutex_unlock(&log_lock);
 }
 
@@ -167,85 +224,18 @@ void log_gather(bool on)
 		buf_free(&gathered);
 }
 
-static char *digits(char *at, long value, int width)
-{
-	for (int i = width; i-- > 0; value /= 10)
-		at[i] = (char)('0' + value % 10);
-	return at + width;
-}
-
-/* Its number, as " %5d ". */
-static void append_thread(struct buf *line)
-{
-	char text[NUMBER_TEXT];
-	size_t len;
-
-	if (!own_thread) {
-		pthread_once(&watched, watch_forks);
-		own_thread = gettid();
-	}
-	len = str_number(text, (unsigned)own_thread, 10);
-	buf_append(line, "     ", len < 5 ? 6 - len : 1);
-	buf_append(line, text, len);
-	buf_putc(line, ' ');
-}
-
-static void append_head(struct buf *line, enum log_level level, const char *file, int number)
-{
-	const char *slash = strrchr(file, '/');
-	struct timespec now;
-	struct tm tm;
-	char micros[8];
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec != stamped || !stamp[0]) {
-		localtime_r(&now.tv_sec, &tm);
-		strftime(stamp, sizeof(stamp), "%m%d %H:%M:%S.", &tm);
-		stamped = now.tv_sec;
-	}
-	*digits(micros, now.tv_nsec / 1000, 6) = '\0';
-	buf_putc(line, "DIWE"[level]);
-	buf_puts(line, stamp);
-	buf_puts(line, micros);
-	append_thread(line);
-	buf_puts(line, slash ? slash + 1 : file);
-	buf_putc(line, ':');
-	buf_number(line, (unsigned)number, 10);
-	buf_puts(line, "] ");
-}
-
 static void append_lost(void)
 {
-	append_head(&gathered, LOG_LEVEL_WARNING, __FILE__, __LINE__);
-	buf_printf(&gathered, "%" PRIu64 " lines of the log were lost: nobody read them\n",
-		   lost_lines);
+	char text[80];
+	int len = snprintf(text, sizeof(text),
+			   "%" PRIu64 " lines of the log were lost: nobody read them", lost_lines);
+	struct log_line line = {.level = LOG_LEVEL_WARNING,
+				.file = __FILE__,
+				.number = __LINE__,
+				.text = {text, (size_t)len}};
+
+	log_line_append(&gathered, &line, as_json);
 	lost_lines = 0;
-}
-
-static void append_special(struct buf *line, unsigned char c)
-{
-	if (c == '\n')
-		buf_puts(line, "\\n");
-	else if (c == '\t')
-		buf_puts(line, "\\t");
-	else if (c == '\r')
-		buf_puts(line, "\\r");
-	else
-		buf_printf(line, "\\x%02x", c);
-}
-
-static void append_escaped(struct buf *line, const char *text, size_t len)
-{
-	for (;;) {
-		size_t plain = str_printable(text, len);
-
-		buf_append(line, text, plain);
-		if (plain == len)
-			return;
-		append_special(line, (unsigned char)text[plain]);
-		text += plain + 1;
-		len -= plain + 1;
-	}
 }
 
 static bool admitted(const char *file, int number, uint64_t *left_out)
@@ -261,11 +251,12 @@ static bool admitted(const char *file, int number, uint64_t *left_out)
 	return admit;
 }
 
-static void write_text(enum log_level level, const char *file, int number, const char *text,
-		       size_t len, size_t max, uint64_t left_out)
+static void write_line(struct log_line *line, size_t max)
 {
-	bool cut = len > max;
-
+	line->cut = line->text.len > max;
+	if (line->cut)
+		line->text.len = max;
+	pthread_once(&watched, watch_forks);
 	pthread_mutex_lock(&log_lock);
 	if (gathered.len >= KEPT_MAX) {
 		lost_lines++;
@@ -273,16 +264,9 @@ static void write_text(enum log_level level, const char *file, int number, const
 		pthread_mutex_unlock(&log_lock);
 		return;
 	}
-	append_head(&gathered, level, file, number);
-	append_escaped(&gathered, text, cut ? max : len);
-	if (cut)
-		buf_puts(&gathered, "...");
-	if (left_out)
-		buf_printf(&gathered, " (after %" PRIu64 " such lines that were left out)",
-			   left_out);
-	buf_putc(&gathered, '\n');
+	log_line_append(&gathered, line, as_json);
 	/* What is wrong is told at once: it may be the last thing that is. */
-	if (!gathers || level >= LOG_LEVEL_WARNING || gathered.len >= GATHERED_MAX)
+	if (!gathers || line->level >= LOG_LEVEL_WARNING || gathered.len >= GATHERED_MAX)
 		write_gathered();
 	pthread_mutex_unlock(&log_lock);
 }
@@ -337,7 +321,12 @@ static void write_format(enum log_level level, const char *file, int number, siz
 	}
 	if (len < 0)
 		return;
-	write_text(level, file, number, text, (size_t)len, max, left_out);
+	write_line(&(struct log_line){.level = level,
+				      .file = file,
+				      .number = number,
+				      .text = {text, (size_t)len},
+				      .left_out = left_out},
+		   max);
 	if (text != room)
 		free(text);
 }
@@ -366,5 +355,22 @@ void log_write_limited(enum log_level level, const char *file, int number, const
 	va_start(args, format);
 	write_format(level, file, number, LIMITED_TEXT_MAX, left_out, format, args);
 	va_end(args);
+	errno = saved;
+}
+
+void log_write_fields(enum log_level level, const char *file, int number, const char *text,
+		      const struct log_field *fields, size_t count)
+{
+	int saved = errno;
+	struct log_line line = {.level = level,
+				.file = file,
+				.number = number,
+				.text = slice_of(text),
+				.fields = fields,
+				.field_count = count};
+
+	if (level < least_level)
+		return;
+	write_line(&line, TEXT_MAX);
 	errno = saved;
 }

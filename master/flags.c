@@ -31,6 +31,11 @@ static const struct flag flag_table[] = {
 	     "How the registry is kept: replicated_log (a local database) or in_memory."),
 	TEXT(cluster, NULL, "Name of the cluster, for people."),
 	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
+	TEXT(log_format, "text", "How log lines are written: text or json."),
+	FILE_PATH(log_dir, NULL,
+		  "Directory of the log, mesos-master.INFO, in place of standard error; SIGHUP "
+		  "opens it "
+		  "anew."),
 	BOOLEAN(quiet, "false", "Log nothing to standard error but errors."),
 	{"agent_ping_timeout", "slave_ping_timeout", FLAG_DURATION, AT(agent_ping_timeout),
 	 "15secs", "How long to wait for the answer to a ping of an agent.", NULL, NULL},
@@ -124,7 +129,6 @@ static const struct flag flag_table[] = {
 	UNUSED(ip_discovery_command),
 	INERT(offer_constraints_re2_max_mem, FLAG_BYTES, "4KB"),
 	INERT(offer_constraints_re2_max_program_size, FLAG_INT, "100"),
-	INERT(log_dir, FLAG_PATH, NULL),
 	INERT(logbufsecs, FLAG_INT, "0"),
 	INERT(initialize_driver_logging, FLAG_BOOL, "true"),
 	FLAG_TABLE_END,

@@ -34,6 +34,8 @@ struct master_flags {
 	const char *authenticators;
 	const char *authorizers;
 	const char *external_log_file;
+	const char *log_format;
+	const char *log_dir;
 	const char *http_authenticators;
 	const char *http_framework_authenticators;
 	bool registry_strict;

@@ -20,9 +20,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/flags/daemon_flags.h"
 #include "base/log.h"
 #include "base/open_files.h"
 #include "master/shell.h"
+#include "net/audit.h"
 #include "net/origin.h"
 #include "proto/names.h"
 
@@ -136,6 +138,7 @@ static void server_answer(void *context, uint64_t number, int status, const char
 	HASH_FIND(hh, shell->waiting, &number, sizeof(number), waiting);
 	if (!waiting)
 		return;
+	audit_change(waiting->request, waiting->call, waiting->object, status);
 	http_reply_text(waiting->request, status, text);
 	HASH_DEL(shell->waiting, waiting);
 	free(waiting);
@@ -179,6 +182,7 @@ bool shell_allows(const struct shell *shell, struct http_request *request, enum 
 
 	if (view_allows(&view, action, object))
 		return true;
+	audit_change(request, request->path, object ? object : "", 403);
 	http_reply_text(request, 403, NULL);
 	return false;
 }
@@ -218,6 +222,9 @@ void shell_change(struct shell *shell, struct http_request *request, Mesos__Mast
 
 	waiting->number = event.operator_.request = ++shell->next_waiting;
 	waiting->request = request;
+	waiting->call =
+		proto_enum_name(&mesos__master__call__type__descriptor, call->type, SPELL_V1);
+	waiting->object = audit_object(&request->arena, &call->base);
 	HASH_ADD(hh, shell->waiting, number, sizeof(waiting->number), waiting);
 	shell_step(shell, &event);
 	if (shell->steps.actions.reply.status)
@@ -225,9 +232,11 @@ void shell_change(struct shell *shell, struct http_request *request, Mesos__Mast
 			      shell->steps.actions.reply.text);
 }
 
-void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event)
+void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event,
+	       const char *object)
 {
 	shell_step(shell, event);
+	audit_change(request, request->path, object, shell->steps.actions.reply.status);
 	http_reply_text(request, shell->steps.actions.reply.status,
 			shell->steps.actions.reply.text);
 }
@@ -649,17 +658,20 @@ static void stop(struct shell *shell)
 	free((char *)shell->hostname);
 }
 
-static enum log_level wanted_log_level(const struct master_flags *flags)
+/* Where the log is, it is served from. */
+static int start_log(struct shell *shell, struct err *err)
 {
-	enum log_level level = LOG_LEVEL_INFO;
+	const struct master_flags *f = shell->flags;
+	struct daemon_log log = {f->logging_level, f->log_format, f->log_dir, "mesos-master.INFO",
+				 f->quiet};
+	char *path = NULL;
+	int rv = daemon_log_start(&log, &shell->verbosity.start, &path, err);
 
-	if (!strcmp(flags->logging_level, "WARNING"))
-		level = LOG_LEVEL_WARNING;
-	if (!strcmp(flags->logging_level, "ERROR") || flags->quiet)
-		level = LOG_LEVEL_ERROR;
-	if (getenv("MESITA_DEBUG"))
-		level = LOG_LEVEL_DEBUG;
-	return level;
+	shell->log_file = f->external_log_file ? arena_strdup(&shell->arena, f->external_log_file)
+			  : path	       ? arena_strdup(&shell->arena, path)
+					       : NULL;
+	free(path);
+	return rv;
 }
 
 int master_main(int argc, char **argv)
@@ -686,12 +698,16 @@ int master_main(int argc, char **argv)
 		master_flags_free(&flags);
 		return 1;
 	}
-	shell.verbosity.start = wanted_log_level(&flags);
-	log_setup(shell.verbosity.start, STDERR_FILENO);
+	arena_init(&shell.arena);
+	if (start_log(&shell, &err) < 0) {
+		fprintf(stderr, "mesita master: %s\n", err.text);
+		arena_free(&shell.arena);
+		master_flags_free(&flags);
+		return 1;
+	}
 	rng_seed(&shell.rng, rng_entropy());
 	shell.streams = (struct event_streams){
 		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};
-	arena_init(&shell.arena);
 	master_steps_init(&shell.steps, &outlet, &shell);
 	if (start(&shell, &err) < 0) {
 		log_error("the master cannot start: %s", err.text);

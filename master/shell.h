@@ -31,6 +31,7 @@
 struct shell_waiting {
 	uint64_t number;
 	struct http_request *request;
+	const char *call, *object; /* for the log; in the request's arena */
 	UT_hash_handle hh;
 };
 
@@ -48,8 +49,9 @@ struct shell {
 	const char *pid;     /* "master@ip:port" as advertised */
 	const char *address; /* the part after '@' */
 	const char *hostname;
-	struct master_steps steps;	   /* with the core */
-	struct buf packed;		   /* a message on its way out */
+	const char *log_file;	   /* served as /master/log; NULL: nobody knows where it is */
+	struct master_steps steps; /* with the core */
+	struct buf packed;	   /* a message on its way out */
 	struct store *stores[STORE_LINES]; /* NULL until opened */
 	struct shell_loading *loading;	   /* until the stores are read; shell_store.c */
 	struct shell_write {
@@ -89,8 +91,9 @@ struct shell {
 void shell_step(struct shell *shell, const struct master_event *event);
 /* An operator's change; answers the request now or when the core says so. */
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
-/* Answers the request with what the core replies to the event. */
-void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event);
+/* The same for a change that is an event of its own; `object` says what of, for the log. */
+void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event,
+	       const char *object);
 /* What the client of the request may see. */
 struct view shell_view(const struct shell *shell, const struct http_request *request);
 /* Whether the client may do it. False: it was answered 403. */

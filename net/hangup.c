@@ -10,6 +10,8 @@ static void hangup_on_signal(uv_signal_t *handle, int number)
 	struct err err = {{0}};
 
 	(void)number;
+	if (log_reopen(&err) < 0)
+		log_error("The log goes on where it was: %s", err.text);
 	if (!hangup->tls)
 		return;
 	if (tls_reload(hangup->tls, &err) < 0)

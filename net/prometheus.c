@@ -115,10 +115,9 @@ void prometheus_add(void *context, const char *name, double value)
 		p->cap = p->cap ? 2 * p->cap : 256;
 		p->samples = xrealloc(p->samples, p->cap * sizeof(*p->samples));
 	}
-	p->samples[p->count] =
-		(struct prometheus_sample){first_of_family(p, row), p->count,
-					   make_labels(p->arena, row->labels, stars),
-					   row->scale != 0 ? value * row->scale : value};
+	p->samples[p->count] = (struct prometheus_sample){
+		first_of_family(p, row), p->count, make_labels(p->arena, row->labels, stars),
+		row->scale != 0 ? value * row->scale : value};
 	p->count++;
 }
 

@@ -27,7 +27,7 @@ struct prometheus_row {
 	/* Of the name: '*' is any text without '/', '#' any text; one character at least, as few as
 	 * can be. */
 	const char *pattern;
-	const char *family;  /* NULL: left out, since another family says it */
+	const char *family; /* NULL: left out, since another family says it */
 	enum prometheus_kind kind;
 	enum prometheus_group group;
 	double scale;	    /* to the base unit; 0 is 1 */

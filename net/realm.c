@@ -6,6 +6,7 @@
 #include "auth/jwt.h"
 #include "base/base64.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 /* "Basic " and the base64 of "principal:secret", which has one colon: as in Mesos, a secret that
  * holds one never matches. NULL: it is none. */
@@ -44,6 +45,8 @@ static void refuse(struct http_request *request, const char *challenge)
 {
 	static const char text[] = "401 Unauthorized.";
 
+	log_info_limited("Refused %s %s from %s, who did not prove who it is", request->method,
+			 request->path, http_peer(request));
 	http_reply(request, 401, "text/plain; charset=utf-8", text, strlen(text),
 		   (const char *const[]){"WWW-Authenticate", challenge, NULL});
 }

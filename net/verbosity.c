@@ -6,11 +6,12 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "net/audit.h"
 
 static void verbosity_apply(struct verbosity *v, uint32_t level)
 {
 	v->level = level;
-	log_setup(level > 0 ? LOG_LEVEL_DEBUG : v->start, STDERR_FILENO);
+	log_set_level(level > 0 ? LOG_LEVEL_DEBUG : v->start);
 }
 
 static void fall_back_cb(uv_timer_t *timer)
@@ -70,6 +71,8 @@ void verbosity_toggle(struct verbosity *v, struct http_request *request)
 	else if (duration_parse(wait, &duration, &err) < 0)
 		http_reply_text(request, 400, arena_printf(arena, "%s\n", err.text));
 	else {
+		audit_change(request, request->path,
+			     arena_printf(arena, "level=%ld,duration=%s", number, wait), 200);
 		verbosity_set(v, (uint32_t)number, duration);
 		http_reply(request, 200, NULL, NULL, 0, NULL);
 	}

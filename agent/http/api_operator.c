@@ -4,6 +4,7 @@
 
 #include "agent/core/show.h"
 #include "net/api_body.h"
+#include "net/audit.h"
 
 struct agent_call {
 	struct agent_shell *shell;
@@ -179,6 +180,8 @@ static void set_logging_level(const struct agent_call *c)
 {
 	const Mesos__Agent__Call__SetLoggingLevel *set = c->call->set_logging_level;
 
+	audit_change(c->request, "SET_LOGGING_LEVEL",
+		     arena_printf(&c->request->arena, "level=%u", set->level), 200);
 	verbosity_set(&c->shell->verbosity, set->level, set->duration->nanoseconds);
 	http_reply_text(c->request, 200, NULL);
 }

@@ -424,7 +424,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 			enum files_kind kind, const char *path, int64_t offset, int64_t length,
 			Mesos__Agent__Response *response)
 {
-	const char *log = shell->flags->external_log_file;
+	const char *log = shell->log_file;
 	struct files_job *job;
 	char *real = NULL;
 
@@ -432,7 +432,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 		http_reply_text(request, 400, "Expecting 'path=value' in query.\n");
 		return;
 	}
-	log = log && !strcmp(path, LOG_PATH) ? log : NULL;
+	log = log && (!strcmp(path, LOG_PATH) || !strcmp(path, "/agent/log")) ? log : NULL;
 	if (!log && !agent_resolve_path(shell->steps.core, path, &real)) {
 		http_reply(request, 404, TEXT, "", 0, NULL);
 		return;

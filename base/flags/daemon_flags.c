@@ -1,10 +1,14 @@
 /* Flags of master and agent; see daemon_flags.h. */
 #include "base/flags/daemon_flags.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/log.h"
+#include "base/arena.h"
 
 static void log_lines(const struct buf *lines)
 {
@@ -16,12 +20,23 @@ static void log_lines(const struct buf *lines)
 	}
 }
 
+/* Warnings about flags are lines of the log, too. */
+static bool wants_json(const struct flags *flags)
+{
+	for (const struct flag *flag = flags->table; flag->name; flag++) {
+		if (!strcmp(flag->name, "log_format"))
+			return flag->text && !strcmp(flag->text, "json");
+	}
+	return false;
+}
+
 int daemon_flags_parse(struct flags *flags, int argc, char **argv, char **env, const bool *version,
 		       struct err *err)
 {
 	struct buf text = BUF_INIT;
 	int rv = flags_parse(flags, argc, argv, env, &text, err);
 
+	log_set_json(wants_json(flags));
 	log_lines(&text);
 	buf_free(&text);
 	if (rv < 0)
@@ -51,4 +66,35 @@ int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct er
 				       "important to be ignored: leave it out",
 				       list[i].name);
 	return 0;
+}
+
+static enum log_level wanted_level(const struct daemon_log *log)
+{
+	if (getenv("MESITA_DEBUG"))
+		return LOG_LEVEL_DEBUG;
+	if (!strcmp(log->logging_level, "ERROR") || log->quiet)
+		return LOG_LEVEL_ERROR;
+	return !strcmp(log->logging_level, "WARNING") ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+}
+
+int daemon_log_start(const struct daemon_log *log, enum log_level *level, char **path,
+		     struct err *err)
+{
+	bool json = !strcmp(log->log_format, "json");
+	int rv = 0;
+
+	if (!json && strcmp(log->log_format, "text"))
+		return err_set(err, ERR_INVALID,
+			       "Invalid value '%s' for --log_format: expected text or json",
+			       log->log_format);
+	*level = wanted_level(log);
+	log_setup(*level, STDERR_FILENO);
+	log_set_json(json);
+	if (!log->log_dir)
+		return 0;
+	*path = xprintf("%s/%s", log->log_dir, log->file);
+	if (mkdir(log->log_dir, 0755) < 0 && errno != EEXIST)
+		rv = err_set(err, ERR_IO, "cannot make --log_dir=%s: %s", log->log_dir,
+			     strerror(errno));
+	return rv == 0 ? log_open(*path, err) : rv;
 }

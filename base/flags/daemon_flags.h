@@ -3,6 +3,7 @@
 #define BASE_FLAGS_DAEMON_FLAGS_H
 
 #include "base/flags/flags.h"
+#include "base/log.h"
 
 /* Parses, with `table`, `target` and `usage` set: warnings are logged, arguments that are no
  * flags are errors, --help and --version (whose target is `version`) are answered on standard
@@ -18,5 +19,17 @@ struct flag_refusal {
 
 /* The first of them that is set is an error. */
 int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err);
+
+/* What flags say about the log. */
+struct daemon_log {
+	const char *logging_level;
+	const char *log_format;
+	const char *log_dir; /* NULL: standard error */
+	const char *file;    /* its name there */
+	bool quiet;
+};
+/* Has the log written so. *path (heap) is its file's, NULL if it has none. */
+int daemon_log_start(const struct daemon_log *log, enum log_level *level, char **path,
+		     struct err *err);
 
 #endif

@@ -148,7 +148,7 @@ static void read_done(uv_work_t *work, int status)
 static void begin(const struct operator_call *c, enum files_kind kind, const char *path,
 		  int64_t offset, int64_t length)
 {
-	const char *real = c->shell->flags->external_log_file;
+	const char *real = c->shell->log_file;
 	struct files_job *job;
 
 	if (!path || !*path) {
@@ -236,8 +236,8 @@ void files_debug(void *context, struct http_request *request)
 		return;
 	jw_init(&w, &body);
 	jw_begin_object(&w);
-	if (shell->flags->external_log_file)
-		jw_kv_string(&w, LOG_PATH, shell->flags->external_log_file);
+	if (shell->log_file)
+		jw_kv_string(&w, LOG_PATH, shell->log_file);
 	jw_end_object(&w);
 	router_reply_json(request, &body);
 	buf_free(&body);

@@ -3,21 +3,16 @@
 #include "net/prometheus_rows.h"
 
 #define OF_FRAMEWORK(kind, pattern, family, labels, help)                                          \
-	{"master/frameworks/*/*/" pattern,                                                         \
-	 "mesita_framework_" family,                                                               \
-	 PROMETHEUS_##kind,                                                                        \
-	 PROMETHEUS_PER_FRAMEWORK,                                                                 \
-	 1,                                                                                        \
-	 "framework=\"$1\",framework_id=\"$2\"" labels,                                            \
-	 help}
+	{                                                                                          \
+		"master/frameworks/*/*/" pattern, "mesita_framework_" family, PROMETHEUS_##kind,   \
+			PROMETHEUS_PER_FRAMEWORK, 1,                                               \
+			"framework=\"$1\",framework_id=\"$2\"" labels, help                        \
+	}
 #define OF_ROLE(pattern, family, labels, help)                                                     \
-	{pattern,                                                                                  \
-	 "mesita_role_" family,                                                                    \
-	 PROMETHEUS_GAUGE,                                                                         \
-	 PROMETHEUS_PER_ROLE,                                                                      \
-	 1,                                                                                        \
-	 "role=\"$1\"" labels,                                                                     \
-	 help}
+	{                                                                                          \
+		pattern, "mesita_role_" family, PROMETHEUS_GAUGE, PROMETHEUS_PER_ROLE, 1,          \
+			"role=\"$1\"" labels, help                                                 \
+	}
 #define ALLOCATED(name, family, unit, scale, what)                                                 \
 	SCALED("allocator/mesos/resources/" name "/total", "allocator_" family "_capacity" unit,   \
 	       scale, NULL, what " that the allocator shares out."),                               \
@@ -89,8 +84,8 @@ static const struct prometheus_row rows[] = {
 		"Messages and calls that came."),
 	COUNTER("master/valid_*", "master_messages_checked_total", "type=\"$1\",valid=\"true\"",
 		"Messages that were found valid or not."),
-	COUNTER("master/invalid_*", "master_messages_checked_total",
-		"type=\"$1\",valid=\"false\"", ""),
+	COUNTER("master/invalid_*", "master_messages_checked_total", "type=\"$1\",valid=\"false\"",
+		""),
 	COUNTER("master/dropped_messages", "master_messages_dropped_total", NULL,
 		"Messages that meant nothing at the time."),
 	COUNTER("frameworks/#/messages_received", "master_principal_messages_received_total",

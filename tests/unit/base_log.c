@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/log_limit.h"
 
@@ -244,4 +246,100 @@ Test(log, a_full_pipe_blocks_nobody, .timeout = 20)
 	cr_expect(strstr(text, "] and now\n"));
 	buf_free(&all);
 	log_gather(false);
+}
+
+/* ---- for machines --------------------------------------------------------------------- */
+
+static const struct log_field fields[] = {
+	{"principal", "ops"}, {"object", "role=a b"}, {"quote", "a\"b\nc"}, {"none", ""}};
+
+Test(log, fields_follow_the_text)
+{
+	log_write_fields(LOG_LEVEL_INFO, "x/audit.c", 7, "audit:", fields, 4);
+	cr_assert(str_has_suffix(read_line(),
+				 " audit.c:7] audit: principal=ops object=\"role=a b\" "
+				 "quote=\"a\\\"b\\nc\" none=\"\"\n"));
+	log_setup(LOG_LEVEL_WARNING, ends[1]);
+	log_write_fields(LOG_LEVEL_INFO, "x/audit.c", 7, "unheard", fields, 4);
+	log_warning("heard");
+	cr_assert(str_has_suffix(read_line(), "] heard\n"));
+}
+
+Test(log, lines_of_json)
+{
+	const char *pattern =
+		"^\\{\"time\":\"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:"
+		"[0-9]{2}\\.[0-9]{6}Z\",\"level\":\"WARNING\",\"thread\":[0-9]+,"
+		"\"file\":\"master.c\",\"line\":120,\"message\":\"a \\\\\"b\\\\\"\\\\n"
+		"c\"\\}\n$";
+	struct arena arena;
+	struct json *line;
+	struct err err;
+	regex_t regex;
+	char *text;
+
+	log_set_json(true);
+	log_write(LOG_LEVEL_WARNING, "some/where/master.c", 120, "a \"b\"\n%s", "c");
+	text = read_line();
+	cr_assert_eq(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	cr_assert_eq(regexec(&regex, text, 0, NULL, 0), 0, "%s", text);
+	regfree(&regex);
+	log_write_fields(LOG_LEVEL_INFO, "x/audit.c", 7, "audit:", fields, 4);
+	text = read_line();
+	arena_init(&arena);
+	cr_assert_eq(json_parse(&arena, text, strlen(text), &line, &err), 0, "%s", text);
+	for (int i = 0; i < 4; i++)
+		cr_assert_str_eq(json_get_string(line, fields[i].name), fields[i].value);
+	cr_assert_str_eq(json_get_string(line, "message"), "audit:");
+	arena_free(&arena);
+	log_set_json(false);
+	log_info("text again");
+	cr_assert_eq(*read_line(), 'I');
+}
+
+static size_t lines_with(const char *path, const char *text)
+{
+	char line[1000];
+	size_t count = 0;
+	FILE *file = fopen(path, "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		count += strstr(line, text) != NULL;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+Test(log, a_file_is_opened_anew)
+{
+	char path[] = "/tmp/mesita-log-XXXXXX", moved[64];
+	struct err err;
+
+	close(mkstemp(path));
+	snprintf(moved, sizeof(moved), "%s.1", path);
+	cr_assert_eq(log_reopen(&err), 0); /* there is none */
+	cr_assert_eq(log_open("/nowhere/log", &err), ERR_IO);
+	log_info("still in the pipe");
+	cr_assert(str_has_suffix(read_line(), "still in the pipe\n"));
+	cr_assert_eq(log_open(path, &err), 0, "%s", err.text);
+	log_info("one");
+	cr_assert_eq(rename(path, moved), 0);
+	log_info("two");
+	log_gather(true);
+	log_info("three");
+	cr_assert_eq(log_reopen(&err), 0, "%s", err.text);
+	log_gather(false);
+	log_info("four");
+	cr_assert_eq(lines_with(moved, "] one") + lines_with(moved, "] two") +
+			     lines_with(moved, "] three"),
+		     3);
+	cr_assert_eq(lines_with(path, "] four"), 1);
+	cr_assert_eq(lines_with(moved, "] four"), 0);
+	/* What was cut off by somebody else is not filled with zeros. */
+	cr_assert_eq(truncate(path, 0), 0);
+	log_info("five");
+	cr_assert_eq(lines_with(path, "] five"), 1);
+	cr_assert_eq(lines_with(path, "] four"), 0);
+	unlink(path);
+	unlink(moved);
 }

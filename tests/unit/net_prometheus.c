@@ -56,7 +56,7 @@ Test(prometheus, families_stand_together)
 	add("a/none", 5);
 	add("a/none_at_all", 6);
 	add("a/none/at_all", 6);
-	add("a/left_a/b", 7); /* unknown: a star ends at a slash */
+	add("a/left_a/b", 7);		     /* unknown: a star ends at a slash */
 	cr_assert_eq(prometheus.unknown, 3); /* a star is one character at least */
 	prometheus.unknown = 0;
 	expect("# HELP mesita_uptime_seconds Time.\n# TYPE mesita_uptime_seconds gauge\n"

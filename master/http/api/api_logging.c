@@ -1,5 +1,6 @@
 /* GET_LOGGING_LEVEL and SET_LOGGING_LEVEL of the operator API. */
 #include "master/http/api/api_operator.h"
+#include "net/audit.h"
 
 void api_get_logging_level(const struct operator_call *c)
 {
@@ -19,6 +20,8 @@ void api_set_logging_level(const struct operator_call *c)
 
 	if (!shell_allows(c->shell, c->request, ACL_SET_LOG_LEVEL, NULL))
 		return;
+	audit_change(c->request, "SET_LOGGING_LEVEL",
+		     arena_printf(&c->request->arena, "level=%u", set->level), 200);
 	verbosity_set(&c->shell->verbosity, set->level, set->duration->nanoseconds);
 	http_reply_text(c->request, 200, NULL);
 }

@@ -7,14 +7,31 @@
 
 #include "master/shell.h"
 #include "net/api_body.h"
+#include "net/audit.h"
 
 /* A SUBSCRIBE under way. */
 struct opening {
 	struct shell *shell;
 	struct http_request *request;
+	const Mesos__Scheduler__Call *call;
 	uint64_t number;
 	bool opened;
 };
+
+/* Of the calls of schedulers, those that begin and end a framework, and those that it may not make.
+   Launches and kills the core's own lines tell. */
+static void audit_call(const struct shell *shell, struct http_request *request,
+		       const Mesos__Scheduler__Call *call)
+{
+	int status = shell->steps.actions.reply.status;
+
+	if (call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE ||
+	    call->type == MESOS__SCHEDULER__CALL__TYPE__TEARDOWN || status == 403)
+		audit_change(request,
+			     proto_enum_name(&mesos__scheduler__call__type__descriptor, call->type,
+					     SPELL_V1),
+			     audit_object(&request->arena, &call->base), status);
+}
 
 static void open_if_granted(void *context)
 {
@@ -25,6 +42,7 @@ static void open_if_granted(void *context)
 	if (reply->status != 200 || !reply->stream_id)
 		return;
 	headers[1] = reply->stream_id;
+	audit_call(opening->shell, opening->request, opening->call);
 	event_streams_open(&opening->shell->streams, opening->request, opening->number,
 			   http_accept(opening->request), headers);
 	opening->opened = true;
@@ -47,12 +65,15 @@ void api_scheduler(void *context, struct http_request *request)
 	event.call.call = api_body_decode(request, &mesos__scheduler__call__descriptor);
 	if (!event.call.call)
 		return;
+	opening.call = event.call.call;
 	event.call.principal = request->principal;
 	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
 	event.call.acceptable = http_accept(request) != HTTP_MEDIA_NONE;
 	event.call.stream = opening.number = event_streams_number(&shell->streams);
 	master_steps_feed_opening(&shell->steps, &event, open_if_granted, &opening);
-	if (!opening.opened)
-		http_reply_text(request, shell->steps.actions.reply.status,
-				shell->steps.actions.reply.text);
+	if (opening.opened)
+		return;
+	audit_call(shell, request, opening.call);
+	http_reply_text(request, shell->steps.actions.reply.status,
+			shell->steps.actions.reply.text);
 }

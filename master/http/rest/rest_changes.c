@@ -71,5 +71,7 @@ void rest_kill_task(void *context, struct http_request *request)
 	event.kill_task.task_id = rest_need_form(request, "taskId");
 	event.kill_task.principal = request->principal;
 	if (event.kill_task.task_id)
-		shell_ask(context, request, &event);
+		shell_ask(context, request, &event,
+			  arena_printf(&request->arena, "framework_id=%s,task_id=%s",
+				       event.kill_task.framework_id, event.kill_task.task_id));
 }
