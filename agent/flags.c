@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
+#include "net/firewall.h"
 
 #define FLAG_OWNER agent_flags
 #include "base/flags/flag_rows.h"
@@ -100,8 +101,13 @@ static const struct flag flag_table[] = {
 	FILE_PATH(http_credentials, NULL,
 		  "File of the principals and secrets of HTTP clients: lines of both, or JSON."),
 	TEXT(http_authenticators, "basic", "How HTTP clients authenticate: basic."),
-	TEXT(acls, NULL, "Access control lists; not supported yet."),
-	TEXT(firewall_rules, NULL, "Endpoints to disable; not supported yet."),
+	TEXT(acls, NULL,
+	     "Who may do what, as access control lists: JSON, or a file of it. Everybody may do "
+	     "everything without it."),
+	TEXT(firewall_rules, NULL,
+	     "Endpoints that are not served: "
+	     "{\"disabled_endpoints\":{\"paths\":[\"/files/browse\"]}}, "
+	     "or a file of it."),
 	UNUSED(agent_features),
 	UNUSED_ALIAS(agent_subsystems, slave_subsystems),
 	UNUSED(allowed_devices),
@@ -320,17 +326,6 @@ static int check_containers(const struct agent_flags *f, struct err *err)
 	return check_isolation(f, err);
 }
 
-/* Flags whose absence of effect would let somebody in. */
-static int refuse_unsupported(const struct agent_flags *f, struct err *err)
-{
-	const struct flag_refusal refused[] = {
-		{f->acls != NULL, "acls"},
-		{f->firewall_rules != NULL, "firewall_rules"},
-	};
-
-	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
-}
-
 static int check_master(const char *master, struct err *err)
 {
 	if (str_has_prefix(master, "zk://"))
@@ -448,12 +443,31 @@ static int check_executors(struct agent_flags *f, struct err *err)
 	return f->authenticate_http_executors ? read_secret_key(f, err) : 0;
 }
 
+static int check_firewall(struct agent_flags *f, struct err *err)
+{
+	struct json *rules;
+	int rv;
+
+	if (!f->firewall_rules)
+		return 0;
+	rv = daemon_flags_json(&f->arena, "firewall_rules", f->firewall_rules, &rules, err);
+	if (rv < 0)
+		return rv;
+	rv = firewall_parse(&f->arena, rules, &f->disabled, err);
+	return rv < 0 ? err_wrap(err, rv, "Invalid value for --firewall_rules") : 0;
+}
+
+static int check_acls(struct agent_flags *f, struct err *err)
+{
+	if (!f->acls || !acls_read(f->acls, &f->allowed, err))
+		return 0;
+	return err_wrap(err, ERR_INVALID, "Invalid value for --acls");
+}
+
 static int flags_check(struct agent_flags *f, struct err *err)
 {
 	int rv = check_ranges(f, err);
 
-	if (rv == 0)
-		rv = refuse_unsupported(f, err);
 	if (rv == 0)
 		rv = check_containers(f, err);
 	if (rv == 0 && f->credential)
@@ -468,6 +482,10 @@ static int flags_check(struct agent_flags *f, struct err *err)
 		rv = check_authentication(f, err);
 	if (rv == 0)
 		rv = check_executors(f, err);
+	if (rv == 0)
+		rv = check_firewall(f, err);
+	if (rv == 0)
+		rv = check_acls(f, err);
 	return rv;
 }
 
@@ -507,6 +525,7 @@ int agent_flags_parse(struct agent_flags *flags, int argc, char **argv, char **e
 	int rv;
 
 	memset(flags, 0, sizeof(*flags));
+	arena_init(&flags->arena);
 	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
 	flags->parsed.target = flags;
 	flags->parsed.usage = "Usage: mesita agent --master=HOST:PORT --work_dir=DIR [flags]";
@@ -522,6 +541,8 @@ void agent_flags_free(struct agent_flags *flags)
 {
 	credentials_free(flags->known);
 	free((char *)flags->secret_key.data);
+	acls_free(flags->allowed);
+	arena_free(&flags->arena);
 	free(flags->own.principal);
 	free(flags->own.secret);
 	flags_free(&flags->parsed);

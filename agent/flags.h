@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/acls.h"
 #include "auth/credentials.h"
 #include "base/err.h"
 #include "base/flags/flags.h"
@@ -77,7 +78,10 @@ struct agent_flags {
 	bool authenticate_http_readwrite;
 	bool authenticate_http_executors;
 	const char *acls;
+	struct acls *allowed; /* what that says, or NULL */
 	const char *firewall_rules;
+	const char *const *disabled; /* the paths of that, or NULL; in `arena` */
+	struct arena arena;
 
 	char *work_dir_made; /* heap behind work_dir and runtime_dir */
 	char *runtime_dir_made;

@@ -55,6 +55,7 @@ static const struct route routes[] = {
 	 "What executors use."},
 	{"/slave(1)/containers", agent_rest_containers, REALM_READONLY,
 	 "Containers of executors, and what they use."},
+	{"/files/debug", agent_files_debug, REALM_READONLY, "Which files there are."},
 	{"/metrics", agent_rest_prometheus, REALM_READONLY, "The same for Prometheus."},
 	{"/metrics/snapshot", agent_rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
 	{"/version", agent_rest_version, REALM_NONE, "Version and build."},
@@ -237,6 +238,7 @@ static void init_loop(struct agent_shell *shell)
 	uv_timer_init(&shell->loop, &shell->tick);
 	verbosity_init(&shell->verbosity, &shell->loop);
 	hangup_init(&shell->hangup, &shell->loop);
+	statistics_init(&shell->statistics, &shell->loop);
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
 	shell->stored.data = shell;
@@ -490,8 +492,11 @@ static int server_start(struct agent_shell *shell, struct err *err)
 		rv = open_store(shell, err);
 	if (rv < 0)
 		return rv;
-	shell->router = (struct router){
-		.delegate = "slave(1)", .processes = processes, .routes = routes, .context = shell};
+	shell->router = (struct router){.delegate = "slave(1)",
+					.disabled = shell->flags->disabled,
+					.processes = processes,
+					.routes = routes,
+					.context = shell};
 	guard_realms(shell);
 	log_info("agent %s started on %s", MESITA_VERSION, shell->address);
 	rv = server_recover(shell, err);
@@ -506,6 +511,7 @@ static void close_parts(struct agent_shell *shell)
 {
 	if (shell->messenger)
 		messenger_close(shell->messenger);
+	statistics_close(&shell->statistics);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	if (shell->detector)

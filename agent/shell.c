@@ -11,6 +11,7 @@
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/audit.h"
 
 static int64_t shell_now(void *context)
 {
@@ -206,4 +207,26 @@ void agent_shell_stop(struct agent_shell *shell, int status)
 	shell->steps.over = true;
 	shell->exit_status = status;
 	uv_stop(&shell->loop);
+}
+
+struct agent_view agent_shell_view(const struct agent_shell *shell,
+				   const struct http_request *request)
+{
+	return (struct agent_view){
+		.agent = shell->steps.core,
+		.principal = request->principal,
+		.acls = shell->flags->allowed,
+	};
+}
+
+bool agent_shell_allows(const struct agent_shell *shell, struct http_request *request,
+			enum acl_action action, const char *object)
+{
+	struct agent_view view = agent_shell_view(shell, request);
+
+	if (agent_view_allows(&view, action, object))
+		return true;
+	audit_change(request, request->path, object ? object : "", 403);
+	http_reply_text(request, 403, NULL);
+	return false;
 }

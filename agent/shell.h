@@ -8,9 +8,10 @@
 #include "agent/containers/core/containers.h"
 #include "agent/containers/gc.h"
 #include "agent/containers/posix/posix.h"
-#include "agent/core/agent.h"
+#include "agent/core/agent_view.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
+#include "agent/http/statistics.h"
 #include "agent/steps/steps.h"
 #include "base/log.h"
 #include "base/table.h"
@@ -70,6 +71,7 @@ struct agent_shell {
 	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t signals[3];
+	struct statistics_turns statistics;
 	struct hangup hangup; /* with the process's TLS */
 	int exit_status;
 };
@@ -78,6 +80,11 @@ struct agent_shell {
 
 extern const struct agent_outlet agent_shell_outlet; /* its context is the shell */
 void agent_shell_step(struct agent_shell *shell, const struct agent_event *event);
+/* What the client of the request may see, and whether it may do something: answered 403 if not. */
+struct agent_view agent_shell_view(const struct agent_shell *shell,
+				   const struct http_request *request);
+bool agent_shell_allows(const struct agent_shell *shell, struct http_request *request,
+			enum acl_action action, const char *object);
 /* Has a thread look at files for a client. */
 void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job);
 /* Ends the process's loop. */
@@ -105,8 +112,8 @@ void agent_rest_help(void *shell, struct http_request *request);
 void agent_rest_health(void *shell, struct http_request *request);
 void agent_rest_version(void *shell, struct http_request *request);
 void agent_rest_metrics(void *shell, struct http_request *request);
-void agent_rest_statistics(void *shell, struct http_request *request);
 void agent_rest_containers(void *shell, struct http_request *request);
+void agent_files_debug(void *shell, struct http_request *request);
 void agent_files_browse(void *shell, struct http_request *request);
 void agent_files_read(void *shell, struct http_request *request);
 void agent_files_download(void *shell, struct http_request *request);

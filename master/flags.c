@@ -88,8 +88,14 @@ static const struct flag flag_table[] = {
 	BOOLEAN(authenticate_http_frameworks, "false", "HTTP frameworks need --credentials."),
 	TEXT(acls, NULL,
 	     "Access control lists: who may do what. JSON, or the path of a file of it."),
-	TEXT(firewall_rules, NULL, "Endpoints to disable; not supported yet."),
-	TEXT(rate_limits, NULL, "Rates of driver messages; not supported yet."),
+	TEXT(firewall_rules, NULL,
+	     "Endpoints that are not served: "
+	     "{\"disabled_endpoints\":{\"paths\":[\"/files/browse\"]}}, "
+	     "or a file of it."),
+	TEXT(rate_limits, NULL,
+	     "Messages of drivers in a second by principal: "
+	     "{\"limits\":[{\"principal\":\"p\",\"qps\":10,\"capacity\":100}],"
+	     "\"aggregate_default_qps\":5,\"aggregate_default_capacity\":50}, or a file of it."),
 	FILE_PATH(whitelist, NULL,
 		  "File with a host name a line: only agents there are offered. Read every 5secs."),
 	TEXT(weights, NULL,
@@ -139,8 +145,6 @@ static int refuse_unsupported(const struct master_flags *f, struct err *err)
 {
 	const struct flag_refusal refused[] = {
 		{f->zk != NULL, "zk"},
-		{f->firewall_rules != NULL, "firewall_rules"},
-		{f->rate_limits != NULL, "rate_limits"},
 	};
 
 	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
@@ -158,6 +162,7 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 	int rv;
 
 	memset(flags, 0, sizeof(*flags));
+	arena_init(&flags->arena);
 	flags->parsed.table = xmemdup(flag_table, sizeof(flag_table));
 	flags->parsed.target = flags;
 	flags->parsed.usage =
@@ -170,6 +175,7 @@ void master_flags_free(struct master_flags *flags)
 {
 	credentials_free(flags->known);
 	acls_free(flags->allowed);
+	arena_free(&flags->arena);
 	flags_free(&flags->parsed);
 	free(flags->parsed.table);
 }

@@ -81,6 +81,9 @@ struct master_flags {
 	const char *acls;
 	const char *firewall_rules;
 	const char *rate_limits;
+	struct json *rates;	     /* what that says, or NULL; in `arena` */
+	const char *const *disabled; /* paths of --firewall_rules, or NULL */
+	struct arena arena;
 	const char *whitelist;
 	const char *weights;
 	double agent_removals_per_second; /* from agent_removal_rate_limit; 0 = unlimited */

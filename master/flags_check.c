@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/flags/daemon_flags.h"
 #include "base/log.h"
 #include "master/flags.h"
+#include "net/firewall.h"
 #include "proto/resources.h"
 
 static int flags_check_invalid(struct err *err, const char *name, const char *value,
@@ -234,6 +236,28 @@ static int check_acls(struct master_flags *f, struct err *err)
 	return err_wrap(err, ERR_INVALID, "Invalid value for --acls");
 }
 
+static int check_firewall(struct master_flags *f, struct err *err)
+{
+	struct json *rules;
+	int rv;
+
+	if (!f->firewall_rules)
+		return 0;
+	rv = daemon_flags_json(&f->arena, "firewall_rules", f->firewall_rules, &rules, err);
+	if (rv < 0)
+		return rv;
+	rv = firewall_parse(&f->arena, rules, &f->disabled, err);
+	return rv < 0 ? err_wrap(err, rv, "Invalid value for --firewall_rules") : 0;
+}
+
+/* What is in it is checked where it is used. */
+static int check_rate_limits(struct master_flags *f, struct err *err)
+{
+	return f->rate_limits
+		       ? daemon_flags_json(&f->arena, "rate_limits", f->rate_limits, &f->rates, err)
+		       : 0;
+}
+
 int master_flags_check(struct master_flags *f, struct err *err)
 {
 	int rv = check_registry(f, err);
@@ -252,5 +276,9 @@ int master_flags_check(struct master_flags *f, struct err *err)
 		rv = check_acls(f, err);
 	if (!rv && f->agent_removal_rate_limit)
 		rv = rate_parse(f->agent_removal_rate_limit, &f->agent_removals_per_second, err);
+	if (!rv)
+		rv = check_firewall(f, err);
+	if (!rv)
+		rv = check_rate_limits(f, err);
 	return rv;
 }

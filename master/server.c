@@ -11,6 +11,7 @@
 #include "master/server.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -272,12 +273,80 @@ static size_t values_max(const ProtobufCMessageDescriptor *type)
 	return reports ? 10 * (size_t)PROTO_VALUES_MAX : PROTO_VALUES_MAX;
 }
 
+/* The message, in the arena; NULL: there is none such, which was told. */
+static ProtobufCMessage *decode_message(struct arena *arena,
+					const struct libprocess_message *message, bool *force)
+{
+	const ProtobufCMessageDescriptor *type;
+	ProtobufCMessage *decoded;
+	struct err err;
+
+	if (!strcmp(message->name, "mesos.scheduler.Call")) {
+		decoded = (ProtobufCMessage *)proto_call_from_v0(arena, message->body.data,
+								 message->body.len, force, &err);
+	} else {
+		type = proto_message_type(message->name);
+		if (!type) {
+			log_debug("dropped a message of unknown name '%s' from %s", message->name,
+				  message->from);
+			return NULL;
+		}
+		decoded = proto_unpack_up_to(values_max(type), type, arena, message->body.data,
+					     message->body.len, &err);
+	}
+	if (!decoded)
+		log_warning("dropped a %s from %s that does not parse: %s", message->name,
+			    message->from, err.text);
+	return decoded;
+}
+
+static void handle_message(struct shell *shell, struct arena *arena,
+			   const struct libprocess_message *message, const char *local)
+{
+	struct master_event event = {.type = MASTER_MESSAGE};
+
+	event.message.message = decode_message(arena, message, &event.message.force);
+	if (!event.message.message)
+		return;
+	event.message.from = message->from;
+	event.message.to = message->to;
+	event.message.local = local;
+	shell_step(shell, &event);
+}
+
+/* A driver's, when its turn has come. */
+static void server_message_due(void *context, const struct libprocess_message *message,
+			       const char *local)
+{
+	struct arena arena;
+
+	arena_init(&arena);
+	handle_message(context, &arena, message, local);
+	arena_free(&arena);
+}
+
+static void server_message_refused(void *context, const struct libprocess_message *message,
+				   uint64_t capacity)
+{
+	struct shell *shell = context;
+	Mesos__Internal__FrameworkErrorMessage error =
+		MESOS__INTERNAL__FRAMEWORK_ERROR_MESSAGE__INIT;
+
+	log_warning("Dropped %s from %s: more than %" PRIu64 " of its principal wait",
+		    message->name, message->from, capacity);
+	error.message = xprintf("Message %s dropped: capacity(%" PRIu64 ") exceeded", message->name,
+				capacity);
+	server_send_message(shell, "master", message->from, &error.base);
+	free(error.message);
+}
+
+static const struct rate_limits_handlers rate_handlers = {.deliver = server_message_due,
+							  .refuse = server_message_refused};
+
 static void take_message(struct shell *shell, struct http_request *request)
 {
 	struct libprocess_message message;
-	const ProtobufCMessageDescriptor *type;
-	struct master_event event = {.type = MASTER_MESSAGE};
-	struct err err;
+	const char *principal;
 
 	if (!libprocess_parse(request, &message)) {
 		http_reply_text(request, 400, NULL);
@@ -287,31 +356,11 @@ static void take_message(struct shell *shell, struct http_request *request)
 		http_reply_text(request, 404, NULL);
 		return;
 	}
-	if (!strcmp(message.name, "mesos.scheduler.Call")) {
-		event.message.message = (ProtobufCMessage *)proto_call_from_v0(
-			&request->arena, message.body.data, message.body.len, &event.message.force,
-			&err);
-	} else {
-		type = proto_message_type(message.name);
-		if (!type) {
-			log_debug("dropped a message of unknown name '%s' from %s", message.name,
-				  message.from);
-			http_reply(request, 202, NULL, NULL, 0, NULL);
-			return;
-		}
-		event.message.message =
-			proto_unpack_up_to(values_max(type), type, &request->arena,
-					   message.body.data, message.body.len, &err);
-	}
-	if (!event.message.message) {
-		log_warning("dropped a %s from %s that does not parse: %s", message.name,
-			    message.from, err.text);
-	} else {
-		event.message.from = message.from;
-		event.message.to = message.to;
-		event.message.local = reached_at(shell, request);
-		shell_step(shell, &event);
-	}
+	if (master_is_driver(shell->steps.core, message.from, &principal))
+		rate_limits_take(shell->rate_limits, principal, &message,
+				 reached_at(shell, request));
+	else
+		handle_message(shell, &request->arena, &message, reached_at(shell, request));
 	http_reply(request, 202, NULL, NULL, 0, NULL);
 }
 
@@ -597,11 +646,15 @@ static int start(struct shell *shell, struct err *err)
 	shell->pid = xprintf("master@%s", shell->address);
 	shell->hostname = advertised_hostname(shell->flags, ip);
 	shell->messenger = messenger_create(&shell->loop, shell->hangup.tls, exited_cb, shell);
-	rv = create_core(shell, ip, port, err);
+	rv = rate_limits_create(&shell->loop, shell->flags->rates, &rate_handlers, shell,
+				&shell->rate_limits, err);
+	if (rv == 0)
+		rv = create_core(shell, ip, port, err);
 	free(ip);
 	if (rv < 0)
 		return rv;
 	shell->router = (struct router){.delegate = "master",
+					.disabled = shell->flags->disabled,
 					.processes = shell_processes,
 					.routes = shell_routes,
 					.context = shell};
@@ -633,6 +686,7 @@ static void stop(struct shell *shell)
 	for (int i = 0; i < 2; i++)
 		uv_close((uv_handle_t *)&shell->terminate[i], NULL);
 	hangup_close(&shell->hangup);
+	rate_limits_close(shell->rate_limits);
 	/* Threads of the stores may wake us until they are closed. */
 	shell_store_close(shell);
 	uv_close((uv_handle_t *)&shell->stored, NULL);

@@ -10,6 +10,7 @@
 #include "master/core/master.h"
 #include "master/core/view.h"
 #include "master/flags.h"
+#include "master/rate_limits.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
 #include "net/event_streams.h"
@@ -66,8 +67,9 @@ struct shell {
 	int64_t step_began, cycle_began; /* uv_hrtime */
 	struct http_server *http;
 	struct messenger *messenger;
-	struct whitelist *whitelist; /* NULL without --whitelist */
-	struct offload *offload;     /* big reads */
+	struct rate_limits *rate_limits; /* NULL until started */
+	struct whitelist *whitelist;	 /* NULL without --whitelist */
+	struct offload *offload;	 /* big reads */
 	struct router router;
 	struct event_streams streams;
 	struct list watchers; /* who watches by SUBSCRIBE of the operator API; api_subscribe.c */

@@ -75,8 +75,7 @@ static void look_into(struct buf *out, const ProtobufCMessage *message, int dept
 			put_value(out, field, at, depth);
 			continue;
 		}
-		if (field->type != PROTOBUF_C_TYPE_MESSAGE &&
-		    field->type != PROTOBUF_C_TYPE_STRING)
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE && field->type != PROTOBUF_C_TYPE_STRING)
 			continue;
 		size_t count = *(const size_t *)((const char *)message + field->quantifier_offset);
 		void *const *items = *(void *const *const *)at;

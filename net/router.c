@@ -1,5 +1,6 @@
 /* Path resolution and dispatch; see router.h. */
 #include "net/router.h"
+#include "net/firewall.h"
 
 #include <string.h>
 
@@ -81,6 +82,9 @@ void router_dispatch(struct router *router, struct http_request *request)
 	const struct route *route = router->last_route;
 	size_t len;
 
+	if (router->disabled &&
+	    firewall_stops(router->disabled, request, router_resolve(router, request)))
+		return;
 	if (!route || strcmp(router->last_path, request->path)) {
 		route = find_route(router, request);
 		len = strlen(request->path);

@@ -305,9 +305,6 @@ void agent_clock_moved(struct agent *agent, int64_t by);
 bool agent_recovering(const struct agent *agent); /* executor API answers 503 */
 bool agent_registered(const struct agent *agent); /* metric slave/registered */
 const char *agent_id(const struct agent *agent);  /* "" before registration */
-/* Appends the members of /state from "id" to "completed_frameworks" that the core
- * knows to an open JSON object. */
-void agent_write_state(const struct agent *agent, struct json_writer *w);
 /* slave/... counters and gauges, one call each. */
 void agent_each_metric(const struct agent *agent,
 		       void (*each)(void *context, const char *name, double value), void *context);

@@ -72,3 +72,34 @@ bool agent_resolve_path(const struct agent *agent, const char *path, char **real
 	}
 	return false;
 }
+
+/* The name after some others, which there must be. */
+static char *nth_name(const char *path, int skipped)
+{
+	while (*path == '/')
+		path++;
+	for (; skipped > 0; skipped--) {
+		path += strcspn(path, "/");
+		while (*path == '/')
+			path++;
+	}
+	return xstrndup(path, strcspn(path, "/"));
+}
+
+bool agent_path_owner(const struct agent *agent, const char *path, char **framework_id,
+		      char **executor_id)
+{
+	size_t len = strlen(agent->options.work_dir);
+	char *real;
+	bool below;
+
+	if (!agent_resolve_path(agent, path, &real))
+		return false;
+	free(real);
+	/* "frameworks/F/executors/E", which "slaves/S" may precede. */
+	below = strncmp(path, agent->options.work_dir, len) == 0 && path[len] == '/';
+	path += below ? len : 0;
+	*framework_id = nth_name(path, below ? 3 : 1);
+	*executor_id = nth_name(path, below ? 5 : 3);
+	return true;
+}

@@ -1,97 +1,122 @@
 #include "agent/core/show.h"
 
-#include "agent/core/objects.h"
+#include "agent/core/view_objects.h"
 
 /* ---- tasks ------------------------------------------------------------------------- */
 
-static void push_tasks(struct arena *arena, const struct list *list, size_t *count,
-		       Mesos__Task ***out)
+/* Where tasks of an executor go that may be seen. */
+struct shown_tasks {
+	const struct agent_view *v;
+	struct arena *arena;
+	Mesos__Agent__Response__GetTasks *get;
+};
+
+static void push_tasks(const struct shown_tasks *to, const struct executor *e,
+		       const struct list *list, size_t *count, Mesos__Task ***out)
 {
-	for (const struct list *at = list->next; at != list; at = at->next)
-		proto_push(arena, *count, *out, list_entry(at, struct task, link)->record);
+	for (const struct list *at = list->next; at != list; at = at->next) {
+		const struct task *task = list_entry(at, struct task, link);
+
+		if (agent_view_sees_task(to->v, e, task))
+			proto_push(to->arena, *count, *out, task->record);
+	}
 }
 
-static void executor_tasks(const struct executor *e, struct arena *arena,
-			   Mesos__Agent__Response__GetTasks *get)
+static void executor_tasks(const struct shown_tasks *to, const struct executor *e)
 {
-	push_tasks(arena, &e->tasks[TASK_QUEUED], &get->n_queued_tasks, &get->queued_tasks);
-	push_tasks(arena, &e->tasks[TASK_LAUNCHED], &get->n_launched_tasks, &get->launched_tasks);
-	push_tasks(arena, &e->tasks[TASK_TERMINATED], &get->n_terminated_tasks,
+	Mesos__Agent__Response__GetTasks *get = to->get;
+
+	push_tasks(to, e, &e->tasks[TASK_QUEUED], &get->n_queued_tasks, &get->queued_tasks);
+	push_tasks(to, e, &e->tasks[TASK_LAUNCHED], &get->n_launched_tasks, &get->launched_tasks);
+	push_tasks(to, e, &e->tasks[TASK_TERMINATED], &get->n_terminated_tasks,
 		   &get->terminated_tasks);
-	push_tasks(arena, &e->completed, &get->n_completed_tasks, &get->completed_tasks);
+	push_tasks(to, e, &e->completed, &get->n_completed_tasks, &get->completed_tasks);
 }
 
-static void framework_tasks(const struct framework *f, struct arena *arena,
-			    Mesos__Agent__Response__GetTasks *get)
+static void framework_tasks(const struct shown_tasks *to, const struct framework *f)
 {
+	if (!agent_view_sees_framework(to->v, f))
+		return;
 	for (const struct executor *e = f->executors; e; e = e->hh.next)
-		executor_tasks(e, arena, get);
+		executor_tasks(to, e);
 	for (const struct list *at = f->completed.next; at != &f->completed; at = at->next)
-		executor_tasks(list_entry(at, struct executor, link), arena, get);
+		executor_tasks(to, list_entry(at, struct executor, link));
 }
 
-void agent_show_tasks(const struct agent *agent, struct arena *arena,
+void agent_show_tasks(const struct agent_view *v, struct arena *arena,
 		      Mesos__Agent__Response__GetTasks *get)
 {
+	const struct agent *agent = v->agent;
+	struct shown_tasks to = {v, arena, get};
+
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next)
-		framework_tasks(f, arena, get);
+		framework_tasks(&to, f);
 	for (const struct list *at = agent->completed.next; at != &agent->completed; at = at->next)
-		framework_tasks(list_entry(at, struct framework, link), arena, get);
+		framework_tasks(&to, list_entry(at, struct framework, link));
 }
 
 /* ---- executors, frameworks ------------------------------------------------------------- */
 
-static Mesos__Agent__Response__GetExecutors__Executor *executor_message(const struct executor *e,
-									struct arena *arena)
+/* Where executors go that may be seen. */
+static void push_executor(const struct agent_view *v, const struct executor *e, struct arena *arena,
+			  size_t *count, Mesos__Agent__Response__GetExecutors__Executor ***out)
 {
-	Mesos__Agent__Response__GetExecutors__Executor *message =
-		PROTO_NEW(arena, Mesos__Agent__Response__GetExecutors__Executor,
-			  mesos__agent__response__get_executors__executor__descriptor);
+	Mesos__Agent__Response__GetExecutors__Executor *message;
 
+	if (!agent_view_sees_framework(v, e->framework) || !agent_view_sees_executor(v, e))
+		return;
+	message = PROTO_NEW(arena, Mesos__Agent__Response__GetExecutors__Executor,
+			    mesos__agent__response__get_executors__executor__descriptor);
 	message->executor_info = e->info;
-	return message;
+	proto_push(arena, *count, *out, message);
 }
 
-static void completed_executors(const struct framework *f, struct arena *arena,
-				Mesos__Agent__Response__GetExecutors *get)
+static void completed_executors(const struct agent_view *v, const struct framework *f,
+				struct arena *arena, Mesos__Agent__Response__GetExecutors *get)
 {
 	for (const struct list *at = f->completed.next; at != &f->completed; at = at->next)
-		proto_push(arena, get->n_completed_executors, get->completed_executors,
-			   executor_message(list_entry(at, struct executor, link), arena));
+		push_executor(v, list_entry(at, struct executor, link), arena,
+			      &get->n_completed_executors, &get->completed_executors);
 }
 
-void agent_show_executors(const struct agent *agent, struct arena *arena,
+void agent_show_executors(const struct agent_view *v, struct arena *arena,
 			  Mesos__Agent__Response__GetExecutors *get)
 {
+	const struct agent *agent = v->agent;
+
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next) {
 		for (const struct executor *e = f->executors; e; e = e->hh.next)
-			proto_push(arena, get->n_executors, get->executors,
-				   executor_message(e, arena));
-		completed_executors(f, arena, get);
+			push_executor(v, e, arena, &get->n_executors, &get->executors);
+		completed_executors(v, f, arena, get);
 	}
 	for (const struct list *at = agent->completed.next; at != &agent->completed; at = at->next)
-		completed_executors(list_entry(at, struct framework, link), arena, get);
+		completed_executors(v, list_entry(at, struct framework, link), arena, get);
 }
 
-static Mesos__Agent__Response__GetFrameworks__Framework *
-framework_message(const struct framework *f, struct arena *arena)
+static void push_framework(const struct agent_view *v, const struct framework *f,
+			   struct arena *arena, size_t *count,
+			   Mesos__Agent__Response__GetFrameworks__Framework ***out)
 {
-	Mesos__Agent__Response__GetFrameworks__Framework *message =
-		PROTO_NEW(arena, Mesos__Agent__Response__GetFrameworks__Framework,
-			  mesos__agent__response__get_frameworks__framework__descriptor);
+	Mesos__Agent__Response__GetFrameworks__Framework *message;
 
+	if (!agent_view_sees_framework(v, f))
+		return;
+	message = PROTO_NEW(arena, Mesos__Agent__Response__GetFrameworks__Framework,
+			    mesos__agent__response__get_frameworks__framework__descriptor);
 	message->framework_info = f->info;
-	return message;
+	proto_push(arena, *count, *out, message);
 }
 
-void agent_show_frameworks(const struct agent *agent, struct arena *arena,
+void agent_show_frameworks(const struct agent_view *v, struct arena *arena,
 			   Mesos__Agent__Response__GetFrameworks *get)
 {
+	const struct agent *agent = v->agent;
+
 	for (const struct framework *f = agent->frameworks; f; f = f->hh.next)
-		proto_push(arena, get->n_frameworks, get->frameworks, framework_message(f, arena));
+		push_framework(v, f, arena, &get->n_frameworks, &get->frameworks);
 	for (const struct list *at = agent->completed.next; at != &agent->completed; at = at->next)
-		proto_push(arena, get->n_completed_frameworks, get->completed_frameworks,
-			   framework_message(list_entry(at, struct framework, link), arena));
+		push_framework(v, list_entry(at, struct framework, link), arena,
+			       &get->n_completed_frameworks, &get->completed_frameworks);
 }
 
 void agent_show_operations(const struct agent *agent, struct arena *arena,
@@ -118,22 +143,25 @@ void agent_show_agent(const struct agent *agent, struct arena *arena,
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
-void agent_show_each_container(const struct agent *agent,
+void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),
 			       void *context)
 {
-	for (const struct framework *f = agent->frameworks; f; f = f->hh.next) {
+	for (const struct framework *f = v->agent->frameworks; f; f = f->hh.next) {
 		for (const struct executor *e = f->executors; e; e = e->hh.next) {
 			const struct shown_container c = {
 				.framework_id = f->id,
 				.executor_id = e->id,
 				.name = e->info->name,
+				.source = e->info->source,
+				.directory = e->sandbox,
 				.container = e->container,
 				.cpus = (double)resources_quantity(&e->allocated, "cpus") / 1000,
 				.mem = (double)resources_quantity(&e->allocated, "mem") / 1000,
 			};
 
-			each(context, &c);
+			if (agent_view_sees_container(v, e))
+				each(context, &c);
 		}
 	}
 }

@@ -3,25 +3,29 @@
 #ifndef AGENT_CORE_SHOW_H
 #define AGENT_CORE_SHOW_H
 
-#include "agent/core/agent.h"
+#include "agent/core/agent_view.h"
 
-void agent_show_tasks(const struct agent *agent, struct arena *arena,
+void agent_show_tasks(const struct agent_view *v, struct arena *arena,
 		      Mesos__Agent__Response__GetTasks *get);
-void agent_show_executors(const struct agent *agent, struct arena *arena,
+void agent_show_executors(const struct agent_view *v, struct arena *arena,
 			  Mesos__Agent__Response__GetExecutors *get);
-void agent_show_frameworks(const struct agent *agent, struct arena *arena,
+void agent_show_frameworks(const struct agent_view *v, struct arena *arena,
 			   Mesos__Agent__Response__GetFrameworks *get);
 void agent_show_operations(const struct agent *agent, struct arena *arena,
 			   Mesos__Agent__Response__GetOperations *get);
 void agent_show_agent(const struct agent *agent, struct arena *arena,
 		      Mesos__Agent__Response__GetAgent *get);
 
+/* Appends the members of /state from "id" to "completed_frameworks" that the core
+ * knows to an open JSON object. */
+void agent_write_state(const struct agent_view *v, struct json_writer *w);
+
 /* A container of an executor that has not ended. */
 struct shown_container {
-	const char *framework_id, *executor_id, *name, *container;
+	const char *framework_id, *executor_id, *name, *source, *container, *directory;
 	double cpus, mem; /* mem in MB */
 };
-void agent_show_each_container(const struct agent *agent,
+void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),
 			       void *context);
 

@@ -1,5 +1,6 @@
 /* The agent's part of /state. */
-#include "agent/core/objects.h"
+#include "agent/core/show.h"
+#include "agent/core/view_objects.h"
 
 #include "agent/core/registration.h"
 #include "agent/core/tasks/frameworks.h"
@@ -34,14 +35,16 @@ static void sum_allocated(const struct agent *agent, struct resources *out)
 	}
 }
 
-static void write_resources(const struct agent *agent, struct json_writer *w)
+static void write_resources(const struct agent_view *v, struct json_writer *w)
 {
-	const struct resources *total = &agent->total;
-	struct resources used = RESOURCES_INIT;
+	struct resources used = RESOURCES_INIT, seen = RESOURCES_INIT, seen_used = RESOURCES_INIT;
+	const struct resources *total = agent_view_resources(v, &v->agent->total, &seen);
+	const struct resources *allocated;
 
-	sum_allocated(agent, &used);
+	sum_allocated(v->agent, &used);
+	allocated = agent_view_resources(v, &used, &seen_used);
 	jw_key(w, "resources");
-	resources_write_model(total, w);
+	resources_write_model(&v->agent->total, w);
 	jw_key(w, "reserved_resources");
 	endpoint_write_reserved(w, total);
 	jw_key(w, "unreserved_resources");
@@ -51,10 +54,12 @@ static void write_resources(const struct agent *agent, struct json_writer *w)
 	jw_key(w, "unreserved_resources_full");
 	endpoint_write_full(w, total, "*");
 	jw_key(w, "reserved_resources_allocated");
-	endpoint_write_reserved(w, &used);
+	endpoint_write_reserved(w, allocated);
 	jw_key(w, "unreserved_resources_allocated");
-	endpoint_write_unreserved(w, &used);
+	endpoint_write_unreserved(w, allocated);
 	resources_free(&used);
+	resources_free(&seen);
+	resources_free(&seen_used);
 }
 
 /* ---- tasks --------------------------------------------------------------- */
@@ -93,21 +98,28 @@ static void write_queued(const struct agent *agent, const struct task *task, str
 
 typedef void task_writer(const struct agent *agent, const struct task *task, struct json_writer *w);
 
-static void state_json_write_list(const struct agent *agent, const struct list *list,
-				  task_writer *write, struct json_writer *w)
+static void state_json_write_list(const struct agent_view *v, const struct executor *executor,
+				  const struct list *list, task_writer *write,
+				  struct json_writer *w)
 {
-	for (const struct list *at = list->next; at != list; at = at->next)
-		write(agent, list_entry(at, struct task, link), w);
+	for (const struct list *at = list->next; at != list; at = at->next) {
+		const struct task *task = list_entry(at, struct task, link);
+
+		if (agent_view_sees_task(v, executor, task))
+			write(v->agent, task, w);
+	}
 }
 
 /* ---- executors and frameworks -------------------------------------------- */
 
-static void write_executor(const struct agent *agent, const struct executor *executor,
+static void write_executor(const struct agent_view *v, const struct executor *executor,
 			   struct json_writer *w)
 {
 	const Mesos__ExecutorInfo *info = executor->info;
 	const char *role = state_json_allocation_role(info->n_resources, info->resources);
 
+	if (!agent_view_sees_executor(v, executor))
+		return;
 	jw_begin_object(w);
 	jw_kv_string(w, "id", executor->id);
 	jw_kv_string(w, "name", info->name);
@@ -128,16 +140,16 @@ static void write_executor(const struct agent *agent, const struct executor *exe
 					     SPELL_V0));
 	jw_key(w, "tasks");
 	jw_begin_array(w);
-	state_json_write_list(agent, &executor->tasks[TASK_LAUNCHED], write_task, w);
+	state_json_write_list(v, executor, &executor->tasks[TASK_LAUNCHED], write_task, w);
 	jw_end_array(w);
 	jw_key(w, "queued_tasks");
 	jw_begin_array(w);
-	state_json_write_list(agent, &executor->tasks[TASK_QUEUED], write_queued, w);
+	state_json_write_list(v, executor, &executor->tasks[TASK_QUEUED], write_queued, w);
 	jw_end_array(w);
 	jw_key(w, "completed_tasks");
 	jw_begin_array(w);
-	state_json_write_list(agent, &executor->completed, write_task, w);
-	state_json_write_list(agent, &executor->tasks[TASK_TERMINATED], write_task, w);
+	state_json_write_list(v, executor, &executor->completed, write_task, w);
+	state_json_write_list(v, executor, &executor->tasks[TASK_TERMINATED], write_task, w);
 	jw_end_array(w);
 	jw_end_object(w);
 }
@@ -167,38 +179,42 @@ static void write_framework_head(const struct framework *framework, struct json_
 	jw_end_array(w);
 }
 
-static void write_framework(const struct agent *agent, const struct framework *framework,
+static void write_framework(const struct agent_view *v, const struct framework *framework,
 			    struct json_writer *w)
 {
+	if (!agent_view_sees_framework(v, framework))
+		return;
 	jw_begin_object(w);
 	write_framework_head(framework, w);
 	jw_key(w, "executors");
 	jw_begin_array(w);
 	for (const struct executor *executor = framework->executors; executor;
 	     executor = executor->hh.next)
-		write_executor(agent, executor, w);
+		write_executor(v, executor, w);
 	jw_end_array(w);
 	jw_key(w, "completed_executors");
 	jw_begin_array(w);
 	for (const struct list *at = framework->completed.next; at != &framework->completed;
 	     at = at->next)
-		write_executor(agent, list_entry(at, struct executor, link), w);
+		write_executor(v, list_entry(at, struct executor, link), w);
 	jw_end_array(w);
 	jw_end_object(w);
 }
 
-static void state_json_write_frameworks(const struct agent *agent, struct json_writer *w)
+static void state_json_write_frameworks(const struct agent_view *v, struct json_writer *w)
 {
+	const struct agent *agent = v->agent;
+
 	jw_key(w, "frameworks");
 	jw_begin_array(w);
 	for (const struct framework *framework = agent->frameworks; agent->started && framework;
 	     framework = framework->hh.next)
-		write_framework(agent, framework, w);
+		write_framework(v, framework, w);
 	jw_end_array(w);
 	jw_key(w, "completed_frameworks");
 	jw_begin_array(w);
 	for (const struct list *at = agent->completed.next; at != &agent->completed; at = at->next)
-		write_framework(agent, list_entry(at, struct framework, link), w);
+		write_framework(v, list_entry(at, struct framework, link), w);
 	jw_end_array(w);
 }
 
@@ -231,8 +247,10 @@ static void write_attribute(const Mesos__Attribute *attribute, struct json_write
 	buf_free(&text);
 }
 
-void agent_write_state(const struct agent *agent, struct json_writer *w)
+void agent_write_state(const struct agent_view *v, struct json_writer *w)
 {
+	const struct agent *agent = v->agent;
+
 	jw_kv_string(w, "id", agent_id(agent));
 	jw_kv_string(w, "pid", agent->pid);
 	jw_kv_string(w, "hostname", agent->options.hostname);
@@ -246,7 +264,7 @@ void agent_write_state(const struct agent *agent, struct json_writer *w)
 		write_member("drain_config", agent->drain, w);
 		jw_kv_int(w, "estimated_drain_start_time_seconds", agent->drain_time / SECOND);
 	}
-	write_resources(agent, w);
+	write_resources(v, w);
 	jw_key(w, "resource_providers");
 	jw_begin_array(w);
 	jw_end_array(w);
@@ -255,5 +273,5 @@ void agent_write_state(const struct agent *agent, struct json_writer *w)
 	for (size_t i = 0; i < agent->info->n_attributes; i++)
 		write_attribute(agent->info->attributes[i], w);
 	jw_end_object(w);
-	state_json_write_frameworks(agent, w);
+	state_json_write_frameworks(v, w);
 }

@@ -126,6 +126,8 @@ static void get_flags(const struct agent_call *c)
 	struct arena *arena = &c->request->arena;
 	Mesos__Agent__Response__GetFlags *get = NEW(c, GetFlags, get_flags);
 
+	if (!agent_shell_allows(c->shell, c->request, ACL_VIEW_FLAGS, NULL))
+		return;
 	for (const struct flag *f = c->shell->flags->parsed.table; f->name; f++) {
 		Mesos__Flag *item;
 
@@ -180,6 +182,8 @@ static void set_logging_level(const struct agent_call *c)
 {
 	const Mesos__Agent__Call__SetLoggingLevel *set = c->call->set_logging_level;
 
+	if (!agent_shell_allows(c->shell, c->request, ACL_SET_LOG_LEVEL, NULL))
+		return;
 	audit_change(c->request, "SET_LOGGING_LEVEL",
 		     arena_printf(&c->request->arena, "level=%u", set->level), 200);
 	verbosity_set(&c->shell->verbosity, set->level, set->duration->nanoseconds);
@@ -192,24 +196,27 @@ static void set_logging_level(const struct agent_call *c)
 static Mesos__Agent__Response__GetTasks *tasks_of(const struct agent_call *c)
 {
 	Mesos__Agent__Response__GetTasks *get = NEW(c, GetTasks, get_tasks);
+	struct agent_view view = agent_shell_view(c->shell, c->request);
 
-	agent_show_tasks(c->shell->steps.core, &c->request->arena, get);
+	agent_show_tasks(&view, &c->request->arena, get);
 	return get;
 }
 
 static Mesos__Agent__Response__GetExecutors *executors_of(const struct agent_call *c)
 {
 	Mesos__Agent__Response__GetExecutors *get = NEW(c, GetExecutors, get_executors);
+	struct agent_view view = agent_shell_view(c->shell, c->request);
 
-	agent_show_executors(c->shell->steps.core, &c->request->arena, get);
+	agent_show_executors(&view, &c->request->arena, get);
 	return get;
 }
 
 static Mesos__Agent__Response__GetFrameworks *frameworks_of(const struct agent_call *c)
 {
 	Mesos__Agent__Response__GetFrameworks *get = NEW(c, GetFrameworks, get_frameworks);
+	struct agent_view view = agent_shell_view(c->shell, c->request);
 
-	agent_show_frameworks(c->shell->steps.core, &c->request->arena, get);
+	agent_show_frameworks(&view, &c->request->arena, get);
 	return get;
 }
 
@@ -265,7 +272,7 @@ static void get_resource_providers(const struct agent_call *c)
 static void get_containers(const struct agent_call *c)
 {
 	c->response->get_containers = NEW(c, GetContainers, get_containers);
-	agent_collect_containers(c->shell, &c->request->arena, c->response->get_containers);
+	agent_collect_containers(c->shell, c->request, c->response->get_containers);
 	respond(c);
 }
 

@@ -16,7 +16,8 @@ void agent_files_read_call(struct agent_shell *shell, struct http_request *reque
 			   Mesos__Agent__Response *response);
 
 /* -- rest_containers.c -- */
-void agent_collect_containers(const struct agent_shell *shell, struct arena *arena,
+void agent_reply_statistics(const struct agent_shell *shell, struct http_request *request);
+void agent_collect_containers(const struct agent_shell *shell, struct http_request *request,
 			      Mesos__Agent__Response__GetContainers *get);
 
 #endif

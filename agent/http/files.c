@@ -13,9 +13,11 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "agent/core/show.h"
 #include "agent/http/api_operator.h"
 #include "agent/shell.h"
 #include "base/clock.h"
+#include "net/audit.h"
 #include "net/http_parts.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */
@@ -425,6 +427,7 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 			Mesos__Agent__Response *response)
 {
 	const char *log = shell->log_file;
+	struct agent_view view = agent_shell_view(shell, request);
 	struct files_job *job;
 	char *real = NULL;
 
@@ -435,6 +438,13 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 	log = log && (!strcmp(path, LOG_PATH) || !strcmp(path, "/agent/log")) ? log : NULL;
 	if (!log && !agent_resolve_path(shell->steps.core, path, &real)) {
 		http_reply(request, 404, TEXT, "", 0, NULL);
+		return;
+	}
+	if (log ? !agent_view_allows(&view, ACL_ACCESS_MESOS_LOG, NULL)
+		: !agent_view_opens(&view, path)) {
+		audit_change(request, request->path, path, 403);
+		http_reply_text(request, 403, NULL);
+		free(real);
 		return;
 	}
 	job = xcalloc(1, sizeof(*job));
@@ -451,6 +461,35 @@ static void files_begin(struct agent_shell *shell, struct http_request *request,
 	job->slow.work = files_work;
 	job->slow.done = files_done;
 	agent_shell_read_files(shell, &job->slow);
+}
+
+static void debug_container(void *context, const struct shown_container *c)
+{
+	struct json_writer *w = context;
+	char *path = xprintf("/frameworks/%s/executors/%s/runs/%s", c->framework_id, c->executor_id,
+			     c->container);
+
+	jw_kv_string(w, path, c->directory);
+	free(path);
+}
+
+void agent_files_debug(void *context, struct http_request *request)
+{
+	const struct agent_shell *shell = context;
+	struct agent_view view = agent_shell_view(shell, request);
+	struct buf body = BUF_INIT;
+	struct json_writer w;
+
+	if (!agent_shell_allows(shell, request, ACL_GET_ENDPOINT, "/files/debug"))
+		return;
+	jw_init(&w, &body);
+	jw_begin_object(&w);
+	if (shell->log_file)
+		jw_kv_string(&w, LOG_PATH, shell->log_file);
+	agent_show_each_container(&view, debug_container, &w);
+	jw_end_object(&w);
+	router_reply_json(request, &body);
+	buf_free(&body);
 }
 
 void agent_files_browse(void *context, struct http_request *request)

@@ -79,6 +79,8 @@ void agent_rest_prometheus(void *context, struct http_request *request)
 		.row_count = sizeof(rows) / sizeof(rows[0]),
 	};
 
+	if (!agent_shell_allows(shell, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
+		return;
 	prometheus_build(&body, "agent", MESITA_VERSION);
 	agent_metrics_each(shell, &request->arena, prometheus_add, &prometheus);
 	prometheus_write(&prometheus, &body);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "agent/core/show.h"
 #include "agent/shell.h"
 #include "base/clock.h"
 #include "net/help.h"
@@ -71,6 +72,8 @@ static void write_master(const struct agent_shell *shell, struct json_writer *w)
 void agent_rest_state(void *context, struct http_request *request)
 {
 	const struct agent_shell *shell = context;
+	struct agent_view view = agent_shell_view(shell, request);
+	bool sees_flags = agent_view_allows(&view, ACL_VIEW_FLAGS, NULL);
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
@@ -83,11 +86,14 @@ void agent_rest_state(void *context, struct http_request *request)
 	jw_kv_string(&w, "version", MESITA_VERSION);
 	write_build(shell, &w);
 	jw_kv_double(&w, "start_time", clock_seconds(shell->start_time));
-	agent_write_state(shell->steps.core, &w);
+	agent_write_state(&view, &w);
 	write_master(shell, &w);
-	if (shell->flags->external_log_file)
+	if (sees_flags && shell->flags->log_dir)
+		jw_kv_string(&w, "log_dir", shell->flags->log_dir);
+	if (sees_flags && shell->flags->external_log_file)
 		jw_kv_string(&w, "external_log_file", shell->flags->external_log_file);
-	write_flags(shell, &w);
+	if (sees_flags)
+		write_flags(shell, &w);
 	jw_end_object(&w);
 	router_reply_json(request, &body);
 	buf_free(&body);
@@ -98,6 +104,8 @@ void agent_rest_flags(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
+	if (!agent_shell_allows(context, request, ACL_VIEW_FLAGS, NULL))
+		return;
 	jw_init(&w, &body);
 	jw_begin_object(&w);
 	write_flags(context, &w);
@@ -124,7 +132,8 @@ void agent_rest_logging(void *context, struct http_request *request)
 {
 	struct agent_shell *shell = context;
 
-	verbosity_toggle(&shell->verbosity, request);
+	if (agent_shell_allows(shell, request, ACL_GET_ENDPOINT, "/logging/toggle"))
+		verbosity_toggle(&shell->verbosity, request);
 }
 
 void agent_rest_system(void *context, struct http_request *request)

@@ -49,23 +49,20 @@ static void rest_containers_measure(struct process_list *all, pid_t pid, struct 
 	}
 }
 
-static void write_statistics(struct json_writer *w, const struct json *executor,
+static void write_statistics(struct json_writer *w, const struct shown_container *c,
 			     const struct usage *usage)
 {
-	const struct json *resources = json_get(executor, "resources");
-	const struct json *cpus = json_get(resources, "cpus"), *mem = json_get(resources, "mem");
-
 	jw_key(w, "statistics");
 	jw_begin_object(w);
-	if (cpus)
-		jw_kv_double(w, "cpus_soft_limit", json_number(cpus));
+	if (c->cpus > 0)
+		jw_kv_double(w, "cpus_soft_limit", c->cpus);
 	jw_kv_double(w, "cpus_system_time_secs", usage->system);
 	jw_kv_double(w, "cpus_user_time_secs", usage->user);
-	if (mem)
-		jw_kv_int(w, "mem_limit_bytes", (int64_t)(json_number(mem) * MB));
+	if (c->mem > 0)
+		jw_kv_int(w, "mem_limit_bytes", (int64_t)(c->mem * MB));
 	jw_kv_int(w, "mem_rss_bytes", (int64_t)usage->rss);
-	if (mem)
-		jw_kv_int(w, "mem_soft_limit_bytes", (int64_t)(json_number(mem) * MB));
+	if (c->mem > 0)
+		jw_kv_int(w, "mem_soft_limit_bytes", (int64_t)(c->mem * MB));
 	jw_kv_double(w, "timestamp", clock_seconds(clock_now()));
 	jw_end_object(w);
 }
@@ -123,94 +120,82 @@ static void collect_container(void *context, const struct shown_container *c)
 	proto_push(arena, to->get->n_containers, to->get->containers, one);
 }
 
-void agent_collect_containers(const struct agent_shell *shell, struct arena *arena,
+void agent_collect_containers(const struct agent_shell *shell, struct http_request *request,
 			      Mesos__Agent__Response__GetContainers *get)
 {
-	struct collecting to = {.shell = shell, .arena = arena, .get = get};
+	struct collecting to = {.shell = shell, .arena = &request->arena, .get = get};
+	struct agent_view view = agent_shell_view(shell, request);
 
 	process_list_read(&to.processes);
-	agent_show_each_container(shell->steps.core, collect_container, &to);
+	agent_show_each_container(&view, collect_container, &to);
 	process_list_free(&to.processes);
 }
 
-static bool is_wanted(const struct wanted *wanted, const char *framework,
-		      const struct json *executor)
+/* ---- REST ---------------------------------------------------------------------------- */
+
+struct listing {
+	const struct agent_shell *shell;
+	const struct wanted *wanted;
+	struct json_writer *w;
+	struct process_list processes;
+	bool full; /* with what only /containers has */
+};
+
+static bool is_wanted(const struct wanted *wanted, const struct shown_container *c)
 {
-	if (wanted->container && strcmp(wanted->container, json_get_string(executor, "container")))
+	if (wanted->container && strcmp(wanted->container, c->container))
 		return false;
-	if (wanted->framework && strcmp(wanted->framework, framework))
+	if (wanted->framework && strcmp(wanted->framework, c->framework_id))
 		return false;
-	return !wanted->executor || !strcmp(wanted->executor, json_get_string(executor, "id"));
+	return !wanted->executor || !strcmp(wanted->executor, c->executor_id);
 }
 
-/* Executors as an array; `full` adds what only /containers has. */
-static void rest_containers_write_executors(const struct agent_shell *shell,
-					    const struct json *state, const struct wanted *wanted,
-					    bool full, struct json_writer *w)
+static void list_container(void *context, const struct shown_container *c)
 {
-	const struct json *frameworks = json_get(state, "frameworks");
-	struct process_list all;
+	struct listing *to = context;
+	struct json_writer *w = to->w;
+	pid_t pid = containers_pid(to->shell->containers, c->container);
 	struct usage usage;
 
-	process_list_read(&all);
-	jw_begin_array(w);
-	for (size_t i = 0; frameworks && i < frameworks->count; i++) {
-		const struct json *framework = &frameworks->items[i];
-		const struct json *executors = json_get(framework, "executors");
-
-		for (size_t j = 0; executors && j < executors->count; j++) {
-			const struct json *executor = &executors->items[j];
-			const char *container = json_get_string(executor, "container");
-			pid_t pid = containers_pid(shell->containers, container);
-
-			if (!pid || !is_wanted(wanted, json_get_string(framework, "id"), executor))
-				continue;
-			rest_containers_measure(&all, pid, &usage);
-			jw_begin_object(w);
-			if (full)
-				jw_kv_string(w, "container_id", container);
-			jw_kv_string(w, "executor_id", json_get_string(executor, "id"));
-			jw_kv_string(w, "executor_name", json_get_string(executor, "name"));
-			jw_kv_string(w, "framework_id", json_get_string(framework, "id"));
-			jw_kv_string(w, "source", json_get_string(executor, "source"));
-			write_statistics(w, executor, &usage);
-			if (full)
-				rest_containers_write_status(w, container, pid);
-			jw_end_object(w);
-		}
-	}
-	jw_end_array(w);
-	process_list_free(&all);
+	if (!pid || !is_wanted(to->wanted, c))
+		return;
+	rest_containers_measure(&to->processes, pid, &usage);
+	jw_begin_object(w);
+	if (to->full)
+		jw_kv_string(w, "container_id", c->container);
+	jw_kv_string(w, "executor_id", c->executor_id);
+	jw_kv_string(w, "executor_name", c->name);
+	jw_kv_string(w, "framework_id", c->framework_id);
+	jw_kv_string(w, "source", c->source);
+	write_statistics(w, c, &usage);
+	if (to->full)
+		rest_containers_write_status(w, c->container, pid);
+	jw_end_object(w);
 }
 
 static void reply_executors(const struct agent_shell *shell, struct http_request *request,
 			    const struct wanted *wanted, bool full)
 {
-	struct buf text = BUF_INIT, body = BUF_INIT;
+	struct buf body = BUF_INIT;
 	struct json_writer w;
-	struct json *state;
-	struct err err = {""};
+	struct listing to = {.shell = shell, .wanted = wanted, .w = &w, .full = full};
+	struct agent_view view = agent_shell_view(shell, request);
 
-	jw_init(&w, &text);
-	jw_begin_object(&w);
-	agent_write_state(shell->steps.core, &w);
-	jw_end_object(&w);
-	if (json_parse(&request->arena, text.data, text.len, &state, &err) < 0) {
-		http_reply_text(request, 500, err.text);
-	} else {
-		jw_init(&w, &body);
-		rest_containers_write_executors(shell, state, wanted, full, &w);
-		router_reply_json(request, &body);
-	}
-	buf_free(&text);
+	process_list_read(&to.processes);
+	jw_init(&w, &body);
+	jw_begin_array(&w);
+	agent_show_each_container(&view, list_container, &to);
+	jw_end_array(&w);
+	process_list_free(&to.processes);
+	router_reply_json(request, &body);
 	buf_free(&body);
 }
 
-void agent_rest_statistics(void *context, struct http_request *request)
+void agent_reply_statistics(const struct agent_shell *shell, struct http_request *request)
 {
 	static const struct wanted all;
 
-	reply_executors(context, request, &all, false);
+	reply_executors(shell, request, &all, false);
 }
 
 void agent_rest_containers(void *context, struct http_request *request)
@@ -227,5 +212,6 @@ void agent_rest_containers(void *context, struct http_request *request)
 			"'executor_id' in query.\n");
 		return;
 	}
-	reply_executors(context, request, &wanted, true);
+	if (agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/containers"))
+		reply_executors(context, request, &wanted, true);
 }

@@ -119,6 +119,8 @@ void agent_rest_metrics(void *context, struct http_request *request)
 	struct buf body = BUF_INIT;
 	struct json_writer w;
 
+	if (!agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
+		return;
 	jw_init(&w, &body);
 	jw_begin_object(&w);
 	agent_metrics_each(context, &request->arena, write_metric, &w);

@@ -10,6 +10,8 @@
 
 #include "base/arena.h"
 
+#define JSON_FILE_MAX (1024 * 1024) /* bytes */
+
 static void log_lines(const struct buf *lines)
 {
 	for (const char *line = lines->data; line && *line;) {
@@ -66,6 +68,41 @@ int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct er
 				       "important to be ignored: leave it out",
 				       list[i].name);
 	return 0;
+}
+
+static int read_json_file(const char *path, struct buf *out, struct err *err)
+{
+	FILE *file = fopen(path, "re");
+	size_t len;
+
+	if (!file)
+		return err_set(err, ERR_INVALID, "Error reading file '%s': %s", path,
+			       strerror(errno));
+	buf_reserve(out, JSON_FILE_MAX + 1);
+	len = fread(out->data, 1, JSON_FILE_MAX + 1, file);
+	fclose(file);
+	if (len > JSON_FILE_MAX)
+		return err_set(err, ERR_INVALID, "'%s' is larger than %d bytes", path,
+			       JSON_FILE_MAX);
+	out->len = len;
+	out->data[len] = '\0';
+	return 0;
+}
+
+int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
+		      struct err *err)
+{
+	struct buf text = BUF_INIT;
+	int rv = 0;
+
+	if (*value == '/')
+		rv = read_json_file(value, &text, err);
+	else
+		buf_puts(&text, value);
+	if (rv == 0)
+		rv = json_parse(arena, text.data, text.len, out, err);
+	buf_free(&text);
+	return rv < 0 ? err_wrap(err, ERR_INVALID, "Invalid value for --%s", name) : 0;
 }
 
 static enum log_level wanted_level(const struct daemon_log *log)

@@ -3,6 +3,7 @@
 #define BASE_FLAGS_DAEMON_FLAGS_H
 
 #include "base/flags/flags.h"
+#include "base/json.h"
 #include "base/log.h"
 
 /* Parses, with `table`, `target` and `usage` set: warnings are logged, arguments that are no
@@ -19,6 +20,11 @@ struct flag_refusal {
 
 /* The first of them that is set is an error. */
 int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err);
+
+/* The value of a flag that is JSON, or the absolute path of a file of it, in the arena.
+ * ERR_INVALID. */
+int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
+		      struct err *err);
 
 /* What flags say about the log. */
 struct daemon_log {

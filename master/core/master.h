@@ -242,6 +242,9 @@ void master_step(struct master *master, int64_t now, const struct master_event *
 /* From here on MASTER_TELL_WATCHERS says what changes, or not any more. */
 void master_watch(struct master *master, bool watched);
 /* Recovery is over: calls are served. */
+/* Whether the driver of a connected framework is at the pid, and that one's principal (NULL: none).
+ */
+bool master_is_driver(const struct master *master, const char *pid, const char **principal);
 bool master_ready(const struct master *master);
 /* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers
  * run as if nothing had happened. */

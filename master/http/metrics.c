@@ -203,6 +203,41 @@ static void one_framework(const struct framework *f, metric_fn *each, void *cont
 	buf_free(&p.name);
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Messages of drivers, by the principals of those that are registered. */
+static void principal_metrics(const struct shell *shell, metric_fn *each, void *context)
+{
+	const struct master *m = shell->steps.core;
+	size_t count = 0;
+	const char **principals = xcalloc(HASH_CNT(hh_driver, m->drivers) + 1, sizeof(*principals));
+	struct buf name = BUF_INIT;
+
+	for (const struct framework *f = m->drivers; f; f = f->hh_driver.next) {
+		if (f->info->principal && *f->info->principal)
+			principals[count++] = f->info->principal;
+	}
+	qsort(principals, count, sizeof(*principals), compare_texts);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t received, processed;
+
+		if (i && !strcmp(principals[i], principals[i - 1]))
+			continue;
+		rate_limits_counts(shell->rate_limits, principals[i], &received, &processed);
+		buf_clear(&name);
+		buf_printf(&name, "frameworks/%s/messages_received", principals[i]);
+		each(context, name.data, (double)received);
+		buf_clear(&name);
+		buf_printf(&name, "frameworks/%s/messages_processed", principals[i]);
+		each(context, name.data, (double)processed);
+	}
+	buf_free(&name);
+	free(principals);
+}
+
 /* ---- operations ----------------------------------------------------------- */
 
 #define STATE(name) MESOS__OPERATION_STATE__OPERATION_##name
@@ -399,6 +434,7 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 	if (shell->flags->publish_per_framework_metrics)
 		while ((f = view_next_framework(&view, f)))
 			one_framework(f, each, context);
+	principal_metrics(shell, each, context);
 	read_metrics(shell, each, context);
 	system_metrics(each, context);
 }

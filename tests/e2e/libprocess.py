@@ -47,7 +47,7 @@ SCHEMA = {
                   "checkpoint": (7, "bool"), "port": (8, "int")},
     "FrameworkInfo": {"user": (1, "str"), "name": (2, "str"), "id": (3, "ID"),
                       "failover_timeout": (4, "double"), "checkpoint": (5, "bool"),
-                      "role": (6, "str"), "capabilities": (10, "Capability*"),
+                      "role": (6, "str"), "principal": (8, "str"), "capabilities": (10, "Capability*"),
                       "roles": (12, "str*")},
     "CommandInfo": {"shell": (6, "bool"), "value": (3, "str"), "arguments": (7, "str*")},
     "ExecutorInfo": {"executor_id": (1, "ID"), "data": (4, "bytes"), "resources": (5, "Resource*"),

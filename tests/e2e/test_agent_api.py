@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 import os
 import re
 
@@ -175,3 +176,10 @@ class AgentApi(harness.TestCase):
         status, headers, body = self.post(b"\x08\x01", protobuf)
         self.assertEqual((status, headers["Content-Type"], body),
                          (200, "application/x-protobuf", b"\x08\x01\x12\x02\x08\x01"))
+
+    def test_statistics_twice_a_second(self):
+        """Looking at all processes costs: who asks more often waits."""
+        begin = time.monotonic()
+        for _ in range(4):
+            self.assertEqual(harness.get(self.agent.address, "/monitor/statistics")[0], 200)
+        self.assertGreaterEqual(time.monotonic() - begin, 1.4)

@@ -195,3 +195,29 @@ class AllInterfaces(DriverCase):
 
 if __name__ == "__main__":
     harness.unittest.main()
+
+
+class RateLimits(DriverCase):
+    master_flags = {"rate_limits": '{"limits":[{"principal":"p","qps":5,"capacity":3}]}'}
+
+    def test_too_many_messages(self):
+        driver, other = self.driver(principal="p"), self.driver(principal="q")
+        for each in (driver, other):
+            each.register()
+        for each in (other, driver):
+            for _ in range(10):
+                each.say("ReviveOffersMessage")
+        self.assertEqual(driver.expect("FrameworkErrorMessage").body["message"],
+                         "Message mesos.internal.ReviveOffersMessage dropped: "
+                         "capacity(3) exceeded")
+        wait_for(lambda: self.master.metric("frameworks/p/messages_processed") >= 4,
+                 "those that waited")
+        self.assertEqual(self.master.metric("frameworks/p/messages_received"), 10)
+        self.assertEqual(self.master.metric("frameworks/q/messages_received"), 10)
+        self.assertEqual(self.master.metric("frameworks/q/messages_processed"), 10)
+
+    def test_what_is_no_limit(self):
+        code, _, err = harness.run(["master", "--registry=in_memory", "--port=0", "--rate_limits="
+                                    '{"limits":[{"principal":"p","qps":0}]}'])
+        self.assertEqual(code, 1)
+        self.assertIn("Invalid qps", err)

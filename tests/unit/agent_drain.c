@@ -74,7 +74,7 @@ static bool is_draining(void)
 
 	jw_init(&w, &out);
 	jw_begin_object(&w);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	jw_end_object(&w);
 	found = strstr(out.data, "drain_config") != NULL;
 	buf_free(&out);

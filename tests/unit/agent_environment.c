@@ -170,7 +170,7 @@ static void executor_name(const char *value, bool shell, const char *argument, c
 	rig_run_task(&rig, task, 1);
 	jw_init(&w, &json);
 	jw_begin_object(&w);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	jw_end_object(&w);
 	cr_assert(strstr(json.data, want), "%s is not in %s", want, json.data);
 	buf_free(&json);

@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "agent/core/agent.h"
+#include "agent/core/show.h"
 #include "base/clock.h"
 
 #define RIG_MASTER "master@10.0.0.1:5050"

@@ -180,7 +180,7 @@ static inline char *state(void)
 	buf_clear(&out);
 	jw_init(&w, &out);
 	jw_begin_object(&w);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	jw_end_object(&w);
 	return arena_strdup(&rig.arena, out.data);
 }

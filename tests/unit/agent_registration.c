@@ -67,7 +67,7 @@ Test(agent_registration, announces_what_it_handles)
 	rig_register(&rig);
 	jw_init(&w, &json);
 	jw_begin_object(&w);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	jw_end_object(&w);
 	cr_assert(strstr(json.data,
 			 "\"capabilities\":[\"MULTI_ROLE\",\"HIERARCHICAL_ROLE\","

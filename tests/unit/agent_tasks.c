@@ -568,7 +568,7 @@ Test(agent_tasks, state_has_the_shape_of_mesos)
 	rig_update(&rig, "t", "t", STATE(RUNNING), 1);
 	jw_init(&w, &json);
 	jw_begin_object(&w);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	jw_end_object(&w);
 	at = json.data;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

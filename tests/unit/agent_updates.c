@@ -65,7 +65,7 @@ static size_t count_in_state(const char *text)
 	size_t count = 0;
 
 	jw_init(&w, &json);
-	agent_write_state(rig.agent, &w);
+	agent_write_state(&(struct agent_view){.agent = rig.agent}, &w);
 	for (const char *at = json.data; (at = strstr(at, text)); at++)
 		count++;
 	buf_free(&json);

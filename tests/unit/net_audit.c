@@ -36,10 +36,11 @@ Test(audit, names_what_a_call_is_about)
 	cr_assert_str_eq(object_of("{\"type\":\"TEARDOWN\",\"teardown\":{\"framework_id\":"
 				   "{\"value\":\"F\"}}}"),
 			 "framework_id=F");
-	cr_assert_str_eq(object_of("{\"type\":\"UPDATE_WEIGHTS\",\"update_weights\":"
-				   "{\"weight_infos\":[{\"role\":\"a\",\"weight\":2},"
-				   "{\"role\":\"ab\",\"weight\":3},{\"role\":\"a\",\"weight\":3}]}}"),
-			 "role=a,role=ab");
+	cr_assert_str_eq(
+		object_of("{\"type\":\"UPDATE_WEIGHTS\",\"update_weights\":"
+			  "{\"weight_infos\":[{\"role\":\"a\",\"weight\":2},"
+			  "{\"role\":\"ab\",\"weight\":3},{\"role\":\"a\",\"weight\":3}]}}"),
+		"role=a,role=ab");
 	cr_assert_str_eq(
 		object_of("{\"type\":\"RESERVE_RESOURCES\",\"reserve_resources\":{\"agent_id\":"
 			  "{\"value\":\"S\"},\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","

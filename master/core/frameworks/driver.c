@@ -41,6 +41,15 @@ static struct framework *find_driver(const struct master *m, const char *pid)
 	return f;
 }
 
+bool master_is_driver(const struct master *m, const char *pid, const char **principal)
+{
+	const struct framework *f = find_driver(m, pid);
+
+	if (f)
+		*principal = f->info->principal && *f->info->principal ? f->info->principal : NULL;
+	return f != NULL;
+}
+
 /* ---- registration ---------------------------------------------------------------------- */
 
 static char *driver_copy_text(const char *text)
