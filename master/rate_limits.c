@@ -297,8 +297,8 @@ void rate_limits_take(struct rate_limits *limits, const char *principal,
 	}
 }
 
-void rate_limits_counts(const struct rate_limits *limits, const char *principal,
-			uint64_t *received, uint64_t *processed)
+void rate_limits_counts(const struct rate_limits *limits, const char *principal, uint64_t *received,
+			uint64_t *processed)
 {
 	const struct principal_counts *counts;
 

@@ -29,7 +29,7 @@ void rate_limits_close(struct rate_limits *limits);
 void rate_limits_take(struct rate_limits *limits, const char *principal,
 		      const struct libprocess_message *message, const char *local);
 /* Messages of a principal so far. */
-void rate_limits_counts(const struct rate_limits *limits, const char *principal,
-			uint64_t *received, uint64_t *processed);
+void rate_limits_counts(const struct rate_limits *limits, const char *principal, uint64_t *received,
+			uint64_t *processed);
 
 #endif

@@ -60,8 +60,7 @@ static bool sees_piece(const struct agent_view *v, const struct resource_piece *
 }
 
 const struct resources *agent_view_resources(const struct agent_view *v,
-					     const struct resources *all,
-					     struct resources *scratch)
+					     const struct resources *all, struct resources *scratch)
 {
 	if (!v->acls)
 		return all;

@@ -13,7 +13,7 @@
 
 struct statistics_turns {
 	struct list waiting;
-	size_t count; /* that wait */
+	size_t count;  /* that wait */
 	uint64_t next; /* uv_now() of the next turn */
 	uv_timer_t timer;
 };
