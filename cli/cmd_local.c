@@ -119,6 +119,15 @@ static char *log_path(const struct cluster *c, const char *name)
 	return c->flags->verbose ? NULL : xprintf("%s/%s.log", c->work_dir, name);
 }
 
+/* What a cluster before us left in --work_dir says where that one was. */
+static void forget_port(const struct cluster *c)
+{
+	char *path = xprintf("%s/master.port", c->work_dir);
+
+	unlink(path);
+	free(path);
+}
+
 static int start_master(struct cluster *c, struct err *err)
 {
 	char *log = log_path(c, "master");
@@ -487,8 +496,10 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 		rv = prepare_tls(c, err);
 	if (rv == 0)
 		rv = guardian_fork(c->own_dir ? c->work_dir : NULL, &c->guardian, &c->alive, err);
-	if (rv == 0)
+	if (rv == 0) {
+		forget_port(c);
 		rv = start_master(c, err);
+	}
 	if (rv == 0)
 		rv = wait_for_master(c, err);
 	if (rv == 0 && c->flags->tls)

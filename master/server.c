@@ -26,6 +26,7 @@
 #include "base/open_files.h"
 #include "master/shell.h"
 #include "net/audit.h"
+#include "net/fanout.h"
 #include "net/origin.h"
 #include "proto/names.h"
 
@@ -417,6 +418,10 @@ static void init_loop(struct shell *shell)
 
 	uv_loop_init(&shell->loop);
 	list_init(&shell->watchers);
+	list_init(&shell->audiences);
+	shell->fanout = fanout_create(&shell->loop);
+	uv_timer_init(&shell->loop, &shell->watch_beat);
+	shell->watch_beat.data = shell;
 	uv_timer_init(&shell->loop, &shell->tick);
 	shell->tick.data = shell;
 	shell->offload = offload_create(&shell->loop);
@@ -693,6 +698,8 @@ static void stop(struct shell *shell)
 	uv_run(&shell->loop, UV_RUN_NOWAIT);
 	event_streams_free(&shell->streams);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
+	/* Those who watched are gone. */
+	fanout_close(shell->fanout);
 	uv_walk(&shell->loop, close_handle_cb, NULL);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&shell->loop);

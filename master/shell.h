@@ -72,7 +72,10 @@ struct shell {
 	struct offload *offload;	 /* big reads */
 	struct router router;
 	struct event_streams streams;
-	struct list watchers; /* who watches by SUBSCRIBE of the operator API; api_subscribe.c */
+	struct fanout *fanout; /* what they get */
+	struct list audiences; /* of watchers */
+	uv_timer_t watch_beat; /* while there are any */
+	struct list watchers;  /* who watches by SUBSCRIBE of the operator API; api_subscribe.c */
 	size_t watcher_count;
 	struct shell_waiting *waiting; /* by number */
 	uint64_t next_waiting;

@@ -54,6 +54,14 @@ void http_relay_end(struct http_stream *stream, bool whole);
 void http_stream_write(struct http_stream *stream, const void *data, size_t len);
 /* One RecordIO record ("<length>\n<bytes>") as exactly one chunk. */
 void http_stream_record(struct http_stream *stream, const void *data, size_t len);
+/* The same in two steps, for a record that many streams get: appends the chunk, and queues chunks
+ * as they are, which are offered to the client at once. */
+void http_chunk_record(struct buf *out, const void *data, size_t len);
+void http_stream_pass(struct http_stream *stream, const void *chunks, size_t len);
+/* Bytes that were queued and that the kernel has not taken. */
+size_t http_stream_waiting(const struct http_stream *stream);
+/* Ends the connection of a client that is too slow; `closed` follows from the loop. */
+void http_stream_cut(struct http_stream *stream);
 void http_stream_end(struct http_stream *stream); /* last chunk; the handle is dead now */
 
 #endif

@@ -195,6 +195,7 @@ static int open_server(struct fleet *f, struct err *err)
 		.ip = f->load->plan.ip,
 		.body_max = BODY_MAX,
 		.handler = on_request,
+		.tls = f->load->tls,
 		.context = f,
 	};
 	int rv = http_server_create(&options, &f->servers[f->server_count], err);
@@ -217,7 +218,7 @@ int fleet_create(struct load *load, struct fleet **out, struct err *err)
 		f->agents[i].again.kind = TIMER_REGISTER;
 	f->servers = xcalloc((size_t)load->plan.ports, sizeof(*f->servers));
 	snprintf(f->master, sizeof(f->master), "master@%s:%d", load->plan.host, load->plan.port);
-	f->messenger = messenger_create(&load->loop, NULL, exited_cb, f);
+	f->messenger = messenger_create(&load->loop, load->tls, exited_cb, f);
 	uv_timer_init(&load->loop, &f->alarm);
 	uv_prepare_init(&load->loop, &f->arm);
 	f->alarm.data = f->arm.data = f;

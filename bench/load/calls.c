@@ -174,8 +174,8 @@ static void calls_dialed(void *context, int status)
 	uv_prepare_start(&c->flush, flush_cb);
 }
 
-struct calls *calls_create(uv_loop_t *loop, const char *host, int port, const char *head,
-			   const struct calls_handlers *handlers, void *context)
+struct calls *calls_create(uv_loop_t *loop, struct tls *tls, const char *host, int port,
+			   const char *head, const struct calls_handlers *handlers, void *context)
 {
 	static const struct transport_handlers below = {
 		.dialed = calls_dialed,
@@ -193,6 +193,7 @@ struct calls *calls_create(uv_loop_t *loop, const char *host, int port, const ch
 	c->queue = xcalloc(c->cap, sizeof(*c->queue));
 	http_parser_init(&c->parser, HTTP_RESPONSE);
 	transport_init(&c->transport, loop, &below, c, c->read_buffer, READ_SIZE);
+	transport_secure(&c->transport, tls);
 	uv_prepare_init(loop, &c->flush);
 	c->parser.data = c->flush.data = c;
 	c->open_handles = 2;

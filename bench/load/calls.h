@@ -9,6 +9,7 @@
 #include "proto/proto.h"
 
 struct calls;
+struct tls;
 
 struct calls_handlers {
 	/* `sent` is when the call was handed in. */
@@ -18,9 +19,9 @@ struct calls_handlers {
 	void (*broken)(void *context, const char *why);
 };
 
-/* `head`: the header lines that all calls have, each with its line end. */
-struct calls *calls_create(uv_loop_t *loop, const char *host, int port, const char *head,
-			   const struct calls_handlers *handlers, void *context);
+/* `tls` NULL: plain. `head`: the header lines that all calls have, each with its line end. */
+struct calls *calls_create(uv_loop_t *loop, struct tls *tls, const char *host, int port,
+			   const char *head, const struct calls_handlers *handlers, void *context);
 void calls_send(struct calls *calls, Mesos__Scheduler__Call__Type type, const void *body,
 		size_t len, int64_t now);
 void calls_close(struct calls *calls); /* no more callbacks, frees itself from the loop */

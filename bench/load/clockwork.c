@@ -215,7 +215,8 @@ static void begin_launching(struct load *load, int64_t now)
 	load->stages.subscribed = load->before.master.rss;
 	load->waited_before = load->before.master.waited;
 	load->launching_since = now;
-	pollers_go(load->pollers);
+	if (!load->plan.poll_lead)
+		pollers_go(load->pollers);
 	enter(load, PHASE_LAUNCHING, now);
 	launch(load);
 }
@@ -462,6 +463,10 @@ int load_run(struct load *load, struct err *err)
 
 	if (rv < 0)
 		return rv;
+	if (load->plan.poll_lead) {
+		pollers_go(load->pollers);
+		uv_sleep((unsigned)(load->plan.poll_lead / MILLISECOND));
+	}
 	uv_loop_init(&load->loop);
 	rng_seed(&load->rng, (uint64_t)load->plan.seed);
 	/* Not from the seed: two runs against one master have different tasks. */

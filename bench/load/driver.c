@@ -89,6 +89,7 @@ static struct drivers *create_drivers(struct load *load, struct err *err)
 		.ip = load->plan.ip,
 		.body_max = BODY_MAX,
 		.handler = on_request,
+		.tls = load->tls,
 		.context = d,
 	};
 
@@ -99,7 +100,7 @@ static struct drivers *create_drivers(struct load *load, struct err *err)
 	}
 	d->actors = xcalloc((size_t)load->plan.drivers, sizeof(struct scheduler *));
 	snprintf(d->master, sizeof(d->master), "master@%s:%d", load->plan.host, load->plan.port);
-	d->messenger = messenger_create(&load->loop, NULL, exited_cb, d);
+	d->messenger = messenger_create(&load->loop, load->tls, exited_cb, d);
 	return d;
 }
 

@@ -80,6 +80,7 @@ struct load {
 	uv_signal_t interrupt;
 	uv_signal_t terminate;
 	struct plan plan;
+	struct tls *tls; /* as the environment says (LIBPROCESS_SSL_ENABLED), or NULL */
 	struct books books;
 	struct rng rng;
 	struct fleet *fleet;

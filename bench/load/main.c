@@ -16,6 +16,8 @@
 #include "bench/load/clockwork.h"
 #include "bench/load/pollers.h"
 #include "bench/load/report.h"
+#include "net/client.h"
+#include "net/tls/tls.h"
 
 #define SPARE_FILES 64
 
@@ -136,8 +138,11 @@ int main(int argc, char **argv)
 
 	log_setup(LOG_LEVEL_WARNING, STDERR_FILENO);
 	rv = plan_parse(&flags, argc, argv, &err);
+	if (rv == 0)
+		rv = tls_from_environment(true, &load.tls, &err);
 	if (rv == 0) {
 		load.plan = flags.plan;
+		http_clients_secure(load.tls);
 		rv = run(&load, &err);
 		if (rv < 0)
 			rv = 1;
@@ -146,6 +151,7 @@ int main(int argc, char **argv)
 	}
 	if (rv > 0)
 		fprintf(stderr, "bench_load: %s\n", err.text);
+	tls_free(load.tls);
 	plan_free(&flags);
 	return rv;
 }

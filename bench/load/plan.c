@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "bench/load/pollers.h"
 #include "client/address.h"
@@ -28,6 +30,8 @@ static struct flag table[] = {
 	BOOLEAN(others, "false", "Tasks of schedulers that are not simulated end at once."),
 	INTEGER(drivers, "0", "So many of them are v0 drivers over libprocess; the others are on the v1 API."),
 	TEXT(encoding, "protobuf", "Of the scheduler API: protobuf or json."),
+	TEXT(principal, NULL, "Who the schedulers of the v1 API are (HTTP Basic)."),
+	TEXT(secret, NULL, "The secret of --principal."),
 	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
 	TIME(duration, "0secs", "Launch for so long; 0: until all tasks were launched."),
 	NUMBER(rate, "0", "Tasks a second to launch; 0: as fast as the offers allow."),
@@ -53,6 +57,7 @@ static struct flag table[] = {
 	INTEGER(pollers, "0", "Clients that poll without pause while tasks are launched."),
 	TEXT(poll, "/state", "What they ask for: a path, or a call of the operator API."),
 	TEXT(poll_encoding, "json", "Of the call's answer: json or protobuf."),
+	TIME(poll_lead, "0secs", "Poll for so long before anything else is done."),
 	TIME(stall_probe, "0secs", "Ask /health so often, to see the master's loop stand still."),
 	BOOLEAN(cut, "false", "When launching is over end what runs, whatever its length."),
 	BOOLEAN(leave, "true", "Take frameworks and agents out of the master at the end."),
@@ -222,6 +227,17 @@ static int check_polling(struct plan *p, struct err *err)
 	return check_range("pollers", p->pollers, 0, POLLERS_MAX, err);
 }
 
+static char *basic_authorization(const char *principal, const char *secret)
+{
+	struct buf text = BUF_INIT;
+	char *pair = xprintf("%s:%s", principal, secret);
+
+	buf_puts(&text, "Basic ");
+	base64_encode(&text, pair, strlen(pair));
+	free(pair);
+	return buf_take(&text);
+}
+
 static int check(struct plan *p, struct err *err)
 {
 	int rv;
@@ -235,6 +251,8 @@ static int check(struct plan *p, struct err *err)
 	if (!p->as_json && strcmp(p->encoding, "protobuf") != 0)
 		return err_set(err, ERR_INVALID, "--encoding=%s: must be protobuf or json",
 			       p->encoding);
+	if (p->principal && p->secret)
+		p->authorization = basic_authorization(p->principal, p->secret);
 	rv = check_values(p, err);
 	if (rv == 0)
 		rv = check_shares(p, err);
@@ -274,5 +292,6 @@ int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err)
 void plan_free(struct plan_flags *plan)
 {
 	free(plan->plan.host);
+	free(plan->plan.authorization);
 	flags_free(&plan->flags);
 }

@@ -20,6 +20,7 @@ struct plan {
 	const char *master;
 	const char *ip;
 	const char *encoding;
+	const char *principal, *secret; /* NULL: nobody */
 	int64_t agents;
 	int64_t ports;
 	double agent_cpus;
@@ -66,6 +67,7 @@ struct plan {
 	int64_t pollers;
 	const char *poll;
 	const char *poll_encoding;
+	int64_t poll_lead;   /* 0: from the first launch on */
 	int64_t stall_probe; /* 0: none */
 
 	int64_t memory_max; /* MB */
@@ -73,7 +75,8 @@ struct plan {
 	/* worked out */
 	char *host;
 	int port;
-	bool as_json; /* encoding of the scheduler API */
+	bool as_json;	     /* encoding of the scheduler API */
+	char *authorization; /* what --principal says, or NULL */
 	bool poll_as_json;
 	int64_t fits; /* tasks at a time on one agent */
 };

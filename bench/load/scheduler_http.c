@@ -82,7 +82,10 @@ static void open_stream(struct scheduler *s, const Mesos__Scheduler__Call *call)
 		.ended = ended_cb,
 	};
 	const char *media = media_of(s);
-	const char *headers[] = {"Content-Type", media, "Accept", media, NULL};
+	const char *authorization = s->load->plan.authorization;
+	const char *headers[] = {
+		"Content-Type", media, "Accept", media, authorization ? "Authorization" : NULL,
+		authorization,	NULL};
 
 	buf_clear(&s->body);
 	write_call(s, call, &s->body);
@@ -135,10 +138,13 @@ static void http_connected(struct scheduler *s)
 		.broken = broken_cb,
 	};
 	const struct plan *plan = &s->load->plan;
-	char *head = xprintf("Host: %s:%d\r\nContent-Type: %s\r\nMesos-Stream-Id: %s\r\n",
-			     plan->host, plan->port, media_of(s), s->stream_id);
+	char *head = xprintf(
+		"Host: %s:%d\r\nContent-Type: %s\r\nMesos-Stream-Id: %s\r\n%s%s%s", plan->host,
+		plan->port, media_of(s), s->stream_id, plan->authorization ? "Authorization: " : "",
+		plan->authorization ? plan->authorization : "", plan->authorization ? "\r\n" : "");
 
-	s->calls = calls_create(&s->load->loop, plan->host, plan->port, head, &handlers, s);
+	s->calls = calls_create(&s->load->loop, s->load->tls, plan->host, plan->port, head,
+				&handlers, s);
 	free(head);
 }
 

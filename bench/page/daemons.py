@@ -6,9 +6,11 @@ import os
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import time
 
+from . import processes
 from .processes import Failure, children, command_line, end, memory, start, wait_until
 
 IP = "127.0.0.1"
@@ -64,16 +66,23 @@ class Master:
                 self.process.returncode, last[-1] if last else "it said nothing"))
 
     def serves(self):
-        """Whether it has recovered: 503 before; 405 as schedulers have to POST."""
+        """Whether it has recovered: 503 before; 405 as schedulers have to POST, 401 if they have to
+        say who they are."""
         self.check()
-        connection = http.client.HTTPConnection(IP, self.port, timeout=10)
+        connection = self.connect()
         try:
             connection.request("GET", "/api/v1/scheduler")
-            return connection.getresponse().status == 405
+            return connection.getresponse().status in (401, 405)
         except (OSError, http.client.HTTPException):
             return False
         finally:
             connection.close()
+
+    def connect(self):
+        if not processes.secure:
+            return http.client.HTTPConnection(IP, self.port, timeout=10)
+        context = ssl.create_default_context(cafile=processes.secure["LIBPROCESS_SSL_CA_FILE"])
+        return http.client.HTTPSConnection(IP, self.port, timeout=10, context=context)
 
     def kill(self):
         end(self.process, signal.SIGKILL)

@@ -13,6 +13,7 @@ TITLES = {
     "failover": "FAILOVER: kill -9 of the master",
     "reads": "READS",
     "memory": "MEMORY of the master",
+    "guard": "WITH CARE: 1,000 agents x 10 schedulers, and operators who watch",
     "tasks": "REAL TASKS `true` on one agent",
     "jvm": "JVM: Mesos' jars on libmesos.so",
     "allocator": "ALLOCATOR",

@@ -33,9 +33,13 @@ def processors():
     return (allowed[:1], allowed[1:]) if len(allowed) > 1 else (allowed, allowed)
 
 
+secure = {}     # what makes everything that is started speak TLS, or nothing
+
+
 def clean_environment():
-    return {name: value for name, value in os.environ.items()
-            if not name.startswith(("MESOS_", "LIBPROCESS_", "GLOG_", "MESITA_"))}
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("MESOS_", "LIBPROCESS_", "GLOG_", "MESITA_"))}
+    return {**clean, **secure}
 
 
 def start(argv, cpus=None, death=signal.SIGKILL, **options):

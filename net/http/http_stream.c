@@ -150,11 +150,19 @@ bool http_stream_lasts(const struct http_connection *connection)
 	return false;
 }
 
+size_t http_stream_waiting(const struct http_stream *stream)
+{
+	struct http_connection *connection = stream->connection;
+
+	return front_of(connection) == stream ? transport_waiting(&connection->transport)
+					      : stream->pending.len;
+}
+
 static void check_limit(struct http_stream *stream)
 {
 	struct http_connection *connection = stream->connection;
 	bool front = front_of(connection) == stream;
-	size_t waiting = front ? transport_waiting(&connection->transport) : stream->pending.len;
+	size_t waiting = http_stream_waiting(stream);
 
 	if (waiting <= stream->limit)
 		return;
@@ -163,24 +171,28 @@ static void check_limit(struct http_stream *stream)
 		http_connection_flush(connection);
 		waiting = transport_waiting(&connection->transport);
 	}
-	if (waiting > stream->limit && !connection->detached) {
-		log_info_limited("Closing the connection of %s: it does not read its stream",
-				 connection->peer);
-		http_connection_close(connection);
-	}
+	if (waiting > stream->limit && !connection->detached)
+		http_stream_cut(stream);
 }
 
-/* One chunk made of two parts. */
-static void write_chunk(struct http_stream *stream, const void *head, size_t head_len,
-			const void *data, size_t len)
+void http_stream_cut(struct http_stream *stream)
 {
 	struct http_connection *connection = stream->connection;
 
-	if (stream->ended || connection->closing || head_len + len == 0)
+	if (connection->closing)
 		return;
-	struct buf *out = bytes_of(stream);
+	log_info_limited("Closing the connection of %s: it does not read its stream",
+			 connection->peer);
+	http_connection_close(connection);
+}
+
+/* One chunk made of two parts. */
+static void put_chunk(struct buf *out, const void *head, size_t head_len, const void *data,
+		      size_t len)
+{
 	char size[NUMBER_TEXT];
 	size_t digits = str_number(size, head_len + len, 16);
+
 	buf_reserve(out, digits + head_len + len + 4);
 	buf_append(out, size, digits);
 	buf_append(out, "\r\n", 2);
@@ -189,6 +201,16 @@ static void write_chunk(struct http_stream *stream, const void *head, size_t hea
 	if (len > 0)
 		buf_append(out, data, len);
 	buf_append(out, "\r\n", 2);
+}
+
+static void write_chunk(struct http_stream *stream, const void *head, size_t head_len,
+			const void *data, size_t len)
+{
+	struct http_connection *connection = stream->connection;
+
+	if (stream->ended || connection->closing || head_len + len == 0)
+		return;
+	put_chunk(bytes_of(stream), head, head_len, data, len);
 	check_limit(stream);
 	http_server_touch(connection);
 }
@@ -214,13 +236,39 @@ void http_stream_write(struct http_stream *stream, const void *data, size_t len)
 		write_chunk(stream, NULL, 0, data, len);
 }
 
-void http_stream_record(struct http_stream *stream, const void *data, size_t len)
+static size_t record_head(char head[NUMBER_TEXT + 1], size_t len)
 {
-	char head[NUMBER_TEXT + 1];
 	size_t digits = str_number(head, len, 10);
 
 	head[digits++] = '\n';
-	write_chunk(stream, head, digits, data, len);
+	return digits;
+}
+
+void http_stream_record(struct http_stream *stream, const void *data, size_t len)
+{
+	char head[NUMBER_TEXT + 1];
+
+	write_chunk(stream, head, record_head(head, len), data, len);
+}
+
+void http_chunk_record(struct buf *out, const void *data, size_t len)
+{
+	char head[NUMBER_TEXT + 1];
+
+	put_chunk(out, head, record_head(head, len), data, len);
+}
+
+void http_stream_pass(struct http_stream *stream, const void *chunks, size_t len)
+{
+	struct http_connection *connection = stream->connection;
+
+	if (stream->ended || connection->closing)
+		return;
+	buf_append(bytes_of(stream), chunks, len);
+	check_limit(stream);
+	if (front_of(connection) == stream && !connection->closing && !connection->detached)
+		http_connection_flush(connection);
+	http_server_touch(connection);
 }
 
 /* Streams in front that ended make way for what waited behind them. */

@@ -17,10 +17,10 @@ from scheduler import Scheduler
 class LocalTestCase(harness.TestCase):
     agents = None
 
-    def start(self, *flags, count=2):
+    def start(self, *flags, count=2, folder=None):
         """Starts `mesita local --json`; returns the process and what it printed."""
         argv = [harness.MESITA, "local", "--agents=%d" % count, "--port=0", "--json",
-                "--work_dir=" + self.temporary(), *flags]
+                "--work_dir=" + (folder or self.temporary()), *flags]
         process = processes.spawn(argv, env=harness.clean_environment(),
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
@@ -60,6 +60,15 @@ class Binary(harness.TestCase):
 
 
 class Local(LocalTestCase):
+    def test_again_in_the_same_directory(self):
+        """What the last cluster left there does not say where this one is."""
+        folder = self.temporary()
+        for _ in range(3):
+            process, ready = self.start(count=0, folder=folder)
+            self.assertEqual(get_json(self.address(ready["master"]), "/state")["slaves"], [])
+            process.terminate()
+            process.wait()
+
     def test_ready_means_registered(self):
         process, ready = self.start(count=3)
         self.assertEqual(ready["pid"], process.pid)
