@@ -13,7 +13,7 @@ from .figure import Figure
 RULES = 1000
 # Runs of each kind in turn, of which the median counts.
 ROUNDS, SECONDS = 3, 3
-WATCHERS, WATCH_TASKS, WATCH_SECONDS = 1000, 3333, 8
+WATCHERS, WATCH_TASKS, WATCH_SECONDS = 1000, 3333, 5
 
 
 def acls():
@@ -129,5 +129,5 @@ def run_watched(context):
                  noise=figure.NOISE_MEMORY, targets=[figure.below(200)])
 
 
-CASES = [Case("guard/launch", 3 * ROUNDS * (SECONDS + 2), run, own_master=True),
-         Case("guard/watched", 2 * ROUNDS * (WATCH_SECONDS + 3), run_watched, own_master=True)]
+CASES = [Case("guard/launch", 3 * ROUNDS * SECONDS, run, own_master=True),
+         Case("guard/watched", 2 * ROUNDS * (WATCH_SECONDS + 1), run_watched, own_master=True)]

@@ -100,10 +100,11 @@ def main():
     logging.basicConfig(level=logging.INFO)
     master, count, executor = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
     squares = Squares(count, executor)
+    login = dict(zip(("principal", "secret"), sys.argv[5:7]))
     driver = MesosSchedulerDriver(
-        squares, {"user": "root", "name": "pymesos", "checkpoint": False}, master)
+        squares, {"user": "root", "name": "pymesos", "checkpoint": False}, master, **login)
     driver.start()
-    finished = squares.done.wait(80)
+    finished = squares.done.wait(float(sys.argv[4]))
     driver.stop()
     driver.join()
     print(json.dumps({"finished": finished, "squares": squares.squares,
