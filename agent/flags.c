@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
-#include "net/firewall.h"
+#include "net/daemon/firewall.h"
 
 #define FLAG_OWNER agent_flags
 #include "base/flags/flag_rows.h"

@@ -30,7 +30,7 @@
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
 #include "base/open_files.h"
-#include "net/origin.h"
+#include "net/daemon/origin.h"
 #include "proto/names.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC

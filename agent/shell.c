@@ -11,7 +11,7 @@
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 static int64_t shell_now(void *context)
 {

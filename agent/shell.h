@@ -15,12 +15,12 @@
 #include "agent/steps/steps.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "net/daemon/hangup.h"
+#include "net/daemon/router.h"
+#include "net/daemon/verbosity.h"
 #include "net/event_streams.h"
-#include "net/hangup.h"
 #include "net/http.h"
 #include "net/libprocess.h"
-#include "net/router.h"
-#include "net/verbosity.h"
 #include "store/store.h"
 
 /* An executor that never reads: when this much waits for it, it is dropped. */

@@ -13,7 +13,7 @@
 #include "base/flags/daemon_flags.h"
 #include "base/log.h"
 #include "master/flags.h"
-#include "net/firewall.h"
+#include "net/daemon/firewall.h"
 #include "proto/resources.h"
 
 static int flags_check_invalid(struct err *err, const char *name, const char *value,

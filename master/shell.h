@@ -13,13 +13,13 @@
 #include "master/rate_limits.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
+#include "net/daemon/hangup.h"
+#include "net/daemon/router.h"
+#include "net/daemon/verbosity.h"
 #include "net/event_streams.h"
-#include "net/hangup.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 #include "net/offload.h"
-#include "net/router.h"
-#include "net/verbosity.h"
 #include "store/store.h"
 
 /* A scheduler that never reads: when this much waits for it, it is dropped. Large
@@ -94,6 +94,10 @@ struct shell {
 /* Feeds the core and carries its actions out. The reply is in shell->steps.actions.reply
  * until the next step. */
 void shell_step(struct shell *shell, const struct master_event *event);
+/* -- incoming.c: the handler of the HTTP server, and of messages that waited for their turn -- */
+void shell_take_request(void *shell, struct http_request *request);
+extern const struct rate_limits_handlers shell_rate_handlers; /* their context is the shell */
+
 /* An operator's change; answers the request now or when the core says so. */
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
 /* The same for a change that is an event of its own; `object` says what of, for the log. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/prometheus.h"
+#include "net/daemon/prometheus.h"
 
 #define TIMING_SAMPLES 1000 /* the latest; older ones go even within the window */
 

@@ -48,7 +48,7 @@ struct http_request {
 	struct http_header *headers;
 	size_t header_count;
 	struct slice body;	   /* NUL follows */
-	const char *principal;	   /* who was authenticated (net/realm.h), or NULL */
+	const char *principal;	   /* who was authenticated (net/daemon/realm.h), or NULL */
 	const struct json *claims; /* or what of whom, as a token says; NULL */
 	bool keep_alive;
 	struct http_server *server;

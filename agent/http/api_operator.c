@@ -4,7 +4,7 @@
 
 #include "agent/core/show.h"
 #include "net/api_body.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 struct agent_call {
 	struct agent_shell *shell;

@@ -17,7 +17,7 @@
 #include "agent/http/api_operator.h"
 #include "agent/shell.h"
 #include "base/clock.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 #include "net/http_parts.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */

@@ -1,7 +1,7 @@
 /* /metrics: what /metrics/snapshot says, in Prometheus' text format. */
 #include "agent/shell.h"
 
-#include "net/prometheus_rows.h"
+#include "net/daemon/prometheus_rows.h"
 
 #define TASKS(state)                                                                               \
 	GAUGE("slave/tasks_" state, "agent_tasks", "state=\"" state "\"",                          \

@@ -8,8 +8,8 @@
 #include "agent/core/show.h"
 #include "agent/shell.h"
 #include "base/clock.h"
-#include "net/help.h"
-#include "net/system_stats.h"
+#include "net/daemon/help.h"
+#include "net/daemon/system_stats.h"
 
 #define BUILD_USER "mesita"
 #define BUILD_DATE_TEXT 32

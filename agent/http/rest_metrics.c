@@ -8,7 +8,7 @@
 
 #include "agent/shell.h"
 #include "base/clock.h"
-#include "net/system_stats.h"
+#include "net/daemon/system_stats.h"
 
 struct metric {
 	const char *name;

@@ -9,7 +9,7 @@
 #include "base/duration.h"
 #include "master/core/sums.h"
 #include "master/http/rest/rest.h"
-#include "net/system_stats.h"
+#include "net/daemon/system_stats.h"
 
 /* Some hundred metrics are the work of ten other objects. */
 #define METRICS_OF_A_FRAMEWORK 10

@@ -49,7 +49,8 @@ class SizeOfFiles(harness.TestCase):
 
     def test_a_write_that_is_too_long_is_an_error(self):
         """`ulimit -f` ends no daemon with a signal: it says what failed, and ends."""
-        cluster = self.cluster = harness.Cluster(0)
+        # The log is bound by it, too.
+        cluster = self.cluster = harness.Cluster(0, {"logging_level": "ERROR"})
         cluster.master.prefix = ["prlimit", "--fsize=65536"]
         cluster.start()
         for index in range(2000):

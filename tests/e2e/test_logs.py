@@ -132,6 +132,7 @@ class Rotation(Logs):
         for daemon, path in ((self.master, "/master/log"), (self.agent, "/slave/log"), (self.agent, "/agent/log")):
             body = harness.get_json(daemon.address, "/files/read?path=%s&offset=0" % path)
             self.assertIn("started on", body["data"])
+            self.assertEqual(daemon.state()["log_dir"], self.flags["log_dir"])
 
     def test_a_directory_that_cannot_be(self):
         for role in ("master", "agent"):

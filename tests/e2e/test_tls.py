@@ -1,5 +1,6 @@
 """TLS between all parts, by Mesos' environment."""
 
+import concurrent.futures
 import http.client
 import json
 import os
@@ -19,6 +20,7 @@ import test_local
 import test_master_restart
 import test_tasks
 from harness import wait_for
+from test_load import BENCH_LOAD
 
 _authorities = None  # folders of two that do not know each other
 
@@ -106,16 +108,6 @@ class Everything(Secure):
             context.set_ciphers("ALL:@SECLEVEL=0")
             self.assertIsInstance(self.ask(context), OSError, version)
 
-    def test_big_answers_by_a_child(self):
-        scheduler = self.subscribe()
-        for _ in range(30):
-            task_id = scheduler.run("true", labels={"labels": [{"key": "k", "value": "v" * 20000}]})
-            scheduler.wait_terminal(task_id)
-        state = self.master.state()
-        tasks = [task for each in state["frameworks"] for task in each["completed_tasks"]]
-        self.assertEqual(len(tasks), 30)
-        self.assertTrue(all(len(task["labels"][0]["value"]) == 20000 for task in tasks))
-
     def test_commands(self):
         environment = dict(connections.environment)
         connections.plain()
@@ -159,6 +151,30 @@ class Everything(Secure):
         self.master.signal(signal.SIGHUP)
         wait_for(lambda: self.ask(knows(_authorities[1])) == 200, "the new certificate")
         self.assertIsInstance(self.ask(knows(_authorities[0])), ssl.SSLError)
+
+
+@unittest.skipUnless(os.path.exists(BENCH_LOAD), "bench_load is not built")
+class BigReads(Secure):
+    agents = 0
+
+    def test_by_a_child(self):
+        """What a child renders goes through the process that has the keys."""
+        load = processes.spawn(
+            [BENCH_LOAD, "--master=%s:%d" % self.master.address, "--agents=50", "--agent_cpus=10",
+             "--no-echo", "--tasks=4000", "--task_length=500secs", "--stall=600secs"],
+            env=harness.clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def running():
+            self.assertIsNone(load.poll())
+            return self.master.metric("master/tasks_running") == 4000
+        wait_for(running, "4,000 tasks", 60)
+        made = self.master.metric("master/reads/processes_made")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            states = list(pool.map(lambda _: self.master.state(), range(8)))
+        for state in states:
+            self.assertEqual(sum(len(each["tasks"]) for each in state["frameworks"]), 4000)
+        self.assertGreater(self.master.metric("master/reads/processes_made"), made)
+        self.assertEqual(self.master.metric("master/reads/failed"), 0)
 
 
 class ClientsProveThemselves(Secure):

@@ -1,7 +1,7 @@
 /* What a call is about, for the log. */
 #include <criterion/criterion.h>
 
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 #include "proto/proto.h"
 
 static struct arena arena;

@@ -1,7 +1,7 @@
 /* Which requests come from pages of other sites. */
 #include <criterion/criterion.h>
 
-#include "net/origin.h"
+#include "net/daemon/origin.h"
 
 static const struct {
 	const char *host, *origin;

@@ -1,7 +1,7 @@
 /* Metrics to families: patterns, labels, order, and the text. */
 #include <criterion/criterion.h>
 
-#include "net/prometheus_rows.h"
+#include "net/daemon/prometheus_rows.h"
 
 static const struct prometheus_row rows[] = {
 	GAUGE("a/uptime", "uptime_seconds", NULL, "Time."),

@@ -7,7 +7,7 @@
 #include "auth/credentials.h"
 #include "auth/jwt.h"
 #include "base/base64.h"
-#include "net/realm.h"
+#include "net/daemon/realm.h"
 #include "net_server.h"
 
 static int load_text(const char *text, size_t len, struct credentials **out, struct err *err)

@@ -1,8 +1,8 @@
 /* Router: which handler serves a path, and JSON answers with and without jsonp. */
 #include <string.h>
 
-#include "net/help.h"
-#include "net/router.h"
+#include "net/daemon/help.h"
+#include "net/daemon/router.h"
 #include "net_harness.h"
 
 static struct fixture fixture;

@@ -1,6 +1,6 @@
 /* GET_LOGGING_LEVEL and SET_LOGGING_LEVEL of the operator API. */
 #include "master/http/api/api_operator.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 void api_get_logging_level(const struct operator_call *c)
 {

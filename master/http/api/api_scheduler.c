@@ -7,7 +7,7 @@
 
 #include "master/shell.h"
 #include "net/api_body.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 /* A SUBSCRIBE under way. */
 struct opening {

@@ -1,8 +1,8 @@
 /* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
  * ones. */
 #include "master/http/rest/rest.h"
-#include "net/help.h"
-#include "net/system_stats.h"
+#include "net/daemon/help.h"
+#include "net/daemon/system_stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +83,10 @@ static void write_flags(struct json_writer *w, const struct shell *shell, const 
 		return;
 	if (shell->flags->cluster)
 		jw_kv_string(w, "cluster", shell->flags->cluster);
+	if (shell->flags->log_dir)
+		jw_kv_string(w, "log_dir", shell->flags->log_dir);
+	if (shell->flags->external_log_file)
+		jw_kv_string(w, "external_log_file", shell->flags->external_log_file);
 	jw_key(w, "flags");
 	flags_json(&shell->flags->parsed, w);
 }

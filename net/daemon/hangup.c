@@ -1,4 +1,4 @@
-#include "net/hangup.h"
+#include "net/daemon/hangup.h"
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-#include "net/prometheus.h"
+#include "net/daemon/prometheus.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* How the rows of a table of metrics (net/prometheus.h) are written. */
+/* How the rows of a table of metrics (net/daemon/prometheus.h) are written. */
 #ifndef NET_PROMETHEUS_ROWS_H
 #define NET_PROMETHEUS_ROWS_H
 
-#include "net/prometheus.h"
+#include "net/daemon/prometheus.h"
 
 #define MEBIBYTE 1048576.0
 #define GAUGE(pattern, family, labels, help)                                                       \

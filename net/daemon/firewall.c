@@ -1,4 +1,4 @@
-#include "net/firewall.h"
+#include "net/daemon/firewall.h"
 
 #include <string.h>
 

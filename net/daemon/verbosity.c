@@ -1,4 +1,4 @@
-#include "net/verbosity.h"
+#include "net/daemon/verbosity.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 static void verbosity_apply(struct verbosity *v, uint32_t level)
 {

@@ -1,6 +1,6 @@
 /* Path resolution and dispatch; see router.h. */
-#include "net/router.h"
-#include "net/firewall.h"
+#include "net/daemon/router.h"
+#include "net/daemon/firewall.h"
 
 #include <string.h>
 

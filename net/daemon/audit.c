@@ -1,4 +1,4 @@
-#include "net/audit.h"
+#include "net/daemon/audit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-#include "net/system_stats.h"
+#include "net/daemon/system_stats.h"
 
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "net/router.h"
+#include "net/daemon/router.h"
 
 void system_stats_read(struct system_stats *stats)
 {

@@ -1,4 +1,4 @@
-#include "net/help.h"
+#include "net/daemon/help.h"
 
 #include <string.h>
 

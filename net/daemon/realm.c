@@ -1,4 +1,4 @@
-#include "net/realm.h"
+#include "net/daemon/realm.h"
 
 #include <string.h>
 #include <strings.h>

@@ -8,7 +8,7 @@
 #ifndef NET_ROUTER_H
 #define NET_ROUTER_H
 
-#include "net/realm.h"
+#include "net/daemon/realm.h"
 
 struct route {
 	const char *path; /* "/master/state"; ends the table when NULL */
@@ -24,7 +24,8 @@ struct router {
 	const char *const *processes; /* ids of the other processes: "metrics", ...; NULL-ended */
 	const struct route *routes;
 	void *context;
-	const char *const *disabled;	   /* paths that are not served (net/firewall.h), or NULL */
+	const char *const
+		*disabled; /* paths that are not served (net/daemon/firewall.h), or NULL */
 	struct realm_guard guards[REALMS]; /* those without credentials let everybody in */
 	/* What was asked for last: clients ask for the same again and again. */
 	char last_path[ROUTER_LAST_PATH];

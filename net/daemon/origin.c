@@ -1,4 +1,4 @@
-#include "net/origin.h"
+#include "net/daemon/origin.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef NET_HELP_H
 #define NET_HELP_H
 
-#include "net/router.h"
+#include "net/daemon/router.h"
 
 /* Answers a request for "/help" or below it. */
 void help_reply(const struct router *router, struct http_request *request);
