@@ -11,7 +11,7 @@
    might be a secret. */
 static bool is_name(const char *field)
 {
-	static const char *const names[] = {"role", "principal", "hostname", "ip", "level"};
+	static const char *const names[] = {"role", "roles", "principal", "hostname", "ip"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(field, names[i]))

@@ -167,7 +167,7 @@ class Authorization(harness.TestCase):
                     "schedule": {"windows": [{"machine_ids": [{"hostname": "m"}],
                                               "unavailability": {"start": {"nanoseconds": 1}}}]}}},
                  200)]:
-            self.assertEqual(self.operate(GOOD, call)[0], status, call)
+            self.assertEqual(self.operate(self.master.headers, call)[0], status, call)
 
     def expect_hidden(self, what, expected, good, bad):
         """Both answers are (status, text)."""

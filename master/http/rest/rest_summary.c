@@ -105,7 +105,9 @@ static void write_state_summary(const struct shell *shell, const struct view *v,
 	const struct agent *a = NULL;
 
 	while ((t.f = view_next_framework(v, t.f)))
-		view_each_task(v, t.f, VIEW_ALL_TASKS, NULL, count_task, &t);
+		/* How many there are of a framework that may be seen is no secret, as in Mesos. */
+		view_each_task(&(struct view){.m = v->m}, t.f, VIEW_ALL_TASKS, NULL, count_task,
+			       &t);
 	jw_kv_string(w, "hostname", v->m->info->hostname);
 	if (shell->flags->cluster)
 		jw_kv_string(w, "cluster", shell->flags->cluster);
