@@ -21,8 +21,11 @@ struct fanout_line {
 
 /* Chunks that many send, and that go with the last of them. */
 struct shared {
+	struct fanout *fanout;
+	struct list link;    /* in fanout.starts */
+	struct list readers; /* who have not got all of it */
 	struct buf bytes;
-	size_t users;
+	size_t users; /* those, and a start */
 };
 
 /* A place in a line that is kept. */
@@ -38,6 +41,7 @@ struct fanout_reader {
 	struct block *block;
 	size_t at;	      /* in the block: a record begins there, or it is the end */
 	struct shared *first; /* what it gets before; NULL: it has it */
+	struct list reading;  /* in first.readers */
 	size_t first_at;
 	struct http_stream *stream; /* NULL: a pin */
 };
@@ -46,6 +50,8 @@ struct fanout {
 	uv_loop_t *loop;
 	uv_timer_t timer;   /* the next slice */
 	struct list behind; /* readers who have something to get, in turns */
+	struct list starts; /* oldest first */
+	size_t start_bytes; /* of them all */
 };
 
 /* ---- lines ------------------------------------------------------------------------------ */
@@ -86,6 +92,7 @@ static void cut_off(struct fanout_reader *reader)
 {
 	list_remove(&reader->turn);
 	list_remove(&reader->place);
+	list_remove(&reader->reading);
 	reader->block = NULL;
 	if (reader->stream)
 		http_stream_cut(reader->stream);
@@ -128,6 +135,8 @@ static void wake_in(struct fanout *fanout, uint64_t ms);
 static void release(struct shared *shared)
 {
 	if (shared && --shared->users == 0) {
+		shared->fanout->start_bytes -= shared->bytes.len;
+		list_remove(&shared->link);
 		buf_free(&shared->bytes);
 		free(shared);
 	}
@@ -144,6 +153,7 @@ static void serve_first(struct fanout *fanout, struct fanout_reader *reader)
 	http_stream_pass(reader->stream, bytes->data + reader->first_at, len);
 	reader->first_at += len;
 	if (reader->first_at == bytes->len) {
+		list_remove(&reader->reading);
 		release(reader->first);
 		reader->first = NULL;
 	}
@@ -223,6 +233,7 @@ struct fanout *fanout_create(uv_loop_t *loop)
 
 	fanout->loop = loop;
 	list_init(&fanout->behind);
+	list_init(&fanout->starts);
 	uv_timer_init(loop, &fanout->timer);
 	fanout->timer.data = fanout;
 	return fanout;
@@ -273,8 +284,25 @@ static struct fanout_reader *stand_at(struct fanout_line *line, struct block *bl
 	reader->block = block;
 	reader->at = at;
 	list_init(&reader->turn);
+	list_init(&reader->reading);
 	list_append(&block->readers, &reader->place);
 	return reader;
+}
+
+/* Who does not even read how it began makes room for those who come. */
+static void bound_starts(struct fanout *fanout)
+{
+	size_t bytes = fanout->start_bytes;
+	struct shared *shared, *next;
+	struct fanout_reader *reader, *other;
+
+	list_for_each (shared, next, &fanout->starts, link) {
+		if (bytes <= FANOUT_STARTS_MAX || shared->link.next == &fanout->starts)
+			return;
+		bytes -= shared->bytes.len;
+		list_for_each (reader, other, &shared->readers, reading)
+			cut_off(reader);
+	}
 }
 
 struct fanout_start *fanout_start_create(struct fanout_line *line, const struct slice *records,
@@ -285,8 +313,13 @@ struct fanout_start *fanout_start_create(struct fanout_line *line, const struct 
 
 	start->first = xcalloc(1, sizeof(*start->first));
 	start->first->users = 1;
+	start->first->fanout = line->fanout;
+	list_init(&start->first->readers);
+	list_append(&line->fanout->starts, &start->first->link);
 	for (size_t i = 0; i < count; i++)
 		http_chunk_record(&start->first->bytes, records[i].data, records[i].len);
+	line->fanout->start_bytes += start->first->bytes.len;
+	bound_starts(line->fanout);
 	start->pin = stand_at(line, last, last->bytes.len);
 	return start;
 }
@@ -313,6 +346,7 @@ struct fanout_reader *fanout_join(struct fanout_start *start, struct http_stream
 	reader->stream = stream;
 	reader->first = start->first;
 	reader->first->users++;
+	list_append(&reader->first->readers, &reader->reading);
 	list_append(&line->fanout->behind, &reader->turn);
 	wake_in(line->fanout, 0);
 	return reader;
@@ -328,6 +362,7 @@ bool fanout_leave(struct fanout_reader *reader)
 		list_remove(&reader->place);
 		trim(line);
 	}
+	list_remove(&reader->reading);
 	release(reader->first);
 	free(reader);
 	return whole;

@@ -2,17 +2,18 @@
  * through what is written at its own pace. Who falls behind by more than a bound is cut off.
  *
  * Readers are served in slices of a share of the loop's time, so that those who do not only watch
- * never wait for them. Memory: what the slowest reader has not taken, FANOUT_BYTES_MAX at most, and
- * a block for each reader. */
+ * never wait for them. Memory: what the slowest reader has not taken, FANOUT_BYTES_MAX at most; the
+ * starts that are still being read, FANOUT_STARTS_MAX at most and one; a block for each reader. */
 #ifndef NET_FANOUT_H
 #define NET_FANOUT_H
 
 #include "net/http_parts.h"
 
 #define FANOUT_BYTES_MAX ((size_t)16 << 20) /* of a line */
-#define FANOUT_BLOCK ((size_t)64 << 10)	    /* what is handed to a reader at a time */
-#define FANOUT_SLICE_US 150		    /* of the loop at a time */
-#define FANOUT_PAUSE 5			    /* slices that the loop is left alone after one */
+#define FANOUT_STARTS_MAX ((size_t)256 << 20)
+#define FANOUT_BLOCK ((size_t)64 << 10) /* what is handed to a reader at a time */
+#define FANOUT_SLICE_US 150		/* of the loop at a time */
+#define FANOUT_PAUSE 5			/* slices that the loop is left alone after one */
 #define FANOUT_STUCK_MS 10 /* after which readers that took nothing are looked at again */
 
 struct fanout;

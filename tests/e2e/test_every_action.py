@@ -137,6 +137,8 @@ CHANGE_FIELDS = {
 
 
 class EveryAction(test_authorization.Authorization):
+    maxDiff = None
+
     def setUp(self):
         harness.TestCase.setUp(self)
         folder = self.temporary()
@@ -173,6 +175,14 @@ class EveryAction(test_authorization.Authorization):
         return found
 
     test_frameworks = None  # of the one inherited from
+
+    def fill(self):
+        super().fill()
+
+        def settled():
+            operations = json.loads(self.operate(GOOD, {"type": "GET_OPERATIONS"})[1])
+            return not operations["get_operations"].get("operations")
+        harness.wait_for(settled, "operations that are over")
 
     def test_every_path(self):
         self.fill()

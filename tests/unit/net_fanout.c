@@ -214,3 +214,28 @@ Test(fanout, leaving_tells_whether_a_record_is_cut_in_two)
 	leave(0);
 	free(big);
 }
+
+/* Each comes when what the one before began with is no longer used for others. */
+Test(fanout, who_does_not_read_the_beginning_makes_room)
+{
+	size_t size = FANOUT_STARTS_MAX / 8;
+	char *big = malloc(size);
+	struct slice records[] = {{big, size}};
+
+	memset(big, 's', size);
+	for (int i = 0; i < 12; i++) {
+		fanout_start_free(start);
+		start = fanout_start_create(line, records, 1);
+		ask(i);
+		raw_deafen(&raws[i]);
+		until(&fixture, !readers[i] || http_stream_waiting(streams[i]) > 0);
+	}
+	/* Eight fit, a little less with their heads, and the last one in any case. */
+	until(&fixture, cut >= 5);
+	cr_expect_eq(cut, 5);
+	for (int i = 0; i < 12; i++)
+		cr_expect_eq(readers[i] == NULL, i < 5, "%d", i);
+	for (int i = 0; i < 12; i++)
+		leave(i);
+	free(big);
+}
