@@ -1,11 +1,10 @@
 #include "auth/acls.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/table.h"
 
@@ -228,24 +227,15 @@ int acls_parse(const char *text, size_t len, struct acls **out, struct err *err)
 
 int acls_read(const char *value, struct acls **out, struct err *err)
 {
-	size_t len;
-	FILE *file;
-	char *text;
+	struct buf text = BUF_INIT;
 	int rv;
 
 	if (*value != '/')
 		return acls_parse(value, strlen(value), out, err);
-	file = fopen(value, "re");
-	if (!file)
-		return err_set(err, ERR_INVALID, "Error reading file '%s': %s", value,
-			       strerror(errno));
-	text = xmalloc(ACLS_FILE_MAX + 1);
-	len = fread(text, 1, ACLS_FILE_MAX + 1, file);
-	fclose(file);
-	rv = len > ACLS_FILE_MAX ? err_set(err, ERR_INVALID, "'%s' is larger than %u bytes", value,
-					   ACLS_FILE_MAX)
-				 : acls_parse(text, len, out, err);
-	free(text);
+	rv = file_read(value, ACLS_FILE_MAX, &text, err);
+	if (rv == 0)
+		rv = acls_parse(text.data, text.len, out, err);
+	buf_free(&text);
 	return rv;
 }
 

@@ -584,14 +584,18 @@ static void stop(struct shell *shell)
 static int start_log(struct shell *shell, struct err *err)
 {
 	const struct master_flags *f = shell->flags;
-	struct daemon_log log = {f->logging_level, f->log_format, f->log_dir, "mesos-master.INFO",
-				 f->quiet};
+	struct daemon_log log = {
+		.logging_level = f->logging_level,
+		.log_format = f->log_format,
+		.log_dir = f->log_dir,
+		.file = "mesos-master.INFO",
+		.external_log_file = f->external_log_file,
+		.quiet = f->quiet,
+	};
 	char *path = NULL;
 	int rv = daemon_log_start(&log, &shell->verbosity.start, &path, err);
 
-	shell->log_file = f->external_log_file ? arena_strdup(&shell->arena, f->external_log_file)
-			  : path	       ? arena_strdup(&shell->arena, path)
-					       : NULL;
+	shell->log_file = path ? arena_strdup(&shell->arena, path) : NULL;
 	free(path);
 	return rv;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/files.h"
 
 #define JSON_FILE_MAX (1024 * 1024) /* bytes */
 
@@ -70,25 +71,6 @@ int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct er
 	return 0;
 }
 
-static int read_json_file(const char *path, struct buf *out, struct err *err)
-{
-	FILE *file = fopen(path, "re");
-	size_t len;
-
-	if (!file)
-		return err_set(err, ERR_INVALID, "Error reading file '%s': %s", path,
-			       strerror(errno));
-	buf_reserve(out, JSON_FILE_MAX + 1);
-	len = fread(out->data, 1, JSON_FILE_MAX + 1, file);
-	fclose(file);
-	if (len > JSON_FILE_MAX)
-		return err_set(err, ERR_INVALID, "'%s' is larger than %d bytes", path,
-			       JSON_FILE_MAX);
-	out->len = len;
-	out->data[len] = '\0';
-	return 0;
-}
-
 int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
 		      struct err *err)
 {
@@ -96,7 +78,7 @@ int daemon_flags_json(struct arena *arena, const char *name, const char *value, 
 	int rv = 0;
 
 	if (*value == '/')
-		rv = read_json_file(value, &text, err);
+		rv = file_read(value, JSON_FILE_MAX, &text, err);
 	else
 		buf_puts(&text, value);
 	if (rv == 0)
@@ -118,6 +100,7 @@ int daemon_log_start(const struct daemon_log *log, enum log_level *level, char *
 		     struct err *err)
 {
 	bool json = !strcmp(log->log_format, "json");
+	char *own;
 	int rv = 0;
 
 	if (!json && strcmp(log->log_format, "text"))
@@ -127,11 +110,18 @@ int daemon_log_start(const struct daemon_log *log, enum log_level *level, char *
 	*level = wanted_level(log);
 	log_setup(*level, STDERR_FILENO);
 	log_set_json(json);
+	*path = log->external_log_file ? xstrdup(log->external_log_file) : NULL;
 	if (!log->log_dir)
 		return 0;
-	*path = xprintf("%s/%s", log->log_dir, log->file);
+	own = xprintf("%s/%s", log->log_dir, log->file);
 	if (mkdir(log->log_dir, 0755) < 0 && errno != EEXIST)
 		rv = err_set(err, ERR_IO, "cannot make --log_dir=%s: %s", log->log_dir,
 			     strerror(errno));
-	return rv == 0 ? log_open(*path, err) : rv;
+	if (rv == 0)
+		rv = log_open(own, err);
+	if (*path)
+		free(own);
+	else
+		*path = own;
+	return rv;
 }

@@ -30,11 +30,13 @@ int daemon_flags_json(struct arena *arena, const char *name, const char *value, 
 struct daemon_log {
 	const char *logging_level;
 	const char *log_format;
-	const char *log_dir; /* NULL: standard error */
-	const char *file;    /* its name there */
+	const char *log_dir;	       /* NULL: standard error */
+	const char *file;	       /* its name there */
+	const char *external_log_file; /* where somebody else keeps it, or NULL */
 	bool quiet;
 };
-/* Has the log written so. *path (heap) is its file's, NULL if it has none. */
+/* Has the log written so. *path (heap) is the file that holds it, NULL if nobody knows one; also
+ * after an error. */
 int daemon_log_start(const struct daemon_log *log, enum log_level *level, char **path,
 		     struct err *err);
 

@@ -1,0 +1,11 @@
+/* Small files that a daemon is told to read. */
+#ifndef BASE_FILES_H
+#define BASE_FILES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the whole file. ERR_INVALID: it cannot be read, or has more than `max` bytes. */
+int file_read(const char *path, size_t max, struct buf *out, struct err *err);
+
+#endif
