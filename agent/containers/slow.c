@@ -16,6 +16,7 @@ struct slow_pool {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t wake;
 	struct list ready; /* struct slow_job.link: to be taken by a thread */
+	int ready_count;
 	struct list done;
 	int idle, running;
 	bool closing;
@@ -39,6 +40,7 @@ static void *slow_thread(void *argument)
 		if (!job)
 			break;
 		list_remove(&job->link);
+		pool->ready_count--;
 		pool->running++;
 		pthread_mutex_unlock(&pool->lock);
 		job->work(job);
@@ -80,8 +82,10 @@ static void slow_queue(struct slow_pool *pool, struct slow_job *job)
 		uv_async_send(&pool->finished);
 	} else {
 		list_append(&pool->ready, &job->link);
+		pool->ready_count++;
 	}
-	needs_thread = !pool->closing && !pool->idle && pool->thread_count < SLOW_THREADS;
+	/* Threads that were woken for other jobs count as idle until they run. */
+	needs_thread = pool->ready_count > pool->idle && pool->thread_count < SLOW_THREADS;
 	pthread_mutex_unlock(&pool->lock);
 	if (needs_thread)
 		add_thread(pool);
@@ -191,6 +195,7 @@ void slow_pool_close(struct slow_pool *pool)
 
 	pthread_mutex_lock(&pool->lock);
 	pool->closing = true;
+	pool->ready_count = 0;
 	while ((job = list_first(&pool->ready, struct slow_job, link))) {
 		list_remove(&job->link);
 		job->canceled = true;

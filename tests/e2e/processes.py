@@ -63,7 +63,7 @@ def stat_of(pid):
         with open("/proc/%d/stat" % pid, encoding="latin-1") as file:
             fields = file.read().rpartition(")")[2].split()
         return fields[0], int(fields[1])
-    except OSError:
+    except (OSError, IndexError, ValueError):   # it ends at this moment
         return None
 
 

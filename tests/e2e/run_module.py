@@ -61,13 +61,18 @@ class Reporter(unittest.TestResult):
     def addSkip(self, test, reason):
         self._conclude(test, "skip", reason)
 
+    def _fail(self, test, err):
+        # What happened comes first: a reader may see the beginning alone.
+        what = "".join(traceback.format_exception_only(*err[:2]))
+        self._conclude(test, "fail", what + "".join(traceback.format_exception(*err)))
+
     def addError(self, test, err):
         super().addError(test, err)
-        self._conclude(test, "fail", "".join(traceback.format_exception(*err)))
+        self._fail(test, err)
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self._conclude(test, "fail", "".join(traceback.format_exception(*err)))
+        self._fail(test, err)
 
 
 def chosen(suite, pattern):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from urllib.parse import quote
 
 import harness
@@ -156,6 +157,27 @@ class Files(harness.TestCase):
             answer = get(self.agent.address,
                          "/files/browse?path=" + quote("%s/%s" % (self.sandbox, path)))
             self.assertEqual(answer[0], status, path)
+
+    def test_links_beside_other_connections(self):
+        """Descriptors of files and of connections take each other's numbers."""
+        os.symlink("sub", os.path.join(self.sandbox, "down"))
+        over = threading.Event()
+
+        def connect():
+            while not over.is_set():
+                get(self.agent.address, "/health")
+
+        others = [threading.Thread(target=connect) for _ in range(3)]
+        for other in others:
+            other.start()
+        try:
+            for _ in range(100):
+                found = self.agent.json("/files/browse?path=" + quote(self.sandbox))
+                self.assertEqual([entry["mode"][0] for entry in found], list("-d--d"))
+        finally:
+            over.set()
+            for other in others:
+                other.join()
 
     def test_read(self):
         for root in self.names():

@@ -2,6 +2,7 @@
 #include "agent_shell.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "agent/containers/slow.h"
 
@@ -71,6 +72,11 @@ static bool one_is_done(void)
 	return done.len >= 1;
 }
 
+static bool two_are_done(void)
+{
+	return done.len >= 2;
+}
+
 static void set_up(void)
 {
 	uv_loop_init(&loop);
@@ -125,6 +131,30 @@ Test(agent_shell_slow, a_lane_holds_up_nobody_else)
 	while (lane.busy)
 		uv_run(&loop, UV_RUN_ONCE);
 	finish("zabcdef");
+}
+
+/* Two come at once while one thread waits for work: the second must not wait for the first. Some
+ * threads of the rounds are not yet waiting then. */
+Test(agent_shell_slow, an_idle_thread_takes_only_one_of_two)
+{
+	for (int round = 0; round < 50; round++) {
+		add(NULL, 'a', false);
+		run_until(&loop, one_is_done);
+		for (int i = 0; i < 100; i++)
+			sched_yield();
+		add(NULL, 'b', true);
+		add(NULL, 'c', false);
+		run_until(&loop, two_are_done);
+		open_gate();
+		slow_pool_close(pool);
+		uv_run(&loop, UV_RUN_DEFAULT);
+		buf_putc(&done, '\0');
+		cr_assert_str_eq(done.data, "acb");
+		gate_open = false;
+		buf_clear(&done);
+		pool = slow_pool_create(&loop);
+	}
+	finish("");
 }
 
 Test(agent_shell_slow, what_waits_in_a_lane_can_be_canceled)
