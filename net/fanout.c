@@ -31,7 +31,7 @@ struct shared {
 /* A place in a line that is kept. */
 struct fanout_start {
 	struct fanout_reader *pin; /* without a stream */
-	struct shared *first;
+	struct shared *first;	   /* NULL: to be filled */
 };
 
 struct fanout_reader {
@@ -305,23 +305,29 @@ static void bound_starts(struct fanout *fanout)
 	}
 }
 
-struct fanout_start *fanout_start_create(struct fanout_line *line, const struct slice *records,
-					 size_t count)
+struct fanout_start *fanout_start_create(struct fanout_line *line)
 {
 	struct fanout_start *start = xcalloc(1, sizeof(*start));
 	struct block *last = last_block(line);
 
-	start->first = xcalloc(1, sizeof(*start->first));
-	start->first->users = 1;
-	start->first->fanout = line->fanout;
-	list_init(&start->first->readers);
-	list_append(&line->fanout->starts, &start->first->link);
-	for (size_t i = 0; i < count; i++)
-		http_chunk_record(&start->first->bytes, records[i].data, records[i].len);
-	line->fanout->start_bytes += start->first->bytes.len;
-	bound_starts(line->fanout);
 	start->pin = stand_at(line, last, last->bytes.len);
 	return start;
+}
+
+void fanout_start_fill(struct fanout_start *start, struct buf *records)
+{
+	struct fanout *fanout = start->pin->line->fanout;
+	struct shared *first = xcalloc(1, sizeof(*first));
+
+	first->users = 1;
+	first->fanout = fanout;
+	list_init(&first->readers);
+	list_append(&fanout->starts, &first->link);
+	first->bytes = *records;
+	*records = BUF_INIT;
+	fanout->start_bytes += first->bytes.len;
+	bound_starts(fanout);
+	start->first = first;
 }
 
 bool fanout_start_good(const struct fanout_start *start)

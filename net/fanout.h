@@ -31,11 +31,12 @@ void fanout_line_free(struct fanout_line *line);
 /* One record for all who read the line now. */
 void fanout_write(struct fanout_line *line, const void *record, size_t len);
 
-/* What readers get before the line: records (a copy is kept) that say how things are now, from
- * which the line goes on. Many may begin with it, also later, while the line holds what came since.
- */
-struct fanout_start *fanout_start_create(struct fanout_line *line, const struct slice *records,
-					 size_t count);
+/* What readers get before the line: records that say how things are at one moment, from which the
+ * line goes on. Many may begin with it, also later, while the line holds what came since. This
+ * call is that moment; the records may come later. */
+struct fanout_start *fanout_start_create(struct fanout_line *line);
+/* `records` as by http_chunk_record(); takes them. Once, and before anybody begins with it. */
+void fanout_start_fill(struct fanout_start *start, struct buf *records);
 /* Whether one may still begin with it. */
 bool fanout_start_good(const struct fanout_start *start);
 /* The readers who began with it keep what they need. NULL is fine. */

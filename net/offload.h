@@ -63,6 +63,19 @@ struct offload_read {
 	const char *content_type;
 };
 
+/* A text that a child makes and the loop keeps; part of whatever it is about, which must last until
+ * `done`. Waits and fails as answers do. */
+struct offload_text {
+	/* Appends the text, in a child or not. */
+	void (*render)(const struct offload_text *text, struct buf *out);
+	/* On the loop, at the moment of which the text tells; once, before `done`, unless the text
+	 * is given up before. */
+	void (*begun)(struct offload_text *text);
+	/* On the loop, never inside of offload_make(). Takes the bytes from `made`, or leaves
+	 * them to be freed; NULL: the child died, or offload_close() was called. */
+	void (*done)(struct offload_text *text, struct buf *made);
+};
+
 struct offload_counts {
 	uint64_t children; /* made */
 	uint64_t reads;	   /* handed to them */
@@ -82,6 +95,9 @@ void offload_close(struct offload *offload);
 void offload_submit(struct offload *offload, const struct offload_read *read);
 /* Answers it at once, on the loop. */
 void offload_inline(const struct offload_read *read);
+
+/* Has the text made, later. */
+void offload_make(struct offload *offload, struct offload_text *text);
 
 struct offload_counts offload_counts(const struct offload *offload);
 /* Another bound than OFFLOAD_BYTES_MAX, for tests. */

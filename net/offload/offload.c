@@ -1,5 +1,6 @@
 /* The loop's side of offload.h: what waits, when the next child is made, what children tell. */
 #include "net/offload/offload_internal.h"
+#include "net/offload/offload_keeper.h"
 #include "net/offload/offload_relay.h"
 
 #include <errno.h>
@@ -61,10 +62,33 @@ void offload_inline(const struct offload_read *read)
 	buf_free(&body);
 }
 
+/* Of a text whose moment is now. */
+static void offload_text_inline(struct offload_text *text)
+{
+	struct buf made = BUF_INIT;
+
+	text->render(text, &made);
+	text->done(text, &made);
+	buf_free(&made);
+}
+
 static void inline_job(struct offload *offload, struct offload_job *job)
 {
 	offload->counts.inlined++;
-	offload_inline(&job->read);
+	if (job->text)
+		offload_text_inline(job->text);
+	else
+		offload_inline(&job->read);
+	free(job);
+}
+
+/* Of one that no child took. */
+static void cancel_job(struct offload_job *job)
+{
+	if (job->text)
+		job->text->done(job->text, NULL);
+	else
+		http_reply_text(job->read.request, 503, NULL);
 	free(job);
 }
 
@@ -88,7 +112,11 @@ static void end_job(struct child *child, size_t i, bool written)
 		return;
 	child->jobs[i] = NULL;
 	child->offload->counts.failed += !written;
-	if (job->relay)
+	if (job->keeper && written)
+		offload_keeper_written(job->keeper);
+	else if (job->keeper)
+		offload_keeper_give_up(job->keeper);
+	else if (job->relay)
 		offload_relay_told(job->relay, written);
 	else
 		http_handoff_done(job->read.request, written);
@@ -158,32 +186,44 @@ static void on_report(uv_poll_t *poll, int status, int events)
 
 /* ---- the beginning of a child ------------------------------------------------------ */
 
-/* Takes what can be answered now out of those that wait. */
+/* How a child may answer the job, whose other end is made if it needs one. */
+static enum http_handoff open_job(struct offload *offload, struct offload_job *job)
+{
+	enum http_handoff state;
+
+	if (job->text) {
+		job->text->begun(job->text);
+		job->keeper = offload_keeper_create(offload->loop, job->text, &job->fd);
+		return job->keeper ? HTTP_HANDOFF_READY : HTTP_HANDOFF_NEVER;
+	}
+	state = http_handoff(job->read.request, &job->fd);
+	if (state != HTTP_HANDOFF_RELAY)
+		return state;
+	job->relay = offload_relay_create(offload->loop, &job->fd);
+	return job->relay ? HTTP_HANDOFF_READY : HTTP_HANDOFF_NEVER;
+}
+
+/* Takes what can be answered now out of those that wait, as many as one child may have. */
 static size_t gather(struct offload *offload, struct offload_job **jobs)
 {
 	struct offload_job *job, *next;
 	size_t count = 0;
 
 	list_for_each (job, next, &offload->waiting, link) {
-		enum http_handoff state = http_handoff(job->read.request, &job->fd);
+		enum http_handoff state;
 
+		if (count == OFFLOAD_READS)
+			break;
+		state = open_job(offload, job);
 		if (state == HTTP_HANDOFF_BUSY)
 			continue;
-		if (state <= HTTP_HANDOFF_RELAY && count == OFFLOAD_READS)
-			continue;
 		list_remove(&job->link);
-		if (state == HTTP_HANDOFF_RELAY) {
-			job->relay = offload_relay_create(offload->loop, &job->fd);
-			state = job->relay ? HTTP_HANDOFF_READY : HTTP_HANDOFF_NEVER;
-		}
-		if (state == HTTP_HANDOFF_READY) {
+		if (state == HTTP_HANDOFF_READY)
 			jobs[count++] = job;
-		} else if (state == HTTP_HANDOFF_NEVER) {
+		else if (state == HTTP_HANDOFF_NEVER)
 			inline_job(offload, job);
-		} else {
-			http_reply_text(job->read.request, 503, NULL);
-			free(job);
-		}
+		else
+			cancel_job(job);
 	}
 	return count;
 }
@@ -219,19 +259,23 @@ static int64_t pause_after(int64_t cost)
 							  : OFFLOAD_PAUSE_MAX_MS * MILLISECOND;
 }
 
-/* Answers that the loop passes on belong to their relays from now on. */
-static void start_relays(struct child *child, bool made)
+/* What comes through the loop belongs to its relay or keeper from now on. */
+static void start_passing(struct child *child, bool made)
 {
 	for (size_t i = 0; i < child->count; i++) {
 		struct offload_job *job = child->jobs[i];
 
-		if (!job->relay)
+		if (!job->relay && !job->keeper)
 			continue;
 		close(job->fd);
-		if (made)
+		if (job->relay && made)
 			offload_relay_start(job->relay, job->read.request);
-		else
+		else if (job->relay)
 			offload_relay_free(job->relay);
+		else if (made)
+			offload_keeper_start(job->keeper);
+		else
+			offload_keeper_free(job->keeper);
 	}
 }
 
@@ -262,7 +306,7 @@ static void start_child(struct offload *offload)
 	}
 	child->pid = fork_child(child->jobs, child->count, &child->report);
 	offload->next = now() + pause_after(now() - begin);
-	start_relays(child, child->pid >= 0);
+	start_passing(child, child->pid >= 0);
 	if (child->pid < 0) {
 		log_warning("cannot make a process for %zu reads: %s", child->count,
 			    strerror(errno));
@@ -358,21 +402,30 @@ void offload_close(struct offload *offload)
 	}
 	list_for_each (job, next, &offload->waiting, link) {
 		list_remove(&job->link);
-		http_reply_text(job->read.request, 503, NULL);
-		free(job);
+		cancel_job(job);
 	}
 	uv_close((uv_handle_t *)&offload->timer, offload_on_closed);
 }
 
-void offload_submit(struct offload *offload, const struct offload_read *read)
+static void offload_queue(struct offload *offload, const struct offload_job *one)
 {
 	struct offload_job *job = xcalloc(1, sizeof(*job));
 
-	job->read = *read;
+	*job = *one;
 	list_append(&offload->waiting, &job->link);
 	/* Not at once: the same turn of the loop may bring others. */
 	if (!uv_is_active((uv_handle_t *)&offload->timer))
 		offload_arm(offload, 0);
+}
+
+void offload_submit(struct offload *offload, const struct offload_read *read)
+{
+	offload_queue(offload, &(struct offload_job){.read = *read});
+}
+
+void offload_make(struct offload *offload, struct offload_text *text)
+{
+	offload_queue(offload, &(struct offload_job){.text = text});
 }
 
 struct offload_counts offload_counts(const struct offload *offload)

@@ -133,8 +133,8 @@ static void become_child(struct offload_job **jobs, size_t count, int report, in
 
 static struct body *find_body(struct body *bodies, size_t count, const struct offload_job *job)
 {
-	for (size_t i = 0; i < count; i++)
-		if (offload_same(&bodies[i].first->read, &job->read))
+	for (size_t i = 0; !job->text && i < count; i++)
+		if (!bodies[i].first->text && offload_same(&bodies[i].first->read, &job->read))
 			return &bodies[i];
 	return NULL;
 }
@@ -144,6 +144,10 @@ static void render(struct body *body, const struct offload_job *job)
 	const struct offload_read *read = &job->read;
 
 	body->first = job;
+	if (job->text) {
+		job->text->render(job->text, &body->plain);
+		return;
+	}
 	body->content_type = read->content_type;
 	read->render(read, &body->plain, &body->content_type);
 }
@@ -165,8 +169,9 @@ static uint64_t render_all(struct outgoing *out, struct offload_job **jobs, size
 		out[i].fd = jobs[i]->fd;
 		out[i].job = (uint16_t)i;
 		out[i].body = (struct slice){body->plain.data, body->plain.len};
-		http_compose(jobs[i]->read.request, 200, body->content_type, NULL, &out[i].body,
-			     &body->packed, &out[i].head);
+		if (!jobs[i]->text)
+			http_compose(jobs[i]->read.request, 200, body->content_type, NULL,
+				     &out[i].body, &body->packed, &out[i].head);
 	}
 	for (size_t i = 0; i < made; i++)
 		bytes += bodies[i].plain.len + bodies[i].packed.len;
@@ -273,7 +278,9 @@ _Noreturn void offload_child(struct offload_job **jobs, size_t count, int report
 	uint64_t bytes;
 
 	become_child(jobs, count, report, parent);
-	http_keep_date(jobs[0]->read.request);
+	for (size_t i = 0; i < count; i++)
+		if (!jobs[i]->text)
+			http_keep_date(jobs[i]->read.request);
 	out = xcalloc(count, sizeof(*out));
 	bytes = render_all(out, jobs, count);
 	offload_child_tell(report, OFFLOAD_RENDERED, 0, bytes);

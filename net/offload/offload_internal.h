@@ -6,12 +6,15 @@
 #include "net/http_handoff.h"
 #include "net/offload.h"
 
-/* One read, from its submission until its connection is the loop's again. */
+/* One read, from its submission until its connection is the loop's again; or one text. */
 struct offload_job {
-	struct list link; /* offload.waiting */
+	struct list link;	   /* offload.waiting */
+	struct offload_text *text; /* or NULL; without `read` then */
 	struct offload_read read;
-	int fd;			     /* that the child writes to */
-	struct offload_relay *relay; /* the other end of that; NULL: it is the client's socket */
+	int fd; /* that the child writes to */
+	/* The other end of that; without any it is the client's socket. */
+	struct offload_relay *relay;
+	struct offload_keeper *keeper; /* of a text */
 };
 
 /* What a child writes to its pipe; less than PIPE_BUF, so whole. */

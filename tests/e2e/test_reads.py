@@ -2,9 +2,11 @@
 read hold up nobody, and the processes that write answers do not outlive the master."""
 
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
+import signal
 import socket
 import subprocess
 import unittest
@@ -13,6 +15,7 @@ import harness
 import processes
 from harness import get
 from processes import SCALE, wait_for
+from test_events import Watcher
 from test_load import BENCH_LOAD
 
 AGENTS = 100
@@ -122,6 +125,76 @@ class Reads(harness.TestCase):
         found, = self.master.json("/tasks?task_id=" + min(ids))["tasks"]
         self.assertEqual(found["id"], min(ids))
         wait_for(lambda: not self.children(), "processes to be gone")
+
+    def follow(self, watcher, tasks):
+        """Applies the events to the state of the beginning until so many more have finished; each
+        must fit: nothing is told twice, and nothing was left out in between."""
+        tasks_then = watcher.take("SUBSCRIBED")["get_state"]["get_tasks"]
+        live = {task["task_id"]["value"] for task in tasks_then.get("tasks", [])}
+        over = {task["task_id"]["value"] for task in tasks_then.get("completed_tasks", [])}
+        self.assertGreater(len(live) + len(over), 1000, "a child wrote it")
+        seen = 0
+
+        def finished(events):
+            nonlocal seen
+            for event in events[seen:]:
+                if event["type"] == "TASK_ADDED":
+                    task = event["task_added"]["task"]["task_id"]["value"]
+                    self.assertNotIn(task, live | over)
+                    live.add(task)
+                elif event["type"] == "TASK_UPDATED":
+                    update = event["task_updated"]
+                    task = update["status"]["task_id"]["value"]
+                    if update["state"] == "TASK_FINISHED" and task in live:
+                        live.remove(task)
+                        over.add(task)
+                    else:   # an update of an end may be told again, as it is to frameworks
+                        self.assertIn(task, live | over)
+            seen = len(events)
+            return len(over) >= tasks and not live
+        watcher.wait("all ends", finished)
+
+    def test_who_subscribes_meanwhile_misses_nothing(self):
+        load = self.load("--tasks=4000", "--rate=2000", "--task_length=1secs", "--task_spread=1secs")
+        self.wait_running(load, 1200)
+        children = self.master.metric("master/reads/processes_made")
+        watchers = []
+        for _ in range(3):
+            watchers.append(Watcher(self.master.address))
+            self._open.append(watchers[-1])
+            watchers[-1].take("HEARTBEAT")
+        out, _ = load.communicate(timeout=60 * SCALE)
+        self.assertEqual(json.loads(out)["violations"], 0)
+        self.assertGreater(self.master.metric("master/reads/processes_made"), children)
+        for watcher in watchers:
+            self.follow(watcher, 1000)
+
+    def test_watchers_whose_beginning_dies(self):
+        self.big()
+        for _ in range(50):
+            watcher = Watcher(self.master.address)
+            self._open.append(watcher)
+            while not watcher.events and not watcher.over:
+                for child in self.children():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(child, signal.SIGKILL)
+            if watcher.over:
+                break
+        self.assertEqual(watcher.events, [])
+        # Who comes again is served.
+        again = Watcher(self.master.address)
+        self._open.append(again)
+        found = again.take("SUBSCRIBED")["get_state"]["get_tasks"]["tasks"]
+        self.assertEqual(len(found), TASKS)
+
+    def test_a_master_ends_while_watchers_wait(self):
+        self.big()
+        watchers = [Watcher(self.master.address) for _ in range(3)]
+        self._open += watchers
+        self.assertEqual(self.master.terminate(), 0)
+        for watcher in watchers:
+            watcher.wait_over()
+        self.assertEqual(processes.descendants(self.master.process.pid), set())
 
     def test_clients_that_do_not_read(self):
         self.big()

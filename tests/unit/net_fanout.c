@@ -34,12 +34,25 @@ static void join(void *context, struct http_request *request)
 	joined++;
 }
 
+static void fill(const char *state, size_t len)
+{
+	struct buf records = BUF_INIT;
+
+	http_chunk_record(&records, state, len);
+	http_chunk_record(&records, "beat", 4);
+	fanout_start_fill(start, &records);
+}
+
+static void begin_with(const char *state, size_t len)
+{
+	fanout_start_free(start);
+	start = fanout_start_create(line);
+	fill(state, len);
+}
+
 static void begin(const char *state)
 {
-	struct slice records[] = {slice_of(state), SLICE("beat")};
-
-	fanout_start_free(start);
-	start = fanout_start_create(line, records, 2);
+	begin_with(state, strlen(state));
 }
 
 static void set_up(void)
@@ -195,17 +208,45 @@ Test(fanout, who_does_not_read_is_cut_off)
 	leave(1);
 }
 
+/* The beginning is of the moment of its creation, however late it is written down. */
+Test(fanout, a_start_that_is_filled_later)
+{
+	fanout_start_free(start);
+	fanout_write(line, "before", 6);
+	start = fanout_start_create(line);
+	fanout_write(line, "between", 7);
+	cr_assert(fanout_start_good(start));
+	fill("late state", 10);
+	fanout_write(line, "after", 5);
+	ask(0);
+	expect(0, "late state|beat|between|after|");
+	leave(0);
+}
+
+/* It is no longer good when more was written meanwhile than a line holds. */
+Test(fanout, a_start_that_is_filled_too_late)
+{
+	char *big = calloc(1, 1 << 20);
+
+	fanout_start_free(start);
+	start = fanout_start_create(line);
+	for (int i = 0; i < 20; i++)
+		fanout_write(line, big, 1 << 20);
+	cr_expect_not(fanout_start_good(start));
+	fanout_start_free(start);
+	start = NULL;
+	free(big);
+}
+
 Test(fanout, leaving_tells_whether_a_record_is_cut_in_two)
 {
 	char *big = malloc(8 << 20);
-	struct slice records[] = {{big, 8 << 20}};
 
 	memset(big, 's', 8 << 20);
 	ask(0);
 	expect(0, "state|beat|");
 	cr_assert(fanout_leave(readers[0]));
-	fanout_start_free(start);
-	start = fanout_start_create(line, records, 1);
+	begin_with(big, 8 << 20);
 	raw_deafen(&raws[0]);
 	readers[0] = fanout_join(start, streams[0]);
 	until(&fixture, http_stream_waiting(streams[0]) > 0);
@@ -220,12 +261,10 @@ Test(fanout, who_does_not_read_the_beginning_makes_room)
 {
 	size_t size = FANOUT_STARTS_MAX / 8;
 	char *big = malloc(size);
-	struct slice records[] = {{big, size}};
 
 	memset(big, 's', size);
 	for (int i = 0; i < 12; i++) {
-		fanout_start_free(start);
-		start = fanout_start_create(line, records, 1);
+		begin_with(big, size);
 		ask(i);
 		raw_deafen(&raws[i]);
 		until(&fixture, !readers[i] || http_stream_waiting(streams[i]) > 0);

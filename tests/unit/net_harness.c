@@ -69,7 +69,9 @@ static void on_request(void *context, struct http_request *request)
 
 static void on_guard(uv_timer_t *timer)
 {
-	((struct fixture *)timer->data)->expired = true;
+	struct fixture *fixture = timer->data;
+
+	fixture->expired = ++fixture->guarded >= GUARD_MS / GUARD_TURN_MS;
 }
 
 void fixture_init(struct fixture *fixture)
@@ -78,7 +80,7 @@ void fixture_init(struct fixture *fixture)
 	uv_loop_init(&fixture->loop);
 	uv_timer_init(&fixture->loop, &fixture->guard);
 	fixture->guard.data = fixture;
-	uv_timer_start(&fixture->guard, on_guard, GUARD_MS, 0);
+	uv_timer_start(&fixture->guard, on_guard, GUARD_TURN_MS, GUARD_TURN_MS);
 	fixture->options = (struct http_server_options){.loop = &fixture->loop,
 							.ip = "127.0.0.1",
 							.body_max = 1024 * 1024,

@@ -10,6 +10,8 @@
 
 #define KEPT_MAX 8
 #define GUARD_MS 20000 /* a condition that has not come true by then never will */
+/* What a timer makes come true is seen no later: a turn of the loop runs timers, then waits. */
+#define GUARD_TURN_MS 10
 
 /* Handlers by path: /echo answers the body, /hello "hello", /json a long JSON text,
  * /big `big_size` bytes, /later is kept in `kept`, /stream opens a stream kept in
@@ -18,6 +20,7 @@
 struct fixture {
 	uv_loop_t loop;
 	uv_timer_t guard;
+	int guarded; /* turns */
 	bool expired;
 	struct http_server *server;
 	struct http_server_options options;

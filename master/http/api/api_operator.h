@@ -54,11 +54,14 @@ void api_get_executors(const struct operator_call *c);
 void api_get_tasks(const struct operator_call *c);
 void api_get_state(const struct operator_call *c);
 
+/* Objects that GET_STATE looks at. */
+size_t api_state_count(const struct view *v);
 /* The SUBSCRIBED event of the operator API, which has the same as GET_STATE in it. */
 void api_write_subscribed(const struct view *v, struct arena *arena, enum http_media media,
 			  double heartbeat_seconds, struct buf *out);
 
 /* -- api_subscribe.c -- */
+#define API_HEARTBEAT_MS 15000 /* a constant in Mesos, too */
 void api_subscribe(const struct operator_call *c);
 
 /* -- api_maintenance.c -- */

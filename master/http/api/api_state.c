@@ -354,6 +354,11 @@ static void pack_subscribed(const struct view *v, const Mesos__Master__Response_
 	buf_free(&inner);
 }
 
+size_t api_state_count(const struct view *v)
+{
+	return count_objects(&whole, v);
+}
+
 void api_write_subscribed(const struct view *v, struct arena *arena, enum http_media media,
 			  double heartbeat_seconds, struct buf *out)
 {
