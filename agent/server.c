@@ -238,6 +238,7 @@ static void init_loop(struct agent_shell *shell)
 	uv_timer_init(&shell->loop, &shell->tick);
 	verbosity_init(&shell->verbosity, &shell->loop);
 	hangup_init(&shell->hangup, &shell->loop);
+	usage_init(&shell->usage, shell);
 	statistics_init(&shell->statistics, &shell->loop);
 	shell->tick.data = shell;
 	uv_async_init(&shell->loop, &shell->stored, stored_cb);
@@ -512,6 +513,7 @@ static void close_parts(struct agent_shell *shell)
 	if (shell->messenger)
 		messenger_close(shell->messenger);
 	statistics_close(&shell->statistics);
+	usage_close(&shell->usage);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	if (shell->detector)

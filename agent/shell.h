@@ -12,6 +12,7 @@
 #include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/http/statistics.h"
+#include "agent/http/usage.h"
 #include "agent/steps/steps.h"
 #include "base/log.h"
 #include "base/table.h"
@@ -71,6 +72,7 @@ struct agent_shell {
 	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t signals[3];
+	struct usage_turns usage; /* of containers */
 	struct statistics_turns statistics;
 	struct hangup hangup; /* with the process's TLS */
 	int exit_status;

@@ -272,8 +272,7 @@ static void get_resource_providers(const struct agent_call *c)
 static void get_containers(const struct agent_call *c)
 {
 	c->response->get_containers = NEW(c, GetContainers, get_containers);
-	agent_collect_containers(c->shell, c->request, c->response->get_containers);
-	respond(c);
+	agent_containers_call(c->shell, c->request, c->response);
 }
 
 static void list_files(const struct agent_call *c)

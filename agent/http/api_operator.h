@@ -15,9 +15,9 @@ void agent_files_read_call(struct agent_shell *shell, struct http_request *reque
 			   const char *path, uint64_t offset, uint64_t length,
 			   Mesos__Agent__Response *response);
 
-/* -- rest_containers.c -- */
-void agent_reply_statistics(const struct agent_shell *shell, struct http_request *request);
-void agent_collect_containers(const struct agent_shell *shell, struct http_request *request,
-			      Mesos__Agent__Response__GetContainers *get);
+/* -- rest_containers.c; both answer the request later -- */
+void agent_reply_statistics(struct agent_shell *shell, struct http_request *request);
+void agent_containers_call(struct agent_shell *shell, struct http_request *request,
+			   Mesos__Agent__Response *response);
 
 #endif

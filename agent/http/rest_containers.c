@@ -1,11 +1,11 @@
-/* /containers and /monitor/statistics: executors as the core
- * shows them in its state, with what /proc says of their processes. */
+/* /containers, /monitor/statistics and GET_CONTAINERS: executors as the core shows them in its
+ * state, with what their processes use. What a client may see is looked at when that is known. */
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "agent/containers/posix/process_tree.h"
 #include "agent/core/show.h"
 #include "agent/http/api_operator.h"
+#include "agent/http/usage.h"
 #include "agent/shell.h"
 #include "base/clock.h"
 
@@ -18,35 +18,28 @@ struct wanted {
 	const char *executor;
 };
 
-struct usage {
-	double user;
-	double system;
-	uint64_t rss;
+/* A request, until it is known what containers use. */
+struct containers_read {
+	struct usage_ask ask;
+	struct agent_shell *shell;
+	struct http_request *request;
+	struct wanted wanted;		  /* in the request */
+	bool full;			  /* with what only /containers has */
+	Mesos__Agent__Response *response; /* of GET_CONTAINERS, in the request's arena; or NULL */
 };
 
-/* Of GET_CONTAINERS. */
-struct collecting {
-	const struct agent_shell *shell;
-	struct arena *arena;
-	Mesos__Agent__Response__GetContainers *get;
-	struct process_list processes;
+/* Of one answer. */
+struct listing {
+	const struct containers_read *read;
+	const struct usages *usages;
+	struct json_writer *w;
 };
 
-static void rest_containers_measure(struct process_list *all, pid_t pid, struct usage *usage)
+static const struct usage *usage_of(const struct listing *to, const struct shown_container *c)
 {
-	double tick = (double)sysconf(_SC_CLK_TCK);
+	int64_t pid = containers_pid(to->read->shell->containers, c->container);
 
-	memset(usage, 0, sizeof(*usage));
-	process_list_mark(all, pid);
-	for (size_t i = 0; i < all->count; i++) {
-		const struct process *p = &all->items[i];
-
-		if (!p->member)
-			continue;
-		usage->user += (double)p->user_ticks / tick;
-		usage->system += (double)p->system_ticks / tick;
-		usage->rss += p->rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	}
+	return pid ? usage_find(to->usages, pid) : NULL;
 }
 
 static void write_statistics(struct json_writer *w, const struct shown_container *c,
@@ -67,7 +60,7 @@ static void write_statistics(struct json_writer *w, const struct shown_container
 	jw_end_object(w);
 }
 
-static void rest_containers_write_status(struct json_writer *w, const char *container, pid_t pid)
+static void rest_containers_write_status(struct json_writer *w, const char *container, int64_t pid)
 {
 	jw_key(w, "status");
 	jw_begin_object(w);
@@ -81,16 +74,15 @@ static void rest_containers_write_status(struct json_writer *w, const char *cont
 
 static void collect_container(void *context, const struct shown_container *c)
 {
-	struct collecting *to = context;
-	struct arena *arena = to->arena;
-	pid_t pid = containers_pid(to->shell->containers, c->container);
+	const struct listing *to = context;
+	struct arena *arena = &to->read->request->arena;
+	Mesos__Agent__Response__GetContainers *get = to->read->response->get_containers;
 	Mesos__Agent__Response__GetContainers__Container *one;
 	Mesos__ResourceStatistics *statistics;
-	struct usage usage;
+	const struct usage *usage = usage_of(to, c);
 
-	if (!pid)
+	if (!usage)
 		return;
-	rest_containers_measure(&to->processes, pid, &usage);
 	one = PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
 			mesos__agent__response__get_containers__container__descriptor);
 	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
@@ -104,7 +96,7 @@ static void collect_container(void *context, const struct shown_container *c)
 		PROTO_NEW(arena, Mesos__ContainerStatus, mesos__container_status__descriptor);
 	one->container_status->container_id = one->container_id;
 	one->container_status->has_executor_pid = true;
-	one->container_status->executor_pid = (uint32_t)pid;
+	one->container_status->executor_pid = (uint32_t)usage->pid;
 	statistics =
 		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
 	statistics->timestamp = clock_seconds(clock_now());
@@ -112,34 +104,15 @@ static void collect_container(void *context, const struct shown_container *c)
 	statistics->has_cpus_user_time_secs = statistics->has_mem_rss_bytes = true;
 	statistics->has_mem_limit_bytes = statistics->has_mem_soft_limit_bytes = true;
 	statistics->cpus_soft_limit = c->cpus;
-	statistics->cpus_system_time_secs = usage.system;
-	statistics->cpus_user_time_secs = usage.user;
-	statistics->mem_rss_bytes = usage.rss;
+	statistics->cpus_system_time_secs = usage->system;
+	statistics->cpus_user_time_secs = usage->user;
+	statistics->mem_rss_bytes = usage->rss;
 	statistics->mem_limit_bytes = statistics->mem_soft_limit_bytes = (uint64_t)(c->mem * MB);
 	one->resource_statistics = statistics;
-	proto_push(arena, to->get->n_containers, to->get->containers, one);
-}
-
-void agent_collect_containers(const struct agent_shell *shell, struct http_request *request,
-			      Mesos__Agent__Response__GetContainers *get)
-{
-	struct collecting to = {.shell = shell, .arena = &request->arena, .get = get};
-	struct agent_view view = agent_shell_view(shell, request);
-
-	process_list_read(&to.processes);
-	agent_show_each_container(&view, collect_container, &to);
-	process_list_free(&to.processes);
+	proto_push(arena, get->n_containers, get->containers, one);
 }
 
 /* ---- REST ---------------------------------------------------------------------------- */
-
-struct listing {
-	const struct agent_shell *shell;
-	const struct wanted *wanted;
-	struct json_writer *w;
-	struct process_list processes;
-	bool full; /* with what only /containers has */
-};
 
 static bool is_wanted(const struct wanted *wanted, const struct shown_container *c)
 {
@@ -152,50 +125,77 @@ static bool is_wanted(const struct wanted *wanted, const struct shown_container 
 
 static void list_container(void *context, const struct shown_container *c)
 {
-	struct listing *to = context;
+	const struct listing *to = context;
 	struct json_writer *w = to->w;
-	pid_t pid = containers_pid(to->shell->containers, c->container);
-	struct usage usage;
+	const struct usage *usage = usage_of(to, c);
 
-	if (!pid || !is_wanted(to->wanted, c))
+	if (!usage || !is_wanted(&to->read->wanted, c))
 		return;
-	rest_containers_measure(&to->processes, pid, &usage);
 	jw_begin_object(w);
-	if (to->full)
+	if (to->read->full)
 		jw_kv_string(w, "container_id", c->container);
 	jw_kv_string(w, "executor_id", c->executor_id);
 	jw_kv_string(w, "executor_name", c->name);
 	jw_kv_string(w, "framework_id", c->framework_id);
 	jw_kv_string(w, "source", c->source);
-	write_statistics(w, c, &usage);
-	if (to->full)
-		rest_containers_write_status(w, c->container, pid);
+	write_statistics(w, c, usage);
+	if (to->read->full)
+		rest_containers_write_status(w, c->container, usage->pid);
 	jw_end_object(w);
 }
 
-static void reply_executors(const struct agent_shell *shell, struct http_request *request,
-			    const struct wanted *wanted, bool full)
+static void list_containers(const struct agent_view *view, struct listing *to)
 {
 	struct buf body = BUF_INIT;
 	struct json_writer w;
-	struct listing to = {.shell = shell, .wanted = wanted, .w = &w, .full = full};
-	struct agent_view view = agent_shell_view(shell, request);
 
-	process_list_read(&to.processes);
 	jw_init(&w, &body);
+	to->w = &w;
 	jw_begin_array(&w);
-	agent_show_each_container(&view, list_container, &to);
+	agent_show_each_container(view, list_container, to);
 	jw_end_array(&w);
-	process_list_free(&to.processes);
-	router_reply_json(request, &body);
+	router_reply_json(to->read->request, &body);
 	buf_free(&body);
 }
 
-void agent_reply_statistics(const struct agent_shell *shell, struct http_request *request)
-{
-	static const struct wanted all;
+/* ---- requests ------------------------------------------------------------------------- */
 
-	reply_executors(shell, request, &all, false);
+static void containers_answer(struct usage_ask *ask, const struct usages *usages)
+{
+	struct containers_read *read = container_of(ask, struct containers_read, ask);
+	struct agent_view view = agent_shell_view(read->shell, read->request);
+	struct listing to = {.read = read, .usages = usages};
+
+	if (!usages) {
+		http_reply_text(read->request, 503, "The agent is ending.\n");
+	} else if (read->response) {
+		agent_show_each_container(&view, collect_container, &to);
+		agent_api_respond(read->request, read->response);
+	} else {
+		list_containers(&view, &to);
+	}
+	free(read);
+}
+
+static void containers_ask(const struct containers_read *what)
+{
+	struct containers_read *read = xmalloc(sizeof(*read));
+
+	*read = *what;
+	read->ask.done = containers_answer;
+	usage_read(&read->shell->usage, &read->ask);
+}
+
+void agent_containers_call(struct agent_shell *shell, struct http_request *request,
+			   Mesos__Agent__Response *response)
+{
+	containers_ask(&(struct containers_read){
+		.shell = shell, .request = request, .response = response});
+}
+
+void agent_reply_statistics(struct agent_shell *shell, struct http_request *request)
+{
+	containers_ask(&(struct containers_read){.shell = shell, .request = request});
 }
 
 void agent_rest_containers(void *context, struct http_request *request)
@@ -213,5 +213,6 @@ void agent_rest_containers(void *context, struct http_request *request)
 		return;
 	}
 	if (agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/containers"))
-		reply_executors(context, request, &wanted, true);
+		containers_ask(&(struct containers_read){
+			.shell = context, .request = request, .wanted = wanted, .full = true});
 }

@@ -1,5 +1,5 @@
-/* /monitor/statistics: what containers use. Looking at all processes of a machine costs, so it is
- * done twice a second at most; who asks in between waits, as in Mesos. */
+/* /monitor/statistics: what containers use, read twice a second at most; who asks in between waits,
+ * as in Mesos. */
 #ifndef AGENT_HTTP_STATISTICS_H
 #define AGENT_HTTP_STATISTICS_H
 

@@ -1,10 +1,12 @@
 """POST /api/v1 of the agent: every call that it serves, in JSON and protobuf, and those it refuses."""
 
 import base64
+import http.client
 import json
-import time
 import os
 import re
+import threading
+import time
 
 import harness
 
@@ -176,6 +178,53 @@ class AgentApi(harness.TestCase):
         status, headers, body = self.post(b"\x08\x01", protobuf)
         self.assertEqual((status, headers["Content-Type"], body),
                          (200, "application/x-protobuf", b"\x08\x01\x12\x02\x08\x01"))
+
+    def test_usage_is_of_all_processes_of_a_container(self):
+        scheduler = self.subscribe()
+        tasks = [scheduler.run(command) for command in (
+            # One that holds 20 MB in a session of its own, one that burns time, one idle.
+            "setsid sh -c 'x=$(yes | head -c 20000000); sleep 1000'",
+            "while :; do :; done", "sleep 1000")]
+        for task_id in tasks:
+            scheduler.wait_state(task_id, "TASK_RUNNING")
+
+        def usage():
+            found = {c["executor_id"]: c["statistics"] for c in self.agent.json("/containers")}
+            return [found[task_id] for task_id in tasks]
+        harness.wait_for(lambda: usage()[0]["mem_rss_bytes"] > usage()[2]["mem_rss_bytes"] + 2 ** 24,
+                         "memory in use")
+        harness.wait_for(lambda: usage()[1]["cpus_user_time_secs"] > 0.3, "time in use")
+        _, busy, idle = usage()
+        self.assertLess(idle["cpus_user_time_secs"], 0.3)
+        self.assertGreater(busy["timestamp"], 1e9)
+        chosen, = self.agent.json("/containers?framework_id=%s&executor_id=%s" %
+                                  (scheduler.id, tasks[1]))
+        self.assertEqual(chosen["executor_id"], tasks[1])
+
+    def test_many_ask_for_containers_while_the_agent_ends(self):
+        scheduler = self.subscribe()
+        scheduler.wait_state(scheduler.run("sleep 1000"), "TASK_RUNNING")
+        answers, paths = [], ["/containers", "/monitor/statistics", None]
+
+        def ask(path):
+            while True:
+                try:
+                    if path:
+                        status, _, body = harness.get(self.agent.address, path)
+                    else:
+                        status, _, body = self.post({"type": "GET_CONTAINERS"})
+                except (OSError, http.client.HTTPException):
+                    return
+                answers.append((status, len(body)))
+        threads = [threading.Thread(target=ask, args=(paths[i % 3],)) for i in range(12)]
+        for thread in threads:
+            thread.start()
+        harness.wait_for(lambda: len(answers) > 100, "answers")
+        self.assertEqual(self.agent.terminate(), 0)
+        for thread in threads:
+            thread.join()
+        self.assertLessEqual({status for status, _ in answers}, {200, 503})
+        self.assertTrue(all(size > 100 for status, size in answers if status == 200))
 
     def test_statistics_twice_a_second(self):
         """Looking at all processes costs: who asks more often waits."""

@@ -130,7 +130,7 @@ Test(agent_shell_slow, a_lane_holds_up_nobody_else)
 	open_gate();
 	while (lane.busy)
 		uv_run(&loop, UV_RUN_ONCE);
-	finish("zabcdef");
+	finish("zabcdefg");
 }
 
 /* Two come at once while one thread waits for work: the second must not wait for the first. Some
