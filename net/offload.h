@@ -90,8 +90,8 @@ struct offload *offload_create(uv_loop_t *loop);
  * itself from the loop. */
 void offload_close(struct offload *offload);
 
-/* Answers the request with 200 from a child, later. Equal reads are those with the same
- * function, context, what, content type, query and body. */
+/* Answers the request with 200 from a child, later. Equal reads are those of one principal with the
+ * same function, context, what, content type, query and body. */
 void offload_submit(struct offload *offload, const struct offload_read *read);
 /* Answers it at once, on the loop. */
 void offload_inline(const struct offload_read *read);

@@ -15,6 +15,8 @@ import harness
 import processes
 from harness import get
 from processes import SCALE, wait_for
+from test_authentication import private_file
+from test_authorization import BAD, CREDENTIALS, GOOD, NOTHING
 from test_events import Watcher
 from test_load import BENCH_LOAD
 
@@ -125,6 +127,27 @@ class Reads(harness.TestCase):
         found, = self.master.json("/tasks?task_id=" + min(ids))["tasks"]
         self.assertEqual(found["id"], min(ids))
         wait_for(lambda: not self.children(), "processes to be gone")
+
+    def test_who_may_see_less_sees_less(self):
+        """Clients who ask for the same at the same time, of whom one may see nothing."""
+        folder = self.temporary()
+        self.cluster.master.terminate()
+        self.cluster.master.flags.update(
+            authenticate_http_readonly="true",
+            credentials=private_file(folder, "credentials", CREDENTIALS),
+            acls="file://" + private_file(folder, "acls", NOTHING))
+        self.cluster.master.headers = GOOD
+        self.cluster.master.start()
+        self.cluster.master.wait_ready()
+        self.big()
+        ask = [GOOD, BAD] * 3
+        with concurrent.futures.ThreadPoolExecutor(len(ask)) as pool:
+            for path in ("/state", "/tasks", "/frameworks"):
+                for _ in range(3):
+                    found = list(pool.map(
+                        lambda who, path=path: get(self.master.address, path, 60, who)[2], ask))
+                    for who, body in zip(ask, found):
+                        self.assertEqual(b"framework_id" in body, who is GOOD, path)
 
     def follow(self, watcher, tasks):
         """Applies the events to the state of the beginning until so many more have finished; each

@@ -53,6 +53,7 @@ static void handle(void *context, struct http_request *request)
 		.content_type = "text/plain",
 	};
 
+	request->principal = http_header(request, "As");
 	if (!strcmp(request->path, "/hello"))
 		http_reply_text(request, 200, "hello");
 	else if (!strcmp(request->path, "/stream"))
@@ -139,6 +140,33 @@ Test(offload, requests_of_one_turn_share_a_body)
 	until(&fixture, raw_has(&raw, "<twice by") && raw_has(&other, "<twice by"));
 	until(&fixture, raw_count(&raw, ", 1>") == 2 && raw_has(&other, ", 1>"));
 	raw_close(&other);
+}
+
+#define GET_AS(principal) "GET /text?same HTTP/1.1\r\nHost: x\r\nAs: " principal "\r\n\r\n"
+
+/* What one may see is not for another. */
+Test(offload, principals_share_no_body)
+{
+	const char *asks[] = {GET_AS("good"), GET_AS("bad"), GET("/text?same"), GET_AS("good")};
+	const char *counts[] = {", 1>", ", 2>", ", 3>", ", 1>"};
+	struct raw others[4];
+
+	for (int i = 0; i < 4; i++) {
+		raw_open(&others[i], &fixture);
+		raw_expect(&others[i], GET("/hello"), "hello");
+	}
+	raw_expect(&raw, GET("/text?first"), ", 1>");
+	/* All wait for the pause after the first child. */
+	for (int i = 0; i < 4; i++) {
+		raw_send(&others[i], asks[i]);
+		until(&fixture, submitted == i + 2);
+	}
+	for (int i = 0; i < 4; i++) {
+		until(&fixture, raw_has(&others[i], "<same by"));
+		until(&fixture, raw_has(&others[i], counts[i]));
+		raw_close(&others[i]);
+	}
+	cr_assert_eq(offload_counts(offload).children, 2);
 }
 
 Test(offload, compresses_what_it_writes)
