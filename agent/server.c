@@ -238,6 +238,7 @@ static void init_loop(struct agent_shell *shell)
 	uv_timer_init(&shell->loop, &shell->tick);
 	verbosity_init(&shell->verbosity, &shell->loop);
 	hangup_init(&shell->hangup, &shell->loop);
+	shell->offload = offload_create(&shell->loop);
 	usage_init(&shell->usage, shell);
 	statistics_init(&shell->statistics, &shell->loop);
 	shell->tick.data = shell;
@@ -386,6 +387,14 @@ static int open_store(struct agent_shell *shell, struct err *err)
 	return rv;
 }
 
+/* A process that answers a big read. */
+static bool is_reader(void *context, pid_t pid)
+{
+	const struct agent_shell *shell = context;
+
+	return shell->offload && offload_owns(shell->offload, pid);
+}
+
 static int create_parts(struct agent_shell *shell, struct err *err)
 {
 	const struct agent_flags *f = shell->flags;
@@ -398,6 +407,8 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.frameworks_home = f->frameworks_home,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
+		.spares = is_reader,
+		.spares_context = shell,
 	};
 	struct gc_options gc = {
 		.loop = &shell->loop,
@@ -514,6 +525,8 @@ static void close_parts(struct agent_shell *shell)
 		messenger_close(shell->messenger);
 	statistics_close(&shell->statistics);
 	usage_close(&shell->usage);
+	offload_close(shell->offload);
+	shell->offload = NULL;
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	if (shell->detector)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/containers/volume_dirs.h"
+#include "agent/core/show.h"
 #include "agent/latest.h"
 #include "agent/volumes/volume_worker.h"
 #include "base/clock.h"
@@ -193,6 +194,14 @@ void agent_shell_stored(struct agent_shell *shell)
 	/* First what is durable: what is synced between the two is applied, too. */
 	uint64_t durable = store_durable(shell->store);
 	agent_steps_stored(&shell->steps, store_applied(shell->store), durable);
+}
+
+void agent_shell_read(struct agent_shell *shell, const struct offload_read *read)
+{
+	if (agent_show_count(shell->steps.core, AGENT_READ_INLINE + 1) <= AGENT_READ_INLINE)
+		offload_inline(read);
+	else
+		offload_submit(shell->offload, read);
 }
 
 void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job)

@@ -22,6 +22,7 @@
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
+#include "net/offload.h"
 #include "store/store.h"
 
 /* An executor that never reads: when this much waits for it, it is dropped. */
@@ -29,6 +30,8 @@
 /* Largest request body: a replay of an executor with very many tasks is some MB. */
 #define AGENT_REQUEST_BODY_MAX (64u << 20)
 
+/* Reads that look at more objects than so are rendered in a child process (net/offload.h). */
+#define AGENT_READ_INLINE 1000
 /* So many threads may look at files for clients, while others launch. */
 #define AGENT_FILE_LANES 2
 
@@ -64,6 +67,7 @@ struct agent_shell {
 	struct volume_worker *volumes;
 	struct volume_remover *remover;
 	struct detector *detector;
+	struct offload *offload; /* big reads */
 	struct router router;
 	struct event_streams streams;
 	uv_loop_t loop;
@@ -87,6 +91,8 @@ struct agent_view agent_shell_view(const struct agent_shell *shell,
 				   const struct http_request *request);
 bool agent_shell_allows(const struct agent_shell *shell, struct http_request *request,
 			enum acl_action action, const char *object);
+/* Answers with a read that looks at all that the agent knows of frameworks, executors and tasks. */
+void agent_shell_read(struct agent_shell *shell, const struct offload_read *read);
 /* Has a thread look at files for a client. */
 void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job);
 /* Ends the process's loop. */

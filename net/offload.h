@@ -99,6 +99,8 @@ void offload_inline(const struct offload_read *read);
 /* Has the text made, later. */
 void offload_make(struct offload *offload, struct offload_text *text);
 
+/* Whether the process is a child of it. */
+bool offload_owns(const struct offload *offload, pid_t pid);
 struct offload_counts offload_counts(const struct offload *offload);
 /* Another bound than OFFLOAD_BYTES_MAX, for tests. */
 void offload_bound(struct offload *offload, uint64_t bytes);

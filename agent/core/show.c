@@ -126,6 +126,50 @@ void agent_show_operations(const struct agent *agent, struct arena *arena,
 		proto_push(arena, get->n_operations, get->operations, o->record);
 }
 
+/* ---- how many --------------------------------------------------------------------------- */
+
+static size_t count_list(const struct list *list, size_t limit)
+{
+	size_t count = 0;
+
+	for (const struct list *at = list->next; at != list && count < limit; at = at->next)
+		count++;
+	return count;
+}
+
+static size_t count_executor(const struct executor *e, size_t limit)
+{
+	size_t count = 1 + count_list(&e->completed, limit);
+
+	for (size_t i = 0; i < sizeof(e->tasks) / sizeof(*e->tasks) && count < limit; i++)
+		count += count_list(&e->tasks[i], limit - count);
+	return count;
+}
+
+static size_t count_framework(const struct framework *f, size_t limit)
+{
+	size_t count = 1;
+
+	for (const struct executor *e = f->executors; e && count < limit; e = e->hh.next)
+		count += count_executor(e, limit - count);
+	for (const struct list *at = f->completed.next; at != &f->completed && count < limit;
+	     at = at->next)
+		count += count_executor(list_entry(at, struct executor, link), limit - count);
+	return count;
+}
+
+size_t agent_show_count(const struct agent *agent, size_t limit)
+{
+	size_t count = 0;
+
+	for (const struct framework *f = agent->frameworks; f && count < limit; f = f->hh.next)
+		count += count_framework(f, limit - count);
+	for (const struct list *at = agent->completed.next;
+	     at != &agent->completed && count < limit; at = at->next)
+		count += count_framework(list_entry(at, struct framework, link), limit - count);
+	return count;
+}
+
 /* ---- the agent itself --------------------------------------------------------------------- */
 
 void agent_show_agent(const struct agent *agent, struct arena *arena,

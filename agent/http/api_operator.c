@@ -94,17 +94,33 @@ static bool write_with_lists(const Mesos__Agent__Response *r, struct buf *out)
 	return true;
 }
 
+static void write_response(const Mesos__Agent__Response *response, enum http_media media,
+			   struct buf *body)
+{
+	if (media != HTTP_MEDIA_JSON)
+		proto_pack(response, body);
+	else if (!write_with_lists(response, body))
+		proto_to_json(response, SPELL_V1_ALL, body);
+}
+
 void agent_api_respond(struct http_request *request, const Mesos__Agent__Response *response)
 {
 	enum http_media media = http_accept(request);
 	struct buf body = BUF_INIT;
 
-	if (media != HTTP_MEDIA_JSON)
-		proto_pack(response, &body);
-	else if (!write_with_lists(response, &body))
-		proto_to_json(response, SPELL_V1_ALL, &body);
+	write_response(response, media, &body);
 	http_reply(request, 200, http_media_name(media), body.data, body.len, NULL);
 	buf_free(&body);
+}
+
+static Mesos__Agent__Response *new_response(struct arena *arena, Mesos__Agent__Response__Type type)
+{
+	Mesos__Agent__Response *response =
+		PROTO_NEW(arena, Mesos__Agent__Response, mesos__agent__response__descriptor);
+
+	response->has_type = 1;
+	response->type = type;
+	return response;
 }
 
 static void respond(const struct agent_call *c)
@@ -220,31 +236,85 @@ static Mesos__Agent__Response__GetFrameworks *frameworks_of(const struct agent_c
 	return get;
 }
 
-static void get_tasks(const struct agent_call *c)
+static void fill_tasks(const struct agent_call *c)
 {
 	c->response->get_tasks = tasks_of(c);
-	respond(c);
 }
 
-static void get_executors(const struct agent_call *c)
+static void fill_executors(const struct agent_call *c)
 {
 	c->response->get_executors = executors_of(c);
-	respond(c);
 }
 
-static void get_frameworks(const struct agent_call *c)
+static void fill_frameworks(const struct agent_call *c)
 {
 	c->response->get_frameworks = frameworks_of(c);
-	respond(c);
 }
 
-static void get_state(const struct agent_call *c)
+static void fill_state(const struct agent_call *c)
 {
 	c->response->get_state = NEW(c, GetState, get_state);
 	c->response->get_state->get_tasks = tasks_of(c);
 	c->response->get_state->get_executors = executors_of(c);
 	c->response->get_state->get_frameworks = frameworks_of(c);
-	respond(c);
+}
+
+/* What may be so much that a child process renders it. */
+struct big_call {
+	Mesos__Agent__Response__Type type;
+	void (*fill)(const struct agent_call *c);
+};
+
+static void render_big(const struct offload_read *read, struct buf *body, const char **content_type)
+{
+	const struct big_call *big = read->what;
+	struct agent_call c = {.shell = read->context, .request = read->request};
+
+	(void)content_type;
+	c.response = new_response(&c.request->arena, big->type);
+	big->fill(&c);
+	write_response(c.response, http_accept(c.request), body);
+}
+
+static void read_big(const struct agent_call *c, const struct big_call *what)
+{
+	agent_shell_read(c->shell, &(struct offload_read){
+					   .request = c->request,
+					   .render = render_big,
+					   .context = c->shell,
+					   .what = what,
+					   .content_type = http_media_name(http_accept(c->request)),
+				   });
+}
+
+#define BIG(name) MESOS__AGENT__RESPONSE__TYPE__##name
+
+static void get_tasks(const struct agent_call *c)
+{
+	static const struct big_call tasks = {BIG(GET_TASKS), fill_tasks};
+
+	read_big(c, &tasks);
+}
+
+static void get_executors(const struct agent_call *c)
+{
+	static const struct big_call executors = {BIG(GET_EXECUTORS), fill_executors};
+
+	read_big(c, &executors);
+}
+
+static void get_frameworks(const struct agent_call *c)
+{
+	static const struct big_call frameworks = {BIG(GET_FRAMEWORKS), fill_frameworks};
+
+	read_big(c, &frameworks);
+}
+
+static void get_state(const struct agent_call *c)
+{
+	static const struct big_call state = {BIG(GET_STATE), fill_state};
+
+	read_big(c, &state);
 }
 
 static void get_agent(const struct agent_call *c)
@@ -336,10 +406,7 @@ static void dispatch(struct agent_call *c)
 						     calls[i].named));
 			return;
 		}
-		c->response = PROTO_NEW(&c->request->arena, Mesos__Agent__Response,
-					mesos__agent__response__descriptor);
-		c->response->has_type = 1;
-		c->response->type = calls[i].response;
+		c->response = new_response(&c->request->arena, calls[i].response);
 		calls[i].handle(c);
 		return;
 	}

@@ -69,19 +69,20 @@ static void write_master(const struct agent_shell *shell, struct json_writer *w)
 	free(name);
 }
 
-void agent_rest_state(void *context, struct http_request *request)
+static void render_agent_state(const struct offload_read *read, struct buf *body,
+			       const char **content_type)
 {
-	const struct agent_shell *shell = context;
-	struct agent_view view = agent_shell_view(shell, request);
+	const char *function = router_jsonp(read->request);
+	const struct agent_shell *shell = read->context;
+	struct agent_view view = agent_shell_view(shell, read->request);
 	bool sees_flags = agent_view_allows(&view, ACL_VIEW_FLAGS, NULL);
-	struct buf body = BUF_INIT;
 	struct json_writer w;
 
-	if (agent_recovering(shell->steps.core)) {
-		http_reply_text(request, 503, "Agent has not finished recovery");
-		return;
+	if (function) {
+		*content_type = ROUTER_JSONP;
+		buf_printf(body, "%s(", function);
 	}
-	jw_init(&w, &body);
+	jw_init(&w, body);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "version", MESITA_VERSION);
 	write_build(shell, &w);
@@ -95,8 +96,23 @@ void agent_rest_state(void *context, struct http_request *request)
 	if (sees_flags)
 		write_flags(shell, &w);
 	jw_end_object(&w);
-	router_reply_json(request, &body);
-	buf_free(&body);
+	if (function)
+		buf_putc(body, ')');
+}
+
+void agent_rest_state(void *context, struct http_request *request)
+{
+	struct agent_shell *shell = context;
+
+	if (agent_recovering(shell->steps.core))
+		http_reply_text(request, 503, "Agent has not finished recovery");
+	else
+		agent_shell_read(shell, &(struct offload_read){
+						.request = request,
+						.render = render_agent_state,
+						.context = shell,
+						.content_type = http_media_name(HTTP_MEDIA_JSON),
+					});
 }
 
 void agent_rest_flags(void *context, struct http_request *request)

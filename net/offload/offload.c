@@ -434,6 +434,15 @@ void offload_make(struct offload *offload, struct offload_text *text)
 	offload_queue(offload, &(struct offload_job){.text = text});
 }
 
+bool offload_owns(const struct offload *offload, pid_t pid)
+{
+	for (const struct list *at = offload->children.next; at != &offload->children;
+	     at = at->next)
+		if (list_entry(at, struct child, link)->pid == pid)
+			return true;
+	return false;
+}
+
 struct offload_counts offload_counts(const struct offload *offload)
 {
 	struct offload_counts counts = offload->counts;

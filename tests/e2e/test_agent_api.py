@@ -5,10 +5,13 @@ import http.client
 import json
 import os
 import re
+import socket
 import threading
 import time
 
 import harness
+from scheduler import task
+from test_tasks import data, executor_info
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # About containers of containers, images and resource providers.
@@ -178,6 +181,49 @@ class AgentApi(harness.TestCase):
         status, headers, body = self.post(b"\x08\x01", protobuf)
         self.assertEqual((status, headers["Content-Type"], body),
                          (200, "application/x-protobuf", b"\x08\x01\x12\x02\x08\x01"))
+
+    def test_reads_of_many_tasks(self):
+        """Processes of the agent answer them, which are no leftovers of containers that end."""
+        scheduler = self.subscribe()
+        offer = scheduler.offer()
+        executor = executor_info()
+        labels = {"labels": [{"key": "long", "value": "x" * 8000}]}
+        many = [task(offer, None, "many-%d" % i, 0.001, 1, executor=executor, data=data("wait"),
+                     labels=labels)
+                for i in range(1500)]
+        scheduler.launch([offer], many)
+        ids = {t["task_id"]["value"] for t in many}
+
+        def launched(answer):
+            tasks = answer.get("launched_tasks", []) + answer.get("queued_tasks", [])
+            return ids & {t["task_id"]["value"] for t in tasks}
+        harness.wait_for(lambda: launched(self.call("GET_TASKS")) == ids, "tasks of the executor")
+        self.assertEqual(launched(self.call("GET_STATE")["get_tasks"]), ids)
+        # A client that does not read has a process wait for it.
+        connection = http.client.HTTPConnection(*self.agent.address, timeout=60)
+        connection.sock = socket.socket()
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sock.connect(self.agent.address)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/state")
+        answer = connection.getresponse()
+        # Each leaves a process behind, which is killed.
+        for left in [scheduler.run("setsid sleep 1000 & true") for _ in range(5)]:
+            scheduler.wait_terminal(left)
+        harness.wait_for(lambda: len(self.agent.state()["frameworks"][0]["executors"]) == 1,
+                         "the end of the others")
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 ** 20)
+        framework, = json.loads(answer.read())["frameworks"]
+        self.assertLessEqual(ids, {t["id"] for e in framework["executors"]
+                                   for t in e["tasks"] + e["queued_tasks"]})
+        old = "angular.callbacks._1"
+        status, headers, body = harness.get(self.agent.address, "/state?jsonp=" + old)
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/javascript"))
+        self.assertTrue(body.startswith(old.encode() + b"({"), body[:50])
+        json.loads(body[len(old) + 1:-1])
+        packed = self.post({"type": "GET_TASKS"}, {"Accept": "application/x-protobuf"})
+        self.assertEqual((packed[0], packed[1]["Content-Type"]), (200, "application/x-protobuf"))
+        self.assertEqual({found.decode() for found in re.findall(rb"many-\d+", packed[2])}, ids)
 
     def test_usage_is_of_all_processes_of_a_container(self):
         scheduler = self.subscribe()

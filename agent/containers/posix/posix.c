@@ -192,6 +192,10 @@ static void posix_kill(void *context, const char *id)
 
 static bool is_foreign(const struct posix *posix, pid_t pid)
 {
+	const struct posix_options *options = &posix->options;
+
+	if (options->spares && options->spares(options->spares_context, pid))
+		return true;
 	for (const pid_t *p = posix->foreign; *p; p++)
 		if (*p == pid)
 			return true;

@@ -31,6 +31,9 @@ struct posix_options {
 	const char *hadoop_home;       /* or NULL */
 	int64_t fetcher_stall_timeout; /* ns */
 	struct rlimit open_files;      /* of the processes that are started; zero: as we */
+	/* Whether a child of this process is of no container, though it came later; may be NULL. */
+	bool (*spares)(void *context, pid_t pid);
+	void *spares_context;
 };
 
 extern const struct container_backend posix_backend; /* its context is a struct posix */
