@@ -25,18 +25,48 @@ print(json.dumps([[f.name, f.type, f.documentation, [[s.name, s.labels, s.value]
 """
 
 
+def install_prometheus():
+    """Where its programs are."""
+    common.need("Debian's packages", ("apt-get", "--version"), ("dpkg", "--version"))
+    return os.path.join(common.install(
+        "prometheus", [],
+        [("apt-get", "download", "-q", "prometheus"),
+         ("sh", "-c", "dpkg -x prometheus_*.deb root && rm prometheus_*.deb")],
+        ["root/usr/bin/prometheus"]), "root", "usr", "bin")
+
+
+def start_prometheus(programs, folder, config):
+    """Its address. The configuration is read in that folder, where its data are, too."""
+    port = harness.free_port()
+    path = os.path.join(folder, "prometheus.yml")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(config)
+    processes.spawn([os.path.join(programs, "prometheus"), "--config.file=" + path,
+                     "--storage.tsdb.path=" + os.path.join(folder, "data"),
+                     "--web.listen-address=127.0.0.1:%d" % port],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return "127.0.0.1", port
+
+
+def query_prometheus(address, expression):
+    """What it has of the expression by now."""
+    try:
+        _, _, body = harness.get(address, "/api/v1/query?query=" + urllib.parse.quote(expression))
+    except OSError:
+        return []
+    answer = json.loads(body) if body.startswith(b"{") else {}
+    if answer.get("status") == "error":
+        raise AssertionError("%s: %s" % (expression, answer))
+    return answer.get("data", {}).get("result", [])
+
+
 class Prometheus(common.ClientTestCase):
     agents = 1
 
     @classmethod
     def setUpClass(cls):
-        common.need("Debian's packages", ("apt-get", "--version"), ("dpkg", "--version"))
+        cls.root = install_prometheus()
         common.need("Python (python3-venv)", (PYTHON, "-c", "import ensurepip, venv"))
-        cls.root = os.path.join(common.install(
-            "prometheus", [],
-            [("apt-get", "download", "-q", "prometheus"),
-             ("sh", "-c", "dpkg -x prometheus_*.deb root && rm prometheus_*.deb")],
-            ["root/usr/bin/prometheus"]), "root", "usr", "bin")
         cls.python = os.path.join(common.install(
             "prometheus-client", [],
             [(PYTHON, "-m", "venv", "{dir}/venv"),
@@ -111,37 +141,20 @@ class Prometheus(common.ClientTestCase):
     def serve(self):
         """Prometheus, with the rules of deploy/, at a port of its own."""
         folder = self.temporary()
-        port = harness.free_port()
         shutil.copy(os.path.join(METRICS, "alerts.yml"), folder)
         with open(os.path.join(METRICS, "prometheus.yml"), encoding="ascii") as file:
             config = file.read()
         config = config.replace('"127.0.0.1:5050"', '"%s:%d"' % self.master.address)
         config = re.sub(r'\["127\.0\.0\.2:.*\]', '["%s:%d"]' % self.agent.address, config)
         config = config.replace("15s", "1s").replace("# params", "params")
-        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="ascii") as file:
-            file.write(config)
-        processes.spawn([os.path.join(self.root, "prometheus"),
-                         "--config.file=" + os.path.join(folder, "prometheus.yml"),
-                         "--storage.tsdb.path=" + os.path.join(folder, "data"),
-                         "--web.listen-address=127.0.0.1:%d" % port],
-                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return "127.0.0.1", port
+        return start_prometheus(self.root, folder, config)
 
     def test_a_server_that_scrapes(self):
         self.work()
         address = self.serve()
 
         def query(expression):
-            try:
-                status, _, body = harness.get(
-                    address, "/api/v1/query?query=" + urllib.parse.quote(expression))
-            except OSError:
-                return []
-            answer = json.loads(body) if body.startswith(b"{") else {}
-            if answer.get("status") == "error":
-                self.fail("%s: %s" % (expression, answer))
-            return answer.get("data", {}).get("result", [])
-
+            return query_prometheus(address, expression)
         harness.wait_for(lambda: [each["value"][1] for each in query("up")] == ["1", "1"],
                          "both to be scraped", timeout=60)
         active = query('mesita_master_agents{state="active"}')
