@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define RETRY_MS 1000
 #define SOURCE_MAX 512

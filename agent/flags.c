@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/flags/daemon_flags.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 #include "net/daemon/firewall.h"
 
 #define FLAG_OWNER agent_flags

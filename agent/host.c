@@ -10,7 +10,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #define MB (1024.0 * 1024.0)
 #define GB_IN_MB 1024.0

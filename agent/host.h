@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
 #include "proto/proto.h"
 #include "proto/resources.h"
 

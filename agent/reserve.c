@@ -7,8 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 
 static char *reserve_path(const char *directory)
 {

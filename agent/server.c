@@ -26,10 +26,10 @@
 #include "agent/shell.h"
 #include "agent/volumes/disks.h"
 #include "agent/volumes/volume_worker.h"
-#include "base/clock.h"
 #include "base/flags/daemon_flags.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/open_files.h"
+#include "base/time/clock.h"
 #include "net/daemon/origin.h"
 #include "proto/names.h"
 

@@ -10,8 +10,8 @@
 #include "agent/core/show.h"
 #include "agent/latest.h"
 #include "agent/volumes/volume_worker.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
 #include "net/daemon/audit.h"
 
 static int64_t shell_now(void *context)

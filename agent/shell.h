@@ -14,7 +14,7 @@
 #include "agent/http/statistics.h"
 #include "agent/http/usage.h"
 #include "agent/steps/steps.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/table.h"
 #include "net/daemon/hangup.h"
 #include "net/daemon/router.h"

@@ -16,8 +16,8 @@
 #include "allocator/roles/minima.h"
 #include "allocator/roles/roles.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 #define MIN_ALLOCATABLE_DEFAULT "cpus:0.01|mem:32" /* Mesos' flag's default */
 

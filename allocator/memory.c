@@ -30,7 +30,7 @@
 #include "allocator/roles/frameworks.h"
 #include "allocator/roles/roles.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* ---- marks ----------------------------------------------------------------------------- */
 

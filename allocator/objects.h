@@ -27,10 +27,10 @@
 #include "allocator/quantities.h"
 #include "allocator/quota_objects.h"
 #include "allocator/sorting/lottery.h"
-#include "base/buf.h"
 #include "base/list.h"
+#include "base/memory/buf.h"
 #include "base/table.h"
-#include "base/timer.h"
+#include "base/time/timer.h"
 
 /* Of a thing that the owner stores a record of. */
 struct memory_record {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 
 #define ACLS_FILE_MAX (4u << 20) /* bytes; a rule takes some hundred */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "auth/hmac.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 void cram_md5_digest(const char *secret, struct slice challenge, char out[CRAM_MD5_DIGEST])
 {

@@ -5,8 +5,8 @@
 #define AUTH_CRAM_MD5_H
 
 #include "auth/credentials.h"
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "base/random.h"
 
 #define CRAM_MD5 "CRAM-MD5" /* as SASL names it */

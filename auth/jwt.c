@@ -5,7 +5,7 @@
 #include "auth/credentials.h"
 #include "auth/hmac.h"
 #include "base/base64.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define HEADER "{\"alg\":\"HS256\",\"typ\":\"JWT\"}"
 #define VALUES_MAX 100 /* of JSON, in the header and in the claims */

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define JWT_MAX 8192 /* bytes of a token; those of executors have some 500 */
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 void base64_encode(struct buf *out, const void *data, size_t len);
 /* White space is skipped and padding may be missing, as in Mesos.

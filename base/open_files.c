@@ -1,6 +1,6 @@
 #include "base/open_files.h"
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 #define WANTED 65536 /* of the hard limit, if we may raise it */
 #define SMALL 8192   /* enough for 2,000 agents, or 2,500 executors */

@@ -7,7 +7,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 static uint64_t splitmix(uint64_t *state)
 {

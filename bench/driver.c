@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "client/libmesos/scheduler.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define TASK_CPUS 0.1
 #define TASK_MEM 32.0

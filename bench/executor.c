@@ -11,8 +11,8 @@
 #include <uthash.h>
 #include <uv.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "client/executor.h"
 
 struct child {

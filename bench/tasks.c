@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 #include "client/scheduler.h"
 
 #define CPUS 0.01

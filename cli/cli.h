@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/flags/flags.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define CLI_DEFAULT_MASTER "127.0.0.1:5050"
 #define CLI_DEFAULT_PORT 5050

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "cli/cli.h"
 #include "cli/executor/guardian.h"
 #include "net/tls/authority.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "cli/cli.h"
 #include "cli/job/job.h"
 #include "cli/job/run_task.h"

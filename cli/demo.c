@@ -11,9 +11,9 @@
 
 #include "allocator/allocator.h"
 #include "allocator/allocator_looks.h"
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 #define BAR 18 /* its length: ninths and sixths of the paper come out even */
 #define AGENT "agent"

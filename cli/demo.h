@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 #define DEMO_FRAMEWORKS_MAX 16
 #define DEMO_TASKS_MAX 1000 /* of all together: the demo ends there */

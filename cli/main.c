@@ -7,7 +7,7 @@
 #include "agent/containers/fetcher.h"
 #include "agent/containers/posix/init.h"
 #include "agent/server.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "cli/cli.h"
 #include "master/server.h"
 

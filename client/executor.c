@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "client/address.h"
 #include "net/client.h"
 

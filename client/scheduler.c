@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "client/address.h"
 #include "client/credential.h"
 #include "net/client.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define SCHEDULER_PATH "/api/v1/scheduler"
 /* A master that accepts and says nothing is taken for gone; a busy one answers within seconds. */

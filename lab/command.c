@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/time/duration.h"
 #include "lab/scenario/scenario.h"
 
 const char command_usage[] =

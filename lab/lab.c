@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/books/books.h"
 #include "lab/coverage/coverage.h"
 #include "lab/parts/parts.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "lab/command.h"
 #include "lab/coverage/coverage.h"
 #include "lab/scenario/shrink.h"

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/flags/daemon_flags.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "master/flags.h"
 #include "net/daemon/firewall.h"
 #include "proto/resources.h"

@@ -5,9 +5,9 @@
 
 #include <uthash.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 /* A message that waits; its texts and its body are behind it. */
 struct waiting_message {

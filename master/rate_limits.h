@@ -6,7 +6,7 @@
 
 #include <uv.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "net/libprocess.h"
 
 struct rate_limits;

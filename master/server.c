@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/flags/daemon_flags.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/buf.h"
 #include "base/open_files.h"
+#include "base/time/clock.h"
 #include "master/shell.h"
 #include "net/daemon/audit.h"
 #include "net/fanout.h"

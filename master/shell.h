@@ -5,7 +5,7 @@
 #include <uv.h>
 
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/table.h"
 #include "master/core/master.h"
 #include "master/core/view.h"

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 
 struct moves {
 	struct arena arena;

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
 #include "net/limits.h"
 #include "net/recordio.h"
 #include "net/transport/transport.h"

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 struct http_client;
 struct tls;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
 
 /* Whole records, as chunks of HTTP. */
 struct block {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 /* Appends the compressed bytes; speed before ratio. Negative, and nothing
  * appended, when zlib refuses. */

@@ -24,10 +24,10 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 struct tls;
 struct http_server;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/table.h"
 #include "net/limits.h"
 #include "net/transport/transport.h"

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 struct recordio_decoder {
 	size_t max; /* longest record taken, bytes */

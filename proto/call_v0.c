@@ -5,7 +5,7 @@
  * are the same in both.
  */
 #include "proto/proto.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define SUBSCRIBE_FIELD 3
 

@@ -10,7 +10,7 @@
 
 #include "proto/proto.h"
 #include "proto/reflect.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* A message may take this many times its encoded size, plus the slack. What clients send
  * takes up to 20 times; empty messages repeated without end take hundreds. */

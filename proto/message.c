@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/json/spelling.h"
 #include "proto/proto.h"
 #include "proto/reflect.h"
-#include "proto/spelling.h"
 
 #define MISSING_MAX 4096 /* bytes of names of missing fields; more helps nobody */
 

@@ -9,7 +9,7 @@
 
 #include "proto/proto.h"
 #include "proto/reflect.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define SCRATCH 4096  /* bytes on the stack; most messages fit */
 #define VARINT_MAX 10 /* bytes of a number */

@@ -1,6 +1,6 @@
 /* Protobuf messages: one schema in v1 names serves every API of mesita.
  *
- * The generated protobuf-c types are those of proto/<name>.proto:
+ * The generated protobuf-c types are those of proto/messages/<name>.proto:
  *   package                 C prefix                 file
  *   mesos                   Mesos__                  mesos.proto
  *   mesos.scheduler         Mesos__Scheduler__       scheduler.proto
@@ -25,10 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #include "agent.pb-c.h"
 #include "allocator.pb-c.h"

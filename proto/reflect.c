@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 void *mem_alloc(struct proto_mem *mem, size_t size)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 bool task_state_terminal(int state)
 {

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define BLOCK 32768
 #define HEADER 7

@@ -16,8 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
 #include "store/backend.h"
 #include "store/groups.h"
 

@@ -4,7 +4,7 @@
  * processes, capabilities, a terminal. Mesos without the isolators for them does the same. */
 #include "agent/containers/container_info.h"
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 static int refuse_mesos(const Mesos__ContainerInfo *info, struct err *err)
 {

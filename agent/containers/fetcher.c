@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "agent/containers/sandbox.h"
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/flags/flags.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 
 #define INPUT_MAX (64 * 1024 * 1024) /* as much as a request may hold */
 #define COPY_SIZE (1024 * 1024)

@@ -7,8 +7,8 @@
 #ifndef AGENT_CONTAINERS_FETCHER_H
 #define AGENT_CONTAINERS_FETCHER_H
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
 #include "proto/proto.h"
 
 /* Are all URIs and output files of the command well-formed? */

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "agent/containers/sandbox.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "base/table.h"
-#include "base/timer.h"
+#include "base/time/clock.h"
+#include "base/time/timer.h"
 
 struct entry {
 	UT_hash_handle hh; /* by path */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* Of directories that are walked at once: each level holds a descriptor and some stack. */
 #define DEPTH_MAX 64

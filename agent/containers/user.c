@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define RECORD_MAX (64 * 1024) /* of the database; far more than a line has */
 #define GROUPS_MAX 65536       /* as Linux allows */

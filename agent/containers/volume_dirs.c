@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agent/containers/sandbox.h"
-#include "base/arena.h"
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 
 #define RETRY_MIN_MS 1000u
 #define RETRY_MAX_MS 600000u

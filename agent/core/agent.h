@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "base/random.h"
 #include "proto/proto.h"
 #include "proto/resources.h"

@@ -8,11 +8,11 @@
 #define AGENT_CORE_OBJECTS_H
 
 #include "agent/core/agent.h"
-#include "base/clock.h"
 #include "base/list.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/table.h"
-#include "base/timer.h"
+#include "base/time/clock.h"
+#include "base/time/timer.h"
 #include "proto/states.h"
 
 #define AGENT_COMPLETED_FRAMEWORKS_MAX 50    /* as Mesos keeps */

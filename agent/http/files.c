@@ -16,7 +16,7 @@
 #include "agent/core/show.h"
 #include "agent/http/api_operator.h"
 #include "agent/shell.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "net/daemon/audit.h"
 #include "net/http_parts.h"
 

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 /* Opens `path` for reading, which must be below the sandbox that it is in, after all
  * links: /<work_dir>/slaves/x/frameworks/x/executors/x/runs/x. Returns a descriptor,

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 /* Entries of one listing: an answer is made in memory. */
 #define ENTRIES_MAX 20000

@@ -7,7 +7,7 @@
 
 #include "agent/core/show.h"
 #include "agent/shell.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "net/daemon/help.h"
 #include "net/daemon/system_stats.h"
 

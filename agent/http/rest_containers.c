@@ -7,7 +7,7 @@
 #include "agent/http/api_operator.h"
 #include "agent/http/usage.h"
 #include "agent/shell.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define MB (1024.0 * 1024.0)
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/shell.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "net/daemon/system_stats.h"
 
 struct metric {

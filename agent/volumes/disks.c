@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/containers/sandbox.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static int quote_resource(const Mesos__Resource *resource, const char *what, struct err *err)
 {

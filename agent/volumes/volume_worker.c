@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/containers/volume_dirs.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct volume_job {
 	struct slow_job slow;

@@ -14,7 +14,7 @@
 #include "allocator/roles/accounts.h"
 #include "allocator/roles/frameworks.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct alloc_agent *alloc_agent_find(struct allocator *a, const char *id)
 {

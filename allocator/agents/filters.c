@@ -15,8 +15,8 @@
 #include "allocator/agents/stakes.h"
 #include "allocator/memory.h"
 #include "allocator/objects.h"
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 #define REFUSE_MAX (365 * DAY)
 

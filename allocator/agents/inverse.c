@@ -14,7 +14,7 @@
 #include "allocator/agents/inverse.h"
 #include "allocator/objects.h"
 #include "allocator/roles/frameworks.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct inverse_key {
 	struct alloc_agent *agent;

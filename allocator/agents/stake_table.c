@@ -8,7 +8,7 @@
 
 #include "allocator/agents/stakes.h"
 #include "allocator/objects.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define CAP_MIN 64
 

@@ -11,7 +11,7 @@
 #include "allocator/quota/headroom.h"
 #include "allocator/roles/frameworks.h"
 #include "allocator/roles/roles.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct stake *alloc_stake_find(struct allocator *a, struct alloc_agent *agent, struct leaf *leaf)
 {

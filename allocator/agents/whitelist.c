@@ -10,7 +10,7 @@
 #include "allocator/agents/agents.h"
 #include "allocator/agents/whitelist.h"
 #include "allocator/objects.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct host {
 	UT_hash_handle hh;

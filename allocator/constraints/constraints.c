@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "allocator/constraints/pattern.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 
 #define CONSTRAINTS_MAX 1000

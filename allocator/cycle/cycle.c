@@ -15,7 +15,7 @@
 #include "allocator/objects.h"
 #include "allocator/quota/headroom.h"
 #include "allocator/quota/quota.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static size_t add_visit(struct allocator *a, struct alloc_agent *agent, size_t count)
 {

@@ -21,7 +21,7 @@
 #include "allocator/roles/minima.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/walk.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct evaluation {
 	struct allocator *a;

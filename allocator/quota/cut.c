@@ -12,7 +12,7 @@
 #include "allocator/quota/headroom.h"
 #include "allocator/quota/quota.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 bool alloc_piece_counts(const struct resource_piece *piece)
 {

@@ -14,7 +14,7 @@
 #include "allocator/objects.h"
 #include "allocator/quota/headroom.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* ---- what is free and revocable ----------------------------------------------------------- */
 

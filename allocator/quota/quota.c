@@ -15,7 +15,7 @@
 #include "allocator/roles/frameworks.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 void alloc_quota_init(struct allocator *a)
 {

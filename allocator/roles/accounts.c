@@ -12,7 +12,7 @@
 #include "allocator/quota/quota.h"
 #include "allocator/roles/accounts.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static void account_init(struct account *account, struct account *parent, char *component)
 {

@@ -19,7 +19,7 @@
 #include "allocator/roles/minima.h"
 #include "allocator/roles/roles.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "base/texts.h"
 
 struct alloc_framework *alloc_framework_find(struct allocator *a, const char *id)

@@ -5,7 +5,7 @@
 
 #include "allocator/objects.h"
 #include "allocator/roles/minima.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 void alloc_minima_free(struct minima *minima)
 {

@@ -17,7 +17,7 @@
 #include "allocator/roles/roles.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static void role_init(struct role *role, struct role *parent, char *component,
 		      struct account *account)

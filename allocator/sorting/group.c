@@ -15,7 +15,7 @@
 #include "allocator/objects.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define CHUNK_MAX 64
 /* Above one stale member in so many, sorting all is cheaper than moving each. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* Smaller weights (products along a deep tree) count as this: each ticket comes some time. */
 #define WEIGHT_MIN 1e-300

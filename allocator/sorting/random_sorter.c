@@ -16,7 +16,7 @@
 #include "allocator/quota/quota.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/walk.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static double weight_sum(const struct sorter_group *group)
 {

@@ -5,7 +5,7 @@
 #include "allocator/objects.h"
 #include "allocator/sorting/group.h"
 #include "allocator/sorting/sorter.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static struct pool_name *pool_name_get(struct pool *pool, const char *text)
 {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/files.h"
+#include "base/memory/arena.h"
 
 #define JSON_FILE_MAX (1024 * 1024) /* bytes */
 

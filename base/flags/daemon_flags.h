@@ -3,8 +3,8 @@
 #define BASE_FLAGS_DAEMON_FLAGS_H
 
 #include "base/flags/flags.h"
-#include "base/json.h"
-#include "base/log.h"
+#include "base/json/json.h"
+#include "base/log/log.h"
 
 /* Parses, with `table`, `target` and `usage` set: warnings are logged, arguments that are no
  * flags are errors, --help and --version (whose target is `version`) are answered on standard

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/duration.h"
 #include "base/flags/flags_internal.h"
+#include "base/time/duration.h"
 
 #define FILE_PREFIX "file://"
 #define FILE_SIZE_MAX (16 << 20) /* a flag is a setting, not data */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 #define LABELS 12	/* of a reservation */
 #define PORTS_PIECES 16 /* that used ports are in */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 bool actor_find(const char *id, const char *kind, int64_t count, uint32_t *out)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define VERSION "1.11.0"
 #define DISK_MB 102400

@@ -4,7 +4,7 @@
 #define BENCH_LOAD_AGENTS_INTERNAL_H
 
 #include "base/list.h"
-#include "base/timer.h"
+#include "base/time/timer.h"
 #include "bench/load/agent_messages.h"
 #include "bench/load/agents.h"
 #include "net/http.h"

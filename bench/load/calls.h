@@ -5,7 +5,7 @@
 
 #include <uv.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "proto/proto.h"
 
 struct calls;

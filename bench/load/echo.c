@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 #include "net/transport/transport.h"
 
 #define CONNECTIONS_MAX 64

@@ -5,7 +5,7 @@
 
 #include <uv.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "bench/load/books.h"
 #include "bench/load/kernel.h"
 #include "bench/load/plan.h"

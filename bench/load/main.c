@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "bench/load/clockwork.h"
 #include "bench/load/pollers.h"
 #include "bench/load/report.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "net/client.h"
 
 #define TIMEOUT_MS 120000

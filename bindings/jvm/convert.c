@@ -1,9 +1,9 @@
 /* Messages, texts and collections across the border; see jvm.h. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "bindings/jvm/jvm.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 /* ---- fields ----------------------------------------------------------------- */
 

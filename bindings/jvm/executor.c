@@ -2,7 +2,7 @@
  * org.apache.mesos.Executor. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "bindings/jvm/callback.h"
 #include "client/libmesos/executor.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "client/libmesos/status.h"
 
 #define JNI_WANTED JNI_VERSION_1_6

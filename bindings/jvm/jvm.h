@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 /* What a JVM knows of the library by name is all that it exports. */
 #define NATIVE(type) JNIEXPORT type JNICALL

@@ -2,7 +2,7 @@
  * in scheduler_calls.c, what it is told in scheduler_callbacks.c. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "bindings/jvm/scheduler.h"
 #include "proto/proto.h"
 

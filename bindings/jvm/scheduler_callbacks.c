@@ -1,6 +1,6 @@
 /* The callbacks of org.apache.mesos.Scheduler, on the driver's own thread. */
 #include "bindings/jvm/scheduler.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define DRIVER "Lorg/apache/mesos/SchedulerDriver;"
 #define PROTOS "org/apache/mesos/Protos$"

@@ -3,7 +3,7 @@
  * Those that are overloaded in some jar go by their long names only: a JVM that finds the short
  * one binds all of them to it. */
 #include "bindings/jvm/scheduler.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define DRIVER(name) Java_org_apache_mesos_MesosSchedulerDriver_##name
 

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
 #include "base/random.h"
 #include "client/libmesos/status.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 enum { ENTRY_NAME = 1, ENTRY_UUID = 2, ENTRY_VALUE = 3 };
 enum operation { FETCH, STORE, EXPUNGE, NAMES };

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 #define STATE_UUID_BYTES 16
 

@@ -2,7 +2,7 @@
  * HTTP API; that the first once spoke to masters older than that is all that they differ in. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "bindings/jvm/callback.h"
 #include "client/libmesos/calls.h"
 #include "proto/proto.h"

@@ -1,7 +1,7 @@
 /* See check_state.h. */
 #include "cli/executor/check_state.h"
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define SPAN_MAX (3650 * DAY) /* longer ones are taken for this */
 /* With an interval of nothing, what else the executor does must get its turn. */

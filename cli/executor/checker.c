@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "cli/executor/check_state.h"
 
 #define REASON(name) MESOS__TASK_STATUS__REASON__REASON_TASK_##name

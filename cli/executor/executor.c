@@ -20,9 +20,9 @@
 #include <uv.h>
 
 #include "agent/containers/posix/process_tree.h"
-#include "base/clock.h"
-#include "base/duration.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "cli/cli.h"
 #include "cli/executor/checker.h"
 #include "cli/executor/executor_command.h"

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
 #include "proto/proto.h"
 
 /* Starts the task's command in the sandbox, in a session of its own, with our standard

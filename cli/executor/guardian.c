@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "agent/containers/posix/process_tree.h"
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define COMMAND_MAX 65536 /* bytes of one start command */
 #define ARGUMENTS_MAX 64

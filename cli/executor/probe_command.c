@@ -16,8 +16,8 @@
 
 #include "agent/containers/posix/process_tree.h"
 #include "agent/containers/posix/spawn.h"
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "cli/executor/executor_command.h"
 #include "cli/executor/probe_internal.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "cli/executor/probe_internal.h"
 #include "cli/url.h"
 #include "net/client.h"

@@ -2,7 +2,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "cli/executor/probe_internal.h"
 
 struct tcp_probe {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "client/scheduler.h"
 #include "proto/proto.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "proto/resources.h"
 
 static void add_scalar(struct arena *arena, Mesos__TaskInfo *task, const char *name, double value)

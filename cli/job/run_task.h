@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
 #include "proto/proto.h"
 
 struct run_flags {

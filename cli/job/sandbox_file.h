@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 /* Appends to `path` the request that reads from `offset`. The executor's sandbox is
  * named virtually: it needs no knowledge of the agent's directories. */

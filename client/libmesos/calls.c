@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "client/address.h"
 #include "client/credential.h"
 #include "client/libmesos/driver_internal.h"
@@ -17,7 +17,7 @@
 #include "net/client.h"
 #include "net/http.h"
 #include "proto/proto.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define SCHEDULER_PATH "/api/v1/scheduler"
 #define PROBE_PATH "/health"

@@ -11,7 +11,7 @@
 #ifndef CLIENT_LIBMESOS_CALLS_H
 #define CLIENT_LIBMESOS_CALLS_H
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 struct libmesos_calls;
 

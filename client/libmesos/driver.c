@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define KIND_ERROR (-1)		     /* beside the drivers' own kinds */
 #define STACK_SIZE (8 * 1024 * 1024) /* callbacks are code of the program */

@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/memory/buf.h"
 #include "client/libmesos/loop.h"
 #include "client/libmesos/status.h"
 

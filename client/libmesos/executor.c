@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/duration.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "client/executor.h"
 #include "client/libmesos/driver_internal.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define GRACE_PERIOD (5 * SECOND) /* libmesos' own, if the agent does not say */
 #define LAST_WORDS_MS 1000

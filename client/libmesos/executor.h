@@ -9,7 +9,7 @@
 #ifndef CLIENT_LIBMESOS_EXECUTOR_H
 #define CLIENT_LIBMESOS_EXECUTOR_H
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "client/libmesos/status.h"
 
 struct libmesos_executor;

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define WATCH_MS 20
 #define KILL_MS 10000 /* a cluster that does not end by then is killed */

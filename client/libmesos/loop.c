@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "client/libmesos/status.h"
 #include "net/client.h"
 #include "net/tls/tls.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "client/libmesos/master.h"
 #include "client/libmesos/scheduler_internal.h"
 

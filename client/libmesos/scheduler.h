@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "client/libmesos/status.h"
 #include "proto/proto.h"
 

@@ -2,9 +2,9 @@
  */
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "client/libmesos/scheduler_internal.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 /* Field numbers of scheduler.proto and mesos.proto, for parts that are passed on packed. */
 enum {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "client/libmesos/master.h"
 #include "client/libmesos/scheduler_internal.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define TEARDOWN_WAIT_MS 5000 /* of a driver that subscribes once more to say it */
 

@@ -1,6 +1,6 @@
 /* What the program is told, on the callback thread; see scheduler_internal.h. */
 #include "client/libmesos/scheduler_internal.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 /* Field numbers of scheduler.proto and mesos.proto, for parts that are passed on packed. */
 enum {

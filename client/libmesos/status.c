@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static _Thread_local sigjmp_buf *innermost;
 

@@ -2,7 +2,7 @@
 #ifndef LAB_BOOKS_RECORDS_H
 #define LAB_BOOKS_RECORDS_H
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 #include "lab/books/books.h"
 #include "lab/books/books_tally.h"

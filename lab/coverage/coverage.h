@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 struct agent;
 struct master;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/parts/agent_part.h"
 
 #define PREPARE_HIGH (100 * MILLISECOND)

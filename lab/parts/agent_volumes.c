@@ -3,7 +3,7 @@
  * goes on, and they cannot always be made. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/parts/agent_part.h"
 
 #define VOLUMES_FAIL 0.3

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/parts/driver.h"
 #include "lab/world/conn.h"
 #include "proto/proto.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "client/executor.h"
 #include "lab/parts/parts.h"
 #include "lab/seams/seams.h"

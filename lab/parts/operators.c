@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define UNDO_EVERY (5 * SECOND)
 #define BURY_EVERY (30 * SECOND)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/parts/operators.h"
 #include "lab/parts/scheduler_part.h"
 

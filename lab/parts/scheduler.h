@@ -12,7 +12,7 @@
 #ifndef LAB_PARTS_SCHEDULER_H
 #define LAB_PARTS_SCHEDULER_H
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 #include "lab/parts/parts.h"
 #include "lab/parts/scheduler_part.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/scenario/scenario_internal.h"
 
 struct scenario_due {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/duration.h"
+#include "base/memory/arena.h"
+#include "base/time/duration.h"
 #include "lab/lab.h"
 #include "lab/parts/scheduler.h"
 #include "lab/parts/scheduler_offers.h"

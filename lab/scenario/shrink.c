@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/duration.h"
+#include "base/memory/arena.h"
+#include "base/time/duration.h"
 #include "lab/scenario/scenario.h"
 
 #define TRIES_MAX 2000 /* runs; what is reached by then is printed */

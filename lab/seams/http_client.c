@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/seams/seams.h"
 
 /* How long it takes to learn that nobody listens, or that the way is closed. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define DELAY_LOW (50 * MICROSECOND)
 #define DELAY_HIGH (5 * MILLISECOND)

@@ -1,7 +1,7 @@
 /* Letters: bytes, and what they say, decoded once for all who read it. */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/world/conn.h"
 
 struct content {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 #define NUMBERS_MAX 10000000
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 /* A conversion. */
 struct spec {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 #define TRACE_KEPT 100 /* the last decisions, for a failure's report */
 #define TRACE_TEXT 512 /* bytes of an argument; longer ones are cut */

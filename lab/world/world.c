@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/world/conn.h"
 
 #define WORLD_BEGIN (1000000000 * SECOND) /* any time will do */

@@ -18,11 +18,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/list.h"
+#include "base/memory/buf.h"
 #include "base/random.h"
-#include "base/timer.h"
+#include "base/time/clock.h"
+#include "base/time/timer.h"
 #include "lab/world/trace.h"
 #include "proto/proto.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "auth/cram_md5.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/pid.h"
 #include "master/core/authorize.h"
 #include "master/core/emit.h"

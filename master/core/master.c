@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/agent_health.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/agents.h"

@@ -16,9 +16,9 @@
 
 #include "auth/acls.h"
 #include "auth/credentials.h"
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "base/random.h"
 #include "proto/proto.h"
 #include "store/store.h"

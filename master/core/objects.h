@@ -18,11 +18,11 @@
 
 #include "allocator/allocator.h"
 #include "allocator/constraints.h"
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/random.h"
 #include "base/table.h"
-#include "base/timer.h"
+#include "base/time/clock.h"
+#include "base/time/timer.h"
 #include "master/core/master.h"
 #include "proto/resources.h"
 #include "proto/states.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/agent_life.h"
 #include "master/core/agents/agent_remove.h"
 #include "master/core/agents/drain.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "allocator/allocator_looks.h"
-#include "base/duration.h"
+#include "base/time/duration.h"
 #include "master/core/sums.h"
 #include "master/http/rest/rest.h"
 #include "net/daemon/system_stats.h"

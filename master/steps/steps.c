@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 /* ---- carrying out -------------------------------------------------------- */
 

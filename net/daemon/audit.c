@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 #define DEPTH_MAX 12
 

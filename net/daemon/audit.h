@@ -3,7 +3,7 @@
 #ifndef NET_AUDIT_H
 #define NET_AUDIT_H
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "net/http.h"
 
 #include <protobuf-c/protobuf-c.h>

@@ -2,7 +2,7 @@
 #ifndef NET_FIREWALL_H
 #define NET_FIREWALL_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "net/http.h"
 
 /* The paths of {"disabled_endpoints": {"paths": ["/files/browse"]}}, NULL-ended, in the arena.

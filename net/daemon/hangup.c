@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 static void hangup_on_signal(uv_signal_t *handle, int number)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* "/master/state" is "/state" of "master"; an endpoint that is all of its process is "/". */
 static struct slice process_of(const struct route *route)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 #define HOST_MAX 256
 

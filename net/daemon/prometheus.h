@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "net/http.h"
 
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"

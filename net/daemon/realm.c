@@ -5,8 +5,8 @@
 
 #include "auth/jwt.h"
 #include "base/base64.h"
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/time/clock.h"
 
 /* "Basic " and the base64 of "principal:secret", which has one colon: as in Mesos, a secret that
  * holds one never matches. NULL: it is none. */

@@ -4,7 +4,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "net/daemon/router.h"
 
 void system_stats_read(struct system_stats *stats)

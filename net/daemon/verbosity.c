@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
 #include "net/daemon/audit.h"
 
 static void verbosity_apply(struct verbosity *v, uint32_t level)

@@ -5,7 +5,7 @@
 
 #include <uv.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "net/http.h"
 
 struct verbosity {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 #define TICK_MAX_MS 1000
 #define TICK_MIN_MS 5

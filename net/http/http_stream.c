@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 static struct http_stream *front_of(struct http_connection *connection)
 {

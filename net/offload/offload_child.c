@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 /* A body that one or several reads share. */
 struct body {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "net/tls/openssl.h"
 
 const char *tls_complaint(char *text, size_t size)

@@ -5,7 +5,7 @@
 
 #include <arpa/inet.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "net/tls/openssl.h"
 
 #define PLAIN_STEP 16384 /* bytes: the longest record */

@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
 #include "net/limits.h"
 #include "net/transport/transport_internal.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "net/tls/tls.h"
 #include "net/transport/dial.h"
 

@@ -1,8 +1,8 @@
 /* TLS on a transport: sessions (net/tls) between the socket and those above. */
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "net/transport/transport_internal.h"
 
 #define FIRST_BYTE_OF_TLS 0x16 /* a record of the handshake; no method of HTTP begins so */

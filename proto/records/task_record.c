@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "proto/states.h"
-#include "proto/wire.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire.h"
+#include "proto/wire/wire_write.h"
 
 /* Field numbers of Mesos.Task, and of messages in it. */
 enum {

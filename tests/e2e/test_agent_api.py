@@ -156,7 +156,7 @@ class AgentApi(harness.TestCase):
             self.assertEqual(self.post(call)[0], status, call)
 
     def test_every_type(self):
-        with open(os.path.join(HERE, "../../proto/agent.proto"), encoding="utf-8") as file:
+        with open(os.path.join(HERE, "../../proto/messages/agent.proto"), encoding="utf-8") as file:
             types = re.search(r"message Call \{\s*enum Type \{(.*?)\}", file.read(), re.S).group(1)
         for kind in re.findall(r"^\s*([A-Z_]+) = ", types, re.M):
             status, _, body = self.post({"type": kind})

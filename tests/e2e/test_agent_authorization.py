@@ -105,7 +105,7 @@ class AgentAuthorization(harness.TestCase):
             self.assertEqual([self.ask(path, who)[0] for who in (GOOD, BAD)], [200, 403])
 
     def test_every_call(self):
-        with open(os.path.join(ROOT, "proto/agent.proto"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "proto/messages/agent.proto"), encoding="utf-8") as file:
             types = re.search(r"message Call \{\s*enum Type \{(.*?)\}", file.read(), re.S).group(1)
         known = set(re.findall(r"^\s*([A-Z_]+) = ", types, re.M)) - {"UNKNOWN"}
         served = {kind for kind in known if self.operate(GOOD, {"type": kind})[0] != 501}

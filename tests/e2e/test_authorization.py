@@ -206,7 +206,7 @@ class Authorization(harness.TestCase):
 
     def test_every_call(self):
         self.fill()
-        with open(os.path.join(ROOT, "proto/master.proto"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "proto/messages/master.proto"), encoding="utf-8") as file:
             types = re.search(r"message Call \{\s*enum Type \{(.*?)\}", file.read(), re.S).group(1)
         known = set(re.findall(r"^\s*([A-Z_]+) = ", types, re.M)) - NOT_ASKED
         served = {kind for kind in known if self.operate(GOOD, {"type": kind})[0] != 501}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "proto/proto.h"
 
 static const ProtobufCMessageDescriptor *const types[] = {

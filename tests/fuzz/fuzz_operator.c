@@ -3,7 +3,7 @@
  * After each the invariants of the core must hold. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/fuzz/fuzz_master.h"
 
 #define REGISTER                                                                                   \

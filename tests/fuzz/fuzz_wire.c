@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "proto/proto.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 static void inside(struct slice whole, struct slice part)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "agent/containers/core/containers.h"
-#include "base/buf.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/buf.h"
 
 static struct containers *c;
 static struct buf trace; /* what the backend was asked and the agent heard, since the last look */

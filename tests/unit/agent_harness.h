@@ -10,7 +10,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/show.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define RIG_MASTER "master@10.0.0.1:5050"
 #define RIG_AGENT "M-S0"

@@ -14,8 +14,8 @@
 #include <uv.h>
 
 #include "agent/containers/sandbox.h"
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 static char *test_directory;
 static struct arena test_arena; /* for texts; freed with the directory */

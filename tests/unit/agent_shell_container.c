@@ -9,7 +9,7 @@
 #include "agent/containers/posix/init.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_tree.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 /* Runs before Criterion's main. */
 static void __attribute__((constructor)) be_a_subcommand(int argc, char **argv)

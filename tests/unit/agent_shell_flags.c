@@ -5,7 +5,7 @@
 #include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/host.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 TestSuite(agent_shell_flags, .init = make_directory, .fini = remove_directory, .timeout = 60);
 

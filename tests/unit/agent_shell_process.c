@@ -9,7 +9,7 @@
 #include "agent/containers/posix/process_tree.h"
 #include "agent/containers/posix/spawn.h"
 #include "agent/http/files.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 TestSuite(agent_shell_process, .init = make_directory, .fini = remove_directory, .timeout = 60);
 

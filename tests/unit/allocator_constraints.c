@@ -4,8 +4,8 @@
 
 #include "allocator/constraints.h"
 #include "allocator/constraints/pattern.h"
-#include "base/arena.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
 
 static const struct pattern_limits limits = {4096, 100};
 

@@ -4,8 +4,8 @@
 #define TESTS_UNIT_ALLOCATOR_KIT_H
 
 #include "allocator/objects.h"
-#include "base/buf.h"
-#include "base/clock.h"
+#include "base/memory/buf.h"
+#include "base/time/clock.h"
 
 /* "cpus:2;mem(r):512;ports:[1-9];cpus:1{rev};disk(r):10{shared=v};mem(a>a/b):1": a
  * `>` stacks a dynamic reservation on a static one; {volume=v} and {mount=/m} are disks

@@ -9,7 +9,7 @@
 #include "allocator/allocator_memory.h"
 #include "allocator_kit.h"
 #include "allocator_named.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 TestSuite(allocator_memory);
 

@@ -6,7 +6,7 @@
 
 #include "allocator/agents/agents.h"
 #include "allocator/roles/frameworks.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* The owner of a framework or an agent. Its name is first: see named_id(). */
 struct named {

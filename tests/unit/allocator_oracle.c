@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "allocator_oracle_internal.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 static bool lists(const char *names, const char *name)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "allocator_oracle_internal.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* What one cycle has to remember. */
 struct run {

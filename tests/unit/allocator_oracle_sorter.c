@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 const char *const oracle_names[ORACLE_NAMES] = {"cpus", "mem", "disk", "gpus"};
 

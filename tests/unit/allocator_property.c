@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "allocator_world.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define SEEDS 3000
 #define EVENTS 50

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 #define TABLE(name, ...)                                                                           \
 	static const char *const name##_texts[] = {__VA_ARGS__};                                   \

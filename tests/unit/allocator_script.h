@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/memory/buf.h"
 
 #define SCRIPT_AGENTS 4
 #define SCRIPT_FRAMEWORKS 4

@@ -9,7 +9,7 @@
 #include "allocator/constraints.h"
 #include "allocator_kit.h"
 #include "allocator_named.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 /* Whom world_shunning() keeps away, said otherwise. */
 static bool excludes(const void *context, const char *framework, const char *role,

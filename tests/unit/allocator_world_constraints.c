@@ -4,7 +4,7 @@
 #include "allocator/constraints.h"
 #include "allocator_named.h"
 #include "allocator_world.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "proto/proto.h"
 
 static const char *const places[SCRIPT_AGENTS] = {"0", "1", "2", "3"};

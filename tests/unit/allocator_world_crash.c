@@ -5,7 +5,7 @@
 #include "allocator/allocator_memory.h"
 #include "allocator_named.h"
 #include "allocator_world.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 
 struct memory_entry {

@@ -1,5 +1,5 @@
 #include "allocator_world.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 static unsigned roll(struct rng *rng, unsigned sides)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "auth/acls.h"
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "base/random.h"
 
 static struct acls *read_good(const char *text)

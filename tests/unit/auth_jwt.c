@@ -4,7 +4,7 @@
 #include "auth/hmac.h"
 #include "auth/jwt.h"
 #include "base/base64.h"
-#include "base/clock.h"
+#include "base/time/clock.h"
 
 #define NOW ((int64_t)1300819000 * SECOND)
 

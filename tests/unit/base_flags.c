@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
 #include "base/flags/flags.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 
 struct target {
 	const char *cluster;

@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/log.h"
-#include "base/log_limit.h"
+#include "base/json/json.h"
+#include "base/log/log.h"
+#include "base/log/log_limit.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 static int ends[2];
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 Test(err, sets_and_wraps)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/base64.h"
+#include "base/memory/arena.h"
 #include "base/random.h"
 #include "base/table.h"
 

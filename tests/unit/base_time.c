@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/random.h"
-#include "base/timer.h"
+#include "base/time/clock.h"
+#include "base/time/duration.h"
+#include "base/time/timer.h"
 
 Test(clock, is_the_wall_clock_and_does_not_go_back)
 {

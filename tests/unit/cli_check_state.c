@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "cli/executor/check_state.h"
 
 #define START (1000 * SECOND)

@@ -10,7 +10,7 @@
 #include "client/libmesos/master.h"
 #include "client/libmesos/scheduler.h"
 #include "client_harness.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define TICK_MS 2
 #define TRACE_MAX 4096

@@ -8,7 +8,7 @@
 
 #include "client/libmesos/executor.h"
 #include "client_harness.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 #define TICK_MS 2
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/memory/arena.h"
 #include "lab/lab.h"
 #include "lab/scenario/scenario.h"
 #include "lab/scenario/scenario_internal.h"

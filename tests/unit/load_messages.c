@@ -1,7 +1,7 @@
 /* What simulated agents say of themselves to a new master, and how they read its orders. */
 #include <criterion/criterion.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "bench/load/agent_messages.h"
 
 static struct plan plan = {.agent_cpus = 4, .agent_mem = 1024, .task_cpus = 0.5, .task_mem = 64};

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
-#include "base/clock.h"
+#include "base/time/clock.h"
 #include "bench/load/pollers.h"
 #include "net/http.h"
 

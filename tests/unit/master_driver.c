@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/emit.h"
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* --rate_limits: who waits, in which order, and who is refused. */
 #include <criterion/criterion.h>
 
-#include "base/arena.h"
-#include "base/clock.h"
+#include "base/memory/arena.h"
+#include "base/time/clock.h"
 #include "master/rate_limits.h"
 
 static uv_loop_t loop;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "master/store_lines.h"
 
 static char directory[] = "/tmp/mesita-lines-XXXXXX";

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "proto/proto.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 static struct slice slice_over(const struct buf *buf)
 {

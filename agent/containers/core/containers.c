@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 #include "base/table.h"
 
 struct container {

@@ -13,8 +13,8 @@
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/posix/process_tree.h"
 #include "agent/containers/sandbox.h"
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 
 /* Leftovers that survive SIGKILL for so long hang in the kernel; nobody waits longer. */
 #define CLEAN_TIMEOUT_MS 5000

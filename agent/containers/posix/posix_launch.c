@@ -13,8 +13,8 @@
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
-#include "base/arena.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/memory/arena.h"
 
 extern char **environ;
 

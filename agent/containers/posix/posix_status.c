@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 static char *status_directory(const struct posix *posix, const char *id)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 
 /* Walks before giving up on a tree that keeps growing although all of it is stopped. */
 #define WALKS_MAX 20

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/containers/posix/process_tree.h"
-#include "base/arena.h"
+#include "base/memory/arena.h"
 
 struct process_watch {
 	union {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/core/executors/executors.h"
-#include "base/duration.h"
+#include "base/time/duration.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -23,7 +23,7 @@
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/tasks.h"
 #include "agent/core/tasks/updates.h"
-#include "base/duration.h"
+#include "base/time/duration.h"
 
 #define UNKNOWN_STATUS (-1)
 #define REASON(name) MESOS__TASK_STATUS__REASON__REASON_##name

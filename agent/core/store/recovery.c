@@ -22,7 +22,7 @@
 #include "agent/core/store/orphans.h"
 #include "agent/core/tasks/frameworks.h"
 #include "agent/core/tasks/updates.h"
-#include "base/duration.h"
+#include "base/time/duration.h"
 
 #define REASON(name) MESOS__TASK_STATUS__REASON__REASON_##name
 

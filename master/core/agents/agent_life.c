@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/journal.h"
 #include "master/core/store/registry.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/agents.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"

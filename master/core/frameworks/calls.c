@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/texts.h"
 #include "master/core/authorize.h"
 #include "master/core/emit.h"

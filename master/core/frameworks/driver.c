@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/random.h"
 #include "master/core/agents/pid.h"
 #include "master/core/authenticate.h"

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/journal.h"
 
 static const char *const state_names[FRAMEWORK_STATES] = {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/framework_life.h"
 #include "master/core/frameworks/subscribe.h"

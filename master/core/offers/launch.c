@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/authorize.h"
 #include "master/core/offers/accept.h"
 #include "master/core/tasks/task_validate.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/agent_health.h"
 #include "master/core/authorize.h"
 #include "master/core/emit.h"

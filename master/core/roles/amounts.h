@@ -3,8 +3,8 @@
 #ifndef MASTER_CORE_ROLES_AMOUNTS_H
 #define MASTER_CORE_ROLES_AMOUNTS_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "proto/resources.h"
 
 struct amount {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/emit.h"
 #include "master/core/operator.h"
 #include "master/core/roles/roles.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "allocator/allocator_memory.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/emit.h"
 #include "master/core/objects.h"
 #include "master/core/store/registry.h"

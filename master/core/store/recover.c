@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/agents/agents.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/frameworks.h"
@@ -24,7 +24,7 @@
 #include "master/core/store/registry.h"
 #include "master/core/store/warm.h"
 #include "master/core/tasks/tasks.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 enum record_kind {
 	RECORD_MASTER,

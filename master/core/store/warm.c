@@ -28,7 +28,7 @@
 #include "master/core/store/offer_memory.h"
 #include "master/core/store/registry.h"
 #include "master/core/tasks/updates.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 /* Bounds what waits, and the work of a step. */
 #define WAITING_MAX 4096

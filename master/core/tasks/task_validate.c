@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "master/core/objects.h"
 
 #define EXECUTOR_CPUS_MIN 0.01 /* what Mesos demands of executors */

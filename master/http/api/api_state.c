@@ -7,7 +7,7 @@
 #include "master/http/api/api_objects.h"
 
 #include "master/http/api/api_operator.h"
-#include "proto/wire_write.h"
+#include "proto/wire/wire_write.h"
 
 enum part { TASKS = 1, EXECUTORS = 2, FRAMEWORKS = 4, AGENTS = 8 };
 
