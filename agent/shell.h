@@ -107,6 +107,13 @@ Mesos__VersionInfo *agent_version_info(const struct agent_shell *shell, struct a
 void agent_metrics_each(const struct agent_shell *shell, struct arena *arena,
 			void (*each)(void *context, const char *name, double value), void *context);
 
+/* ---- incoming.c ------------------------------------------------------------ */
+
+/* Sets up the routes and who is asked who it is. */
+void agent_shell_route(struct agent_shell *shell);
+/* The handler of the HTTP server. */
+void agent_shell_take_request(void *shell, struct http_request *request);
+
 /* ---- handlers, one file a family ----------------------------------------- */
 
 void agent_api_operator(void *shell, struct http_request *request);

@@ -20,237 +20,10 @@
 
 #include "base/flags/daemon_flags.h"
 #include "base/log/log.h"
-#include "base/memory/buf.h"
 #include "base/open_files.h"
 #include "base/time/clock.h"
 #include "master/shell.h"
-#include "net/daemon/audit.h"
 #include "net/fanout.h"
-#include "proto/names.h"
-
-static void stream_closed_cb(void *context, uint64_t number)
-{
-	struct shell *shell = context;
-	struct master_event event = {.type = MASTER_STREAM_CLOSED,
-				     .stream_closed = {.stream = number}};
-
-	if (!shell->steps.over)
-		shell_step(shell, &event);
-}
-
-/* ---- what the steps do to the world ---------------------------------------- */
-
-static int64_t server_now(void *context)
-{
-	struct shell *shell = context;
-	int64_t moved = clock_catch_up();
-
-	if (moved) {
-		log_info("the clock was set, or the machine slept: it is %g seconds later",
-			 clock_seconds(moved));
-		master_clock_moved(shell->steps.core, moved);
-	}
-	shell->step_began = (int64_t)uv_hrtime();
-	return clock_now();
-}
-
-static void server_tick_cb(uv_timer_t *timer)
-{
-	struct master_event event = {.type = MASTER_TICK};
-
-	shell_step(timer->data, &event);
-}
-
-static void server_wake_at(void *context, int64_t when)
-{
-	struct shell *shell = context;
-	int64_t wait;
-
-	if (when == TIME_NEVER) {
-		uv_timer_stop(&shell->tick);
-		return;
-	}
-	if (when == shell->tick_time && uv_is_active((uv_handle_t *)&shell->tick))
-		return;
-	shell->tick_time = when;
-	wait = when - clock_now();
-	/* Rounded up: a tick that comes too early would only be repeated. */
-	uv_timer_start(&shell->tick, server_tick_cb,
-		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
-}
-
-static void server_send_event(void *context, uint64_t stream, const Mesos__Scheduler__Event *event)
-{
-	struct shell *shell = context;
-
-	event_streams_send(&shell->streams, stream, event);
-}
-
-static void server_end_stream(void *context, uint64_t stream)
-{
-	struct shell *shell = context;
-
-	event_streams_end(&shell->streams, stream);
-}
-
-static void server_send_message(void *context, const char *actor, const char *to,
-				const ProtobufCMessage *message)
-{
-	struct shell *shell = context;
-	struct buf *body = &shell->packed;
-	const char *from = actor;
-
-	if (!strcmp(actor, "master"))
-		from = shell->pid;
-	else if (!strchr(actor, '@'))
-		from = arena_join(&shell->steps.actions.arena, actor, "@", shell->address, NULL);
-	proto_pack(message, body);
-	messenger_send(shell->messenger, from, to, message->descriptor->name, body->data,
-		       body->len);
-	buf_recycle(body);
-}
-
-static void server_link(void *context, const char *pid)
-{
-	struct shell *shell = context;
-
-	messenger_link(shell->messenger, pid);
-}
-
-static void server_unlink(void *context, const char *pid)
-{
-	struct shell *shell = context;
-
-	messenger_unlink(shell->messenger, pid);
-}
-
-static void server_tell_watchers(void *context, const Mesos__Master__Event *event,
-				 const char *framework_user, const char *task_user)
-{
-	shell_tell_watchers(context, event, framework_user, task_user);
-}
-
-static void server_answer(void *context, uint64_t number, int status, const char *text)
-{
-	struct shell *shell = context;
-	struct shell_waiting *waiting;
-
-	HASH_FIND(hh, shell->waiting, &number, sizeof(number), waiting);
-	if (!waiting)
-		return;
-	audit_change(waiting->request, waiting->call, waiting->object, status);
-	http_reply_text(waiting->request, status, text);
-	HASH_DEL(shell->waiting, waiting);
-	free(waiting);
-}
-
-static void server_exit(void *context, const char *text)
-{
-	log_error("%s", text);
-	shell_stop(context, 1);
-}
-
-static const struct master_outlet outlet = {
-	.now = server_now,
-	.wake_at = server_wake_at,
-	.send_event = server_send_event,
-	.end_stream = server_end_stream,
-	.send_message = server_send_message,
-	.link = server_link,
-	.unlink = server_unlink,
-	.store = shell_store_write,
-	.tell_watchers = server_tell_watchers,
-	.answer = server_answer,
-	.exit = server_exit,
-};
-
-/* ---- reading ------------------------------------------------------------------ */
-
-struct view shell_view(const struct shell *shell, const struct http_request *request)
-{
-	return (struct view){
-		.m = shell->steps.core,
-		.principal = request->principal,
-		.acls = shell->flags->allowed,
-	};
-}
-
-bool shell_allows(const struct shell *shell, struct http_request *request, enum acl_action action,
-		  const char *object)
-{
-	struct view view = shell_view(shell, request);
-
-	if (view_allows(&view, action, object))
-		return true;
-	audit_change(request, request->path, object ? object : "", 403);
-	http_reply_text(request, 403, NULL);
-	return false;
-}
-
-/* ---- steps ------------------------------------------------------------------ */
-
-double shell_ms_since(int64_t then)
-{
-	return (double)((int64_t)uv_hrtime() - then) / MILLISECOND;
-}
-
-static void time_cycle(void *context, bool begins)
-{
-	struct shell *shell = context;
-	int64_t now = (int64_t)uv_hrtime();
-
-	if (begins) {
-		shell->cycle_began = now;
-		timing_add(&shell->latency_timing, now, shell_ms_since(shell->step_began));
-	} else {
-		timing_add(&shell->allocation_timing, now, shell_ms_since(shell->cycle_began));
-	}
-}
-
-void shell_step(struct shell *shell, const struct master_event *event)
-{
-	master_steps_feed(&shell->steps, event);
-}
-
-void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call)
-{
-	struct master_event event = {
-		.type = MASTER_OPERATOR,
-		.operator_ = {.call = call, .principal = request->principal},
-	};
-	struct shell_waiting *waiting = xcalloc(1, sizeof(*waiting));
-
-	waiting->number = event.operator_.request = ++shell->next_waiting;
-	waiting->request = request;
-	waiting->call =
-		proto_enum_name(&mesos__master__call__type__descriptor, call->type, SPELL_V1);
-	waiting->object = audit_object(&request->arena, &call->base);
-	HASH_ADD(hh, shell->waiting, number, sizeof(waiting->number), waiting);
-	shell_step(shell, &event);
-	if (shell->steps.actions.reply.status)
-		server_answer(shell, waiting->number, shell->steps.actions.reply.status,
-			      shell->steps.actions.reply.text);
-}
-
-void shell_ask(struct shell *shell, struct http_request *request, const struct master_event *event,
-	       const char *object)
-{
-	shell_step(shell, event);
-	audit_change(request, request->path, object, shell->steps.actions.reply.status);
-	http_reply_text(request, shell->steps.actions.reply.status,
-			shell->steps.actions.reply.text);
-}
-
-/* ---- life ---------------------------------------------------------------- */
-
-void shell_stop(struct shell *shell, int status)
-{
-	if (shell->steps.over)
-		return;
-	shell->steps.over = true;
-	shell->exit_status = status;
-	uv_stop(&shell->loop);
-}
 
 static void terminate_cb(uv_signal_t *handle, int signal)
 {
@@ -373,7 +146,7 @@ static int create_core(struct shell *shell, const char *ip, int port, struct err
 		.agent_reregister_timeout = f->agent_reregister_timeout,
 		.offer_timeout = f->offer_timeout,
 		.allocation_interval = f->allocation_interval,
-		.on_cycle = time_cycle,
+		.on_cycle = shell_time_cycle,
 		.context = shell,
 		.agent_recovery_factor = f->allocator_agent_recovery_factor,
 		.allocation_recovery_timeout = f->allocator_recovery_timeout,
@@ -632,9 +405,10 @@ int master_main(int argc, char **argv)
 		return 1;
 	}
 	rng_seed(&shell.rng, rng_entropy());
-	shell.streams = (struct event_streams){
-		.backlog_max = STREAM_BACKLOG_MAX, .closed = stream_closed_cb, .context = &shell};
-	master_steps_init(&shell.steps, &outlet, &shell);
+	shell.streams = (struct event_streams){.backlog_max = STREAM_BACKLOG_MAX,
+					       .closed = shell_stream_closed,
+					       .context = &shell};
+	master_steps_init(&shell.steps, &shell_outlet, &shell);
 	if (start(&shell, &err) < 0) {
 		log_error("the master cannot start: %s", err.text);
 		shell.exit_status = 1;

@@ -91,13 +91,16 @@ struct shell {
 	int exit_status;
 };
 
+/* -- shell.c -- */
+
+extern const struct master_outlet shell_outlet; /* its context is the shell */
+/* A scheduler's subscription went away (struct event_streams). */
+void shell_stream_closed(void *shell, uint64_t number);
+/* An allocation cycle begins or ends, for metrics. */
+void shell_time_cycle(void *shell, bool begins);
 /* Feeds the core and carries its actions out. The reply is in shell->steps.actions.reply
  * until the next step. */
 void shell_step(struct shell *shell, const struct master_event *event);
-/* -- incoming.c: the handler of the HTTP server, and of messages that waited for their turn -- */
-void shell_take_request(void *shell, struct http_request *request);
-extern const struct rate_limits_handlers shell_rate_handlers; /* their context is the shell */
-
 /* An operator's change; answers the request now or when the core says so. */
 void shell_change(struct shell *shell, struct http_request *request, Mesos__Master__Call *call);
 /* The same for a change that is an event of its own; `object` says what of, for the log. */
@@ -113,6 +116,10 @@ void shell_stop(struct shell *shell, int status);
 
 /* Milliseconds since that uv_hrtime. */
 double shell_ms_since(int64_t then);
+
+/* -- incoming.c: the handler of the HTTP server, and of messages that waited for their turn -- */
+void shell_take_request(void *shell, struct http_request *request);
+extern const struct rate_limits_handlers shell_rate_handlers; /* their context is the shell */
 
 /* -- http/api/api_subscribe.c -- */
 
