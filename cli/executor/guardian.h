@@ -1,5 +1,5 @@
 /* The guardian of `mesita local`: starts the daemons and kills everything below
- * it when the supervisor is gone (see cmd_local.c). */
+ * it when the supervisor is gone (see local/cmd_local.c). */
 #ifndef CLI_EXECUTOR_GUARDIAN_H
 #define CLI_EXECUTOR_GUARDIAN_H
 
