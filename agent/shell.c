@@ -196,9 +196,9 @@ void agent_shell_stored(struct agent_shell *shell)
 	agent_steps_stored(&shell->steps, store_applied(shell->store), durable);
 }
 
-void agent_shell_read(struct agent_shell *shell, const struct offload_read *read)
+void agent_shell_read(struct agent_shell *shell, const struct offload_read *read, bool past)
 {
-	if (agent_show_count(shell->steps.core, AGENT_READ_INLINE + 1) <= AGENT_READ_INLINE)
+	if (agent_show_count(shell->steps.core, past, AGENT_READ_INLINE + 1) <= AGENT_READ_INLINE)
 		offload_inline(read);
 	else
 		offload_submit(shell->offload, read);

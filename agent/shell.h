@@ -91,8 +91,9 @@ struct agent_view agent_shell_view(const struct agent_shell *shell,
 				   const struct http_request *request);
 bool agent_shell_allows(const struct agent_shell *shell, struct http_request *request,
 			enum acl_action action, const char *object);
-/* Answers with a read that looks at all that the agent knows of frameworks, executors and tasks. */
-void agent_shell_read(struct agent_shell *shell, const struct offload_read *read);
+/* Answers with a read that looks at all frameworks, executors and tasks that there are, and with
+ * `past` at those that were. */
+void agent_shell_read(struct agent_shell *shell, const struct offload_read *read, bool past);
 /* Has a thread look at files for a client. */
 void agent_shell_read_files(struct agent_shell *shell, struct slow_job *job);
 /* Ends the process's loop. */

@@ -137,36 +137,37 @@ static size_t count_list(const struct list *list, size_t limit)
 	return count;
 }
 
-static size_t count_executor(const struct executor *e, size_t limit)
+static size_t count_executor(const struct executor *e, bool past, size_t limit)
 {
-	size_t count = 1 + count_list(&e->completed, limit);
+	size_t count = 1 + (past ? count_list(&e->completed, limit) : 0);
 
 	for (size_t i = 0; i < sizeof(e->tasks) / sizeof(*e->tasks) && count < limit; i++)
 		count += count_list(&e->tasks[i], limit - count);
 	return count;
 }
 
-static size_t count_framework(const struct framework *f, size_t limit)
+static size_t count_framework(const struct framework *f, bool past, size_t limit)
 {
 	size_t count = 1;
 
 	for (const struct executor *e = f->executors; e && count < limit; e = e->hh.next)
-		count += count_executor(e, limit - count);
-	for (const struct list *at = f->completed.next; at != &f->completed && count < limit;
-	     at = at->next)
-		count += count_executor(list_entry(at, struct executor, link), limit - count);
+		count += count_executor(e, past, limit - count);
+	for (const struct list *at = f->completed.next;
+	     past && at != &f->completed && count < limit; at = at->next)
+		count += count_executor(list_entry(at, struct executor, link), past, limit - count);
 	return count;
 }
 
-size_t agent_show_count(const struct agent *agent, size_t limit)
+size_t agent_show_count(const struct agent *agent, bool past, size_t limit)
 {
 	size_t count = 0;
 
 	for (const struct framework *f = agent->frameworks; f && count < limit; f = f->hh.next)
-		count += count_framework(f, limit - count);
+		count += count_framework(f, past, limit - count);
 	for (const struct list *at = agent->completed.next;
-	     at != &agent->completed && count < limit; at = at->next)
-		count += count_framework(list_entry(at, struct framework, link), limit - count);
+	     past && at != &agent->completed && count < limit; at = at->next)
+		count += count_framework(list_entry(at, struct framework, link), past,
+					 limit - count);
 	return count;
 }
 

@@ -128,6 +128,41 @@ static void respond(const struct agent_call *c)
 	agent_api_respond(c->request, c->response);
 }
 
+/* ---- big answers --------------------------------------------------------------------------- */
+
+/* What may be so much that a child process renders it. */
+struct big_call {
+	Mesos__Agent__Response__Type type;
+	bool past; /* looks at what was, too */
+	void (*fill)(const struct agent_call *c);
+};
+
+static void render_big(const struct offload_read *read, struct buf *body, const char **content_type)
+{
+	const struct big_call *big = read->what;
+	struct agent_call c = {.shell = read->context, .request = read->request};
+
+	(void)content_type;
+	c.response = new_response(&c.request->arena, big->type);
+	big->fill(&c);
+	write_response(c.response, http_accept(c.request), body);
+}
+
+static void read_big(const struct agent_call *c, const struct big_call *what)
+{
+	agent_shell_read(c->shell,
+			 &(struct offload_read){
+				 .request = c->request,
+				 .render = render_big,
+				 .context = c->shell,
+				 .what = what,
+				 .content_type = http_media_name(http_accept(c->request)),
+			 },
+			 what->past);
+}
+
+#define BIG(name) MESOS__AGENT__RESPONSE__TYPE__##name
+
 /* ---- what the agent is ------------------------------------------------------------------- */
 
 static void get_health(const struct agent_call *c)
@@ -178,11 +213,17 @@ static void add_metric(void *context, const char *name, double value)
 	proto_push(arena, get->n_metrics, get->metrics, metric);
 }
 
-static void get_metrics(const struct agent_call *c)
+static void fill_metrics(const struct agent_call *c)
 {
 	c->response->get_metrics = NEW(c, GetMetrics, get_metrics);
 	agent_metrics_each(c->shell, &c->request->arena, add_metric, (void *)c);
-	respond(c);
+}
+
+static void get_metrics(const struct agent_call *c)
+{
+	static const struct big_call metrics = {BIG(GET_METRICS), false, fill_metrics};
+
+	read_big(c, &metrics);
 }
 
 /* ---- logging --------------------------------------------------------------------------------- */
@@ -259,60 +300,30 @@ static void fill_state(const struct agent_call *c)
 	c->response->get_state->get_frameworks = frameworks_of(c);
 }
 
-/* What may be so much that a child process renders it. */
-struct big_call {
-	Mesos__Agent__Response__Type type;
-	void (*fill)(const struct agent_call *c);
-};
-
-static void render_big(const struct offload_read *read, struct buf *body, const char **content_type)
-{
-	const struct big_call *big = read->what;
-	struct agent_call c = {.shell = read->context, .request = read->request};
-
-	(void)content_type;
-	c.response = new_response(&c.request->arena, big->type);
-	big->fill(&c);
-	write_response(c.response, http_accept(c.request), body);
-}
-
-static void read_big(const struct agent_call *c, const struct big_call *what)
-{
-	agent_shell_read(c->shell, &(struct offload_read){
-					   .request = c->request,
-					   .render = render_big,
-					   .context = c->shell,
-					   .what = what,
-					   .content_type = http_media_name(http_accept(c->request)),
-				   });
-}
-
-#define BIG(name) MESOS__AGENT__RESPONSE__TYPE__##name
-
 static void get_tasks(const struct agent_call *c)
 {
-	static const struct big_call tasks = {BIG(GET_TASKS), fill_tasks};
+	static const struct big_call tasks = {BIG(GET_TASKS), true, fill_tasks};
 
 	read_big(c, &tasks);
 }
 
 static void get_executors(const struct agent_call *c)
 {
-	static const struct big_call executors = {BIG(GET_EXECUTORS), fill_executors};
+	static const struct big_call executors = {BIG(GET_EXECUTORS), true, fill_executors};
 
 	read_big(c, &executors);
 }
 
 static void get_frameworks(const struct agent_call *c)
 {
-	static const struct big_call frameworks = {BIG(GET_FRAMEWORKS), fill_frameworks};
+	static const struct big_call frameworks = {BIG(GET_FRAMEWORKS), true, fill_frameworks};
 
 	read_big(c, &frameworks);
 }
 
 static void get_state(const struct agent_call *c)
 {
-	static const struct big_call state = {BIG(GET_STATE), fill_state};
+	static const struct big_call state = {BIG(GET_STATE), true, fill_state};
 
 	read_big(c, &state);
 }

@@ -69,21 +69,30 @@ static const struct prometheus_row rows[] = {
 	SYSTEM,
 };
 
-void agent_rest_prometheus(void *context, struct http_request *request)
+static void render_prometheus(const struct offload_read *read, struct buf *body,
+			      const char **content_type)
 {
-	struct agent_shell *shell = context;
-	struct buf body = BUF_INIT;
 	struct prometheus prometheus = {
-		.arena = &request->arena,
+		.arena = &read->request->arena,
 		.rows = rows,
 		.row_count = sizeof(rows) / sizeof(rows[0]),
 	};
 
-	if (!agent_shell_allows(shell, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
-		return;
-	prometheus_build(&body, "agent", MESITA_VERSION);
-	agent_metrics_each(shell, &request->arena, prometheus_add, &prometheus);
-	prometheus_write(&prometheus, &body);
-	http_reply(request, 200, PROMETHEUS_TYPE, body.data, body.len, NULL);
-	buf_free(&body);
+	(void)content_type;
+	prometheus_build(body, "agent", MESITA_VERSION);
+	agent_metrics_each(read->context, prometheus.arena, prometheus_add, &prometheus);
+	prometheus_write(&prometheus, body);
+}
+
+void agent_rest_prometheus(void *context, struct http_request *request)
+{
+	struct offload_read read = {
+		.request = request,
+		.render = render_prometheus,
+		.context = context,
+		.content_type = PROMETHEUS_TYPE,
+	};
+
+	if (agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
+		agent_shell_read(context, &read, false);
 }

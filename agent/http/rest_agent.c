@@ -107,12 +107,14 @@ void agent_rest_state(void *context, struct http_request *request)
 	if (agent_recovering(shell->steps.core))
 		http_reply_text(request, 503, "Agent has not finished recovery");
 	else
-		agent_shell_read(shell, &(struct offload_read){
-						.request = request,
-						.render = render_agent_state,
-						.context = shell,
-						.content_type = http_media_name(HTTP_MEDIA_JSON),
-					});
+		agent_shell_read(shell,
+				 &(struct offload_read){
+					 .request = request,
+					 .render = render_agent_state,
+					 .context = shell,
+					 .content_type = http_media_name(HTTP_MEDIA_JSON),
+				 },
+				 true);
 }
 
 void agent_rest_flags(void *context, struct http_request *request)

@@ -114,17 +114,33 @@ static void write_metric(void *context, const char *name, double value)
 	jw_kv_double(context, name, value);
 }
 
-void agent_rest_metrics(void *context, struct http_request *request)
+static void render_metrics(const struct offload_read *read, struct buf *body,
+			   const char **content_type)
 {
-	struct buf body = BUF_INIT;
+	const char *function = router_jsonp(read->request);
 	struct json_writer w;
 
-	if (!agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
-		return;
-	jw_init(&w, &body);
+	if (function) {
+		*content_type = ROUTER_JSONP;
+		buf_printf(body, "%s(", function);
+	}
+	jw_init(&w, body);
 	jw_begin_object(&w);
-	agent_metrics_each(context, &request->arena, write_metric, &w);
+	agent_metrics_each(read->context, &read->request->arena, write_metric, &w);
 	jw_end_object(&w);
-	router_reply_json(request, &body);
-	buf_free(&body);
+	if (function)
+		buf_putc(body, ')');
+}
+
+void agent_rest_metrics(void *context, struct http_request *request)
+{
+	struct offload_read read = {
+		.request = request,
+		.render = render_metrics,
+		.context = context,
+		.content_type = http_media_name(HTTP_MEDIA_JSON),
+	};
+
+	if (agent_shell_allows(context, request, ACL_GET_ENDPOINT, "/metrics/snapshot"))
+		agent_shell_read(context, &read, false);
 }
