@@ -3,13 +3,17 @@
 import os
 
 import common
+import connections
 import harness
+from test_tls import make_authority
 
 MODULE = "github.com/mesos/mesos-go/api/v1/cmd/"
 COUNT = 20
 
 
 class MesosGo(common.ClientTestCase):
+    scheme = "http"
+
     @classmethod
     def setUpClass(cls):
         common.need("Go", ("go", "version"))
@@ -23,7 +27,7 @@ class MesosGo(common.ClientTestCase):
         name = "mesos-go-" + codec
         code, out, err = self.client([
             os.path.join(self.bin, "example-scheduler"),
-            "-url=http://%s:%d/api/v1/scheduler" % self.master.address,
+            "-url=%s://%s:%d/api/v1/scheduler" % (self.scheme, *self.master.address),
             "-codec=" + codec, "-name=" + name, "-user=root",
             "-executor=" + os.path.join(self.bin, "example-executor"), "-exec.image=",
             "-tasks=%d" % COUNT, "-cpu=0.1", "-memory=16", "-exec.memory=32",
@@ -45,3 +49,19 @@ class MesosGo(common.ClientTestCase):
 
     def test_json(self):
         self.run_example("json")
+
+
+class Secure(MesosGo):
+    """Its scheduler by TLS. Its executor knows none: agents let it be plain."""
+    scheme = "https"
+
+    def setUp(self):
+        folder = make_authority(self.temporary())
+        # Where Go looks for authorities.
+        self.authority = os.path.join(folder, "ca.pem")
+        connections.secure(folder, SUPPORT_DOWNGRADE="true")
+        self.addCleanup(connections.plain)
+        super().setUp()
+
+    def client(self, argv, timeout=90, **options):
+        return super().client(argv, timeout, SSL_CERT_FILE=self.authority, **options)
