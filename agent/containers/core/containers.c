@@ -184,6 +184,8 @@ void containers_launch(struct containers *c, const struct agent_launch *launch)
 		log_error("container %s was to be launched twice", launch->container);
 		return;
 	}
+	log_info("Starting container %s of executor '%s' of framework %s", launch->container,
+		 launch->executor_id, launch->framework_id);
 	container_add(c, launch->container, CONTAINER_PREPARING);
 	c->backend->prepare(c->context, launch);
 }

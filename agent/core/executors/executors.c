@@ -481,6 +481,9 @@ void agent_handle_container_exited(struct agent *agent, const struct agent_event
 		agent_orphan_exited(agent, event->container_exited.container);
 	if (!executor || executor->state == EXECUTOR_TERMINATED)
 		return;
+	log_info("Executor '%s' of framework %s ended with status %d%s", executor->id,
+		 executor->framework->id, event->container_exited.status,
+		 event->container_exited.known ? "" : ", as far as is known");
 	agent_executor_exited(agent, executor,
 			      event->container_exited.known ? event->container_exited.status
 							    : UNKNOWN_STATUS,

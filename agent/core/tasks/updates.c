@@ -130,6 +130,9 @@ static bool updates_apply(struct agent *agent, struct executor *sender, struct t
 			    update->status->task_id->value, err.text);
 		return false;
 	}
+	log_info("Task '%s' of framework %s is %s", update->status->task_id->value,
+		 executor->framework->id,
+		 proto_enum_name(&mesos__task_state__descriptor, update->status->state, SPELL_V1));
 	if (executor->checkpoint)
 		agent_store_task(task, agent);
 	return true;

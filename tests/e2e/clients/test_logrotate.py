@@ -74,8 +74,7 @@ class Logrotate(common.ClientTestCase):
         self.assertEqual(len(glob.glob(os.path.join(folder, "mesos-master.INFO.*"))), TURNS)
         self.assertTrue(glob.glob(os.path.join(folder, "*.gz")), "older ones are compressed")
         # Each once at least: an update before the end tells of the end when that is known.
-        finished = re.findall(r"task (\S+) of framework \S+ is TASK_FINISHED",
-                              "\n".join(self.lines(folder, "master")))
-        self.assertEqual(set(finished), set(tasks))
-        agent = "\n".join(self.lines(folder, "slave"))
-        self.assertIn("started on", agent)
+        for role, line in (("master", r"task (\S+) of framework \S+ is TASK_FINISHED"),
+                           ("slave", r"Task '(\S+)' of framework \S+ is TASK_FINISHED")):
+            finished = re.findall(line, "\n".join(self.lines(folder, role)))
+            self.assertEqual(set(finished), set(tasks))
