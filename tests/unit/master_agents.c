@@ -1,5 +1,6 @@
 /* The life of agents as the master sees it. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "master/core/sums.h"
@@ -400,6 +401,72 @@ Test(master_agents, unknown_agents_are_let_in)
 	driver_subscribe(d, "F", NULL);
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS", "\"value\":3.0");
+}
+
+#define PAST(framework, id)                                                                        \
+	"{\"name\":\"n\",\"task_id\":{\"value\":\"" id                                             \
+	"\"},\"framework_id\":{\"value\":\"" framework                                             \
+	"\"},\"agent_id\":{\"value\":\"M-S0\"},\"state\":\"TASK_FINISHED\","                       \
+	"\"resources\":" RESOURCES(1, 32) "}"
+
+/* Ids of the framework's tasks that are over, in their order. */
+static const char *past_of(const char *framework)
+{
+	const struct framework *f = master_find_framework(d->m, framework);
+	static char text[256];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (const struct list *at = f->completed_tasks.next; at != &f->completed_tasks;
+	     at = at->next) {
+		struct slice id =
+			task_record_id(&list_entry(at, struct completed_task, link)->record);
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s ", (int)id.len,
+					id.data);
+	}
+	return text;
+}
+
+Test(master_agents, what_agents_remember_fills_what_was_forgotten)
+{
+	driver_subscribe(d, NULL, AWARE);
+	driver_subscribe(d, NULL, AWARE);
+	/* Of a framework without an id, of one that nobody knows, and of two that are here. */
+	driver_reregister(
+		d, AGENT1, "old-S3",
+		"\"completed_frameworks\":["
+		"{\"framework_info\":{\"user\":\"u\",\"name\":\"n\"},\"tasks\":[" PAST(
+			"M-0000",
+			"none") "]},"
+				"{\"framework_info\":{\"user\":\"u\",\"name\":\"n\",\"id\":{"
+				"\"value\":\"X\"}},"
+				"\"tasks\":[" PAST(
+					"X",
+					"x") "]},"
+					     "{\"framework_info\":{\"user\":\"u\",\"name\":\"n\","
+					     "\"id\":{\"value\":\"M-0000\"}},"
+					     "\"tasks\":[" PAST("M-0000", "a") "," PAST(
+						     "M-0000",
+						     "b") "," PAST("M-0000",
+								   "c") "]},"
+									"{\"framework_info\":{"
+									"\"user\":\"u\",\"name\":"
+									"\"n\",\"id\":{\"value\":"
+									"\"M-0001\"}},"
+									"\"tasks\":[" PAST(
+										"M-0001",
+										"d") "]}]");
+	cr_expect_str_eq(past_of("M-0000"), "a b c ");
+	cr_expect_str_eq(past_of("M-0001"), "d ");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 3);
+	cr_expect_null(master_find_framework(d->m, "X"));
+	/* Where something is remembered, it is the master's. */
+	driver_reregister(
+		d, AGENT2, "old-S4",
+		"\"completed_frameworks\":[{\"framework_info\":{\"user\":\"u\",\"name\":\"n\","
+		"\"id\":{\"value\":\"M-0000\"}},\"tasks\":[" PAST("M-0000", "e") "]}]");
+	cr_expect_str_eq(past_of("M-0000"), "a b c ");
 }
 
 Test(master_agents, completed_frameworks_are_shut_down_there)

@@ -76,6 +76,20 @@ Test(master_updates, strangers_change_nothing)
 	cr_expect_eq(d->m->counters.invalid_status_updates, 2);
 }
 
+/* The id is that of a task elsewhere, which goes on. */
+Test(master_updates, of_a_task_of_another_agent_is_of_none)
+{
+	driver_agent(d, AGENT2);
+	update("TASK_RUNNING", 1);
+	driver_forget(d);
+	driver_update(d, AGENT2, "M-S1", "M-0000", "t", "TASK_FAILED", 2);
+	expect(d, " UPDATE {", "TASK_FAILED");
+	cr_expect_eq(d->m->counters.invalid_status_updates, 1);
+	cr_assert(task());
+	cr_expect_eq(task()->record.state, MESOS__TASK_STATE__TASK_RUNNING);
+	cr_expect_eq(resources_quantity(&master_find_agent(d->m, "M-S0")->used, "cpus"), 1000);
+}
+
 Test(master_updates, unknown_tasks_are_forwarded_only)
 {
 	driver_update(d, AGENT1, "M-S0", "M-0000", "other", "TASK_LOST", 1);
