@@ -22,7 +22,7 @@ static void on_resolve(uv_getaddrinfo_t *request, int status, struct addrinfo *f
 	struct dial *dial = request->data;
 
 	dial->resolving = false;
-	if (status == 0 && uv_is_closing((uv_handle_t *)dial->tcp))
+	if (status == UV_EAI_CANCELED || (status == 0 && uv_is_closing((uv_handle_t *)dial->tcp)))
 		status = UV_ECANCELED;
 	if (status == 0 && (!found || found->ai_addrlen != sizeof(struct sockaddr_in)))
 		status = UV_EAI_NONAME;

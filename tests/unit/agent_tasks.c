@@ -577,30 +577,3 @@ Test(agent_tasks, state_has_the_shape_of_mesos)
 	}
 	buf_free(&json);
 }
-
-static bool resolves(const char *path, const char *to)
-{
-	char *real = NULL;
-	bool ok = agent_resolve_path(rig.agent, path, &real);
-	bool same = to ? ok && strcmp(real, to) == 0 : !ok;
-
-	free(real);
-	return same;
-}
-
-Test(agent_tasks, paths_of_sandboxes_only)
-{
-	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/stdout",
-			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/latest/stdout"));
-	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/c",
-			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/c"));
-	cr_assert(resolves("/frameworks/F/executors/e/runs", NULL));
-	cr_assert(resolves("/frameworks/F/executors/e/runs/latest/a/../b",
-			   "/w/slaves/M-S0/frameworks/F/executors/e/runs/latest/a/../b"));
-	cr_assert(resolves("/frameworks/F/executors/e/../runs/latest/b", NULL));
-	cr_assert(resolves("/frameworks/F/executors/e/runs/./b", NULL));
-	cr_assert(resolves("/w/slaves/M-S0/frameworks/F/executors/e/runs/../../../..", NULL));
-	cr_assert(resolves("/w/meta", NULL));
-	cr_assert(resolves("/etc/passwd", NULL));
-	cr_assert(resolves("", NULL));
-}

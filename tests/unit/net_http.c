@@ -20,6 +20,25 @@ Test(http, answers_a_get)
 	cr_assert_not(raw_has(&raw, "Connection"));
 }
 
+Test(http, who_comes_early_waits)
+{
+	struct err err;
+
+	raw_close(&raw);
+	fixture_stop_server(&fixture);
+	fixture.server_closed = false;
+	fixture.options.later = true;
+	fixture_start(&fixture);
+	raw_open(&raw, &fixture);
+	raw_send(&raw, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+	for (int i = 0; i < 5; i++)
+		fixture_turn(&fixture);
+	cr_expect_eq(raw.in.len, 0);
+	cr_expect_not(raw.eof);
+	cr_assert_eq(http_server_accept(fixture.server, &err), 0);
+	until(&fixture, raw_has(&raw, "hello"));
+}
+
 Test(http, takes_a_request_byte_by_byte)
 {
 	const char *text = "POST /echo?a=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd";

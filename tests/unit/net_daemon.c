@@ -1,0 +1,105 @@
+/* What daemons look at in a request: whether its endpoint is disabled, which metrics it wants. */
+#include "net/daemon/firewall.h"
+#include "net/daemon/prometheus.h"
+#include "net_harness.h"
+
+static struct fixture fixture;
+static struct raw raw;
+static struct arena arena;
+static const char *const *paths;
+
+static void handle(void *context, struct http_request *request)
+{
+	bool stopped = firewall_stops(paths, request, request->path);
+
+	if (!stopped)
+		http_reply_text(
+			request, 200,
+			arena_printf(&request->arena, "groups %u", prometheus_groups(request)));
+}
+
+static void set_up(void)
+{
+	paths = NULL;
+	arena_init(&arena);
+	fixture_init(&fixture);
+	fixture.handler = handle;
+	fixture_start(&fixture);
+	raw_open(&raw, &fixture);
+}
+
+static void tear_down(void)
+{
+	raw_close(&raw);
+	fixture_finish(&fixture);
+	arena_free(&arena);
+}
+
+TestSuite(daemon, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static void ask(const char *target, const char *status, const char *body)
+{
+	char text[256];
+
+	buf_clear(&raw.in);
+	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+	raw_send(&raw, text);
+	until(&fixture, raw_has(&raw, body));
+	cr_expect(raw_has(&raw, status), "%s: %s", target, raw.in.data);
+}
+
+static int parse(const char *text, struct err *err)
+{
+	struct json *rules;
+
+	cr_assert_eq(json_parse(&arena, text, strlen(text), &rules, err), 0, "%s", err->text);
+	return firewall_parse(&arena, rules, &paths, err);
+}
+
+Test(daemon, endpoints_can_be_disabled)
+{
+	struct err err;
+
+	ask("/a", " 200 ", "groups 0");
+	cr_assert_eq(parse("{\"disabled_endpoints\":{\"paths\":[\"/a\",\"/b/c\"]}}", &err), 0);
+	ask("/a", " 403 ", "Endpoint '/a' is disabled");
+	ask("/b/c", " 403 ", "Endpoint '/b/c' is disabled");
+	ask("/b", " 200 ", "groups 0");
+	ask("/a/", " 200 ", "groups 0");
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const none[] = {"{}", "{\"disabled_endpoints\":{}}",
+						   "{\"disabled_endpoints\":{\"paths\":[]}}"};
+
+		cr_assert_eq(parse(none[i], &err), 0);
+		ask("/a", " 200 ", "groups 0");
+	}
+}
+
+Test(daemon, rules_that_are_none)
+{
+	static const struct {
+		const char *rules, *text;
+	} bad[] = {
+		{"[]", "expected {"},
+		{"{\"disabled_endpoints\":[]}", "expected {"},
+		{"{\"disabled_endpoints\":{\"paths\":{}}}", "expected {"},
+		{"{\"disabled_endpoints\":{\"paths\":[1]}}", "'' is no path"},
+		{"{\"disabled_endpoints\":{\"paths\":[\"/a\",\"b\"]}}", "'b' is no path"},
+		{"{\"disabled_endpoints\":{\"paths\":[\"\"]}}", "'' is no path"},
+	};
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		cr_expect_eq(parse(bad[i].rules, &err), ERR_INVALID, "%s", bad[i].rules);
+		cr_expect(strstr(err.text, bad[i].text), "%s: %s", bad[i].rules, err.text);
+	}
+}
+
+Test(daemon, metrics_of_many_are_asked_for)
+{
+	ask("/m?per_framework=true", " 200 ", "groups 1");
+	ask("/m?per_role=true", " 200 ", "groups 2");
+	ask("/m?per_role=true&per_framework=true", " 200 ", "groups 3");
+	ask("/m?per_role=false&per_framework=yes", " 200 ", "groups 0");
+	ask("/m?per_role=true&per_framework=", " 200 ", "groups 2");
+}
