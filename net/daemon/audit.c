@@ -26,17 +26,25 @@ static bool is_id(const ProtobufCMessageDescriptor *type)
 	       !strcmp(type->fields[0].name, "value");
 }
 
+/* Whether the list has the pair already: resources say the same role again and again. */
+static bool has_pair(const struct buf *out, const char *pair, size_t len)
+{
+	const char *at = out->len ? out->data : NULL;
+
+	for (; at && (at = strstr(at, pair)); at += len)
+		if ((at == out->data || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return false;
+}
+
+/* Cut to what the whole may be. */
 static void put_pair(struct buf *out, const char *name, const char *value)
 {
 	char pair[AUDIT_OBJECT_MAX];
-	int len = snprintf(pair, sizeof(pair), "%s=%s", name, value);
-	const char *known = out->len ? strstr(out->data, pair) : NULL;
 
-	/* Resources say the same role again and again. */
-	if (known && (known == out->data || known[-1] == ',') &&
-	    (known[len] == ',' || known[len] == '\0'))
-		return;
-	buf_printf(out, "%s%s", out->len ? "," : "", pair);
+	snprintf(pair, sizeof(pair), "%s=%s", name, value);
+	if (!has_pair(out, pair, strlen(pair)))
+		buf_printf(out, "%s%s", out->len ? "," : "", pair);
 }
 
 static void look_into(struct buf *out, const ProtobufCMessage *message, int depth);

@@ -66,3 +66,38 @@ Test(audit, is_bounded)
 	cr_assert(str_has_suffix(object, "..."));
 	buf_free(&call);
 }
+
+/* What is longer than the whole is cut before it is looked for. */
+Test(audit, long_values_are_cut)
+{
+	size_t lengths[] = {AUDIT_OBJECT_MAX - 6, AUDIT_OBJECT_MAX - 5, AUDIT_OBJECT_MAX, 4000000};
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct buf call = BUF_INIT;
+		char *role = xcalloc(1, lengths[i] + 1);
+		const char *object;
+
+		memset(role, 'r', lengths[i]);
+		buf_printf(&call,
+			   "{\"type\":\"UPDATE_WEIGHTS\",\"update_weights\":{\"weight_infos\":["
+			   "{\"role\":\"%s\",\"weight\":2},{\"role\":\"%s\",\"weight\":3}]}}",
+			   role, role);
+		object = object_of(call.data);
+		cr_expect(str_has_prefix(object, "role=rrr"));
+		cr_expect_eq(strlen(object), AUDIT_OBJECT_MAX - 1);
+		cr_expect_null(strchr(object, ','));
+		free(role);
+		buf_free(&call);
+	}
+}
+
+/* Names that begin another's, in any order; what is nested too deeply is left out. */
+Test(audit, each_pair_once)
+{
+	cr_assert_str_eq(
+		object_of("{\"type\":\"UPDATE_WEIGHTS\",\"update_weights\":{\"weight_infos\":["
+			  "{\"role\":\"ab\",\"weight\":2},{\"role\":\"a\",\"weight\":3},"
+			  "{\"role\":\"xrole=a\",\"weight\":3},{\"role\":\"ab\",\"weight\":3},"
+			  "{\"role\":\"a\",\"weight\":3}]}}"),
+		"role=ab,role=a,role=xrole=a");
+}

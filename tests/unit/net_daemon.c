@@ -1,6 +1,13 @@
-/* What daemons look at in a request: whether its endpoint is disabled, which metrics it wants. */
+/* What daemons look at in a request: whether its endpoint is disabled, which metrics it wants; and
+ * what they say of the machine. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
 #include "net/daemon/firewall.h"
 #include "net/daemon/prometheus.h"
+#include "net/daemon/system_stats.h"
 #include "net_harness.h"
 
 static struct fixture fixture;
@@ -10,9 +17,9 @@ static const char *const *paths;
 
 static void handle(void *context, struct http_request *request)
 {
-	bool stopped = firewall_stops(paths, request, request->path);
-
-	if (!stopped)
+	if (!strcmp(request->path, "/stats"))
+		system_stats_reply(request);
+	else if (!firewall_stops(paths, request, request->path))
 		http_reply_text(
 			request, 200,
 			arena_printf(&request->arena, "groups %u", prometheus_groups(request)));
@@ -102,4 +109,38 @@ Test(daemon, metrics_of_many_are_asked_for)
 	ask("/m?per_role=true&per_framework=true", " 200 ", "groups 3");
 	ask("/m?per_role=false&per_framework=yes", " 200 ", "groups 0");
 	ask("/m?per_role=true&per_framework=", " 200 ", "groups 2");
+}
+
+static double member(const struct json *object, const char *name)
+{
+	const struct json *value = json_get(object, name);
+
+	cr_assert(value, "%s", name);
+	return json_number(value);
+}
+
+/* The load may change while it is asked for. */
+Test(daemon, tells_what_the_machine_is)
+{
+	static const char *const names[] = {"avg_load_1min", "avg_load_5min", "avg_load_15min"};
+	double before[3], after[3];
+	struct sysinfo info;
+	struct json *told;
+	struct err err;
+	const char *body;
+
+	do {
+		cr_assert_eq(getloadavg(before, 3), 3);
+		ask("/stats", " 200 ", "}");
+		cr_assert_eq(getloadavg(after, 3), 3);
+	} while (memcmp(before, after, sizeof(after)));
+	body = strstr(raw.in.data, "\r\n\r\n") + 4;
+	cr_assert_eq(json_parse(&arena, body, strlen(body), &told, &err), 0, "%s", err.text);
+	for (int i = 0; i < 3; i++)
+		cr_expect_float_eq(member(told, names[i]), before[i], 1e-9, "%s", names[i]);
+	cr_expect_float_eq(member(told, "cpus_total"), sysconf(_SC_NPROCESSORS_ONLN), 0);
+	sysinfo(&info);
+	cr_expect_float_eq(member(told, "mem_total_bytes"), (double)info.totalram * info.mem_unit,
+			   0);
+	cr_expect_leq(member(told, "mem_free_bytes"), member(told, "mem_total_bytes"));
 }
