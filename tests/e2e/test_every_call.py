@@ -203,3 +203,95 @@ class EveryCall(harness.TestCase):
         scheduler.teardown()
         scheduler = self.subscribe()
         scheduler.wait_terminal(scheduler.run("true"))
+
+
+class EveryMessage(harness.TestCase):
+    """The same with the messages of libprocess, from strangers, and from who claims to be the other
+    side."""
+
+    def send(self, daemon, to, sender, name, made):
+        body = PROTO.encode("mesos.internal." + name, made)
+        status, _, _ = harness.request(
+            daemon.address, "POST", "/%s/mesos.internal.%s" % (to, name), body,
+            {"Libprocess-From": sender, "Connection": "Keep-Alive"}, timeout=30)
+        return status
+
+    def test_every_message(self):
+        chance, names = random.Random(4), [
+            name.rpartition(".")[2] for name in PROTO.messages
+            if name.startswith("mesos.internal.") and name.endswith("Message")]
+        self.assertGreater(len(names), 40)
+        master = "master@%s:%d" % self.master.address
+        agent = "slave(1)@%s:%d" % self.agent.address
+        ids = {"agent_id": self.agent.id, "slave_id": self.agent.id}
+        for manner in MANNERS.values():
+            for name in names:
+                whole = aim(fill("mesos.internal." + name, manner, 2), ids)
+                for made in (whole, thin(whole, chance), {}):
+                    for daemon, to, senders in (
+                            (self.master, "master", ("x@127.0.0.1:1", agent)),
+                            (self.agent, "slave(1)", ("x@127.0.0.1:1", master))):
+                        # Those of the other side may end the agent, as they should.
+                        if name == "ShutdownMessage" and daemon is self.agent:
+                            continue
+                        for sender in senders:
+                            self.assertIn(self.send(daemon, to, sender, name, made),
+                                          (202, 400, 404), name)
+            for daemon in (self.master, self.agent):
+                daemon.check_alive()
+                self.assertEqual(harness.get(daemon.address, "/state", 30)[0], 200)
+        # The two find each other again, and do their work.
+        for daemon in (self.agent, self.master):
+            daemon.kill()
+            daemon.start()
+        self.master.wait_ready()
+        self.agent.wait_registered()
+        scheduler = self.subscribe()
+        scheduler.wait_terminal(scheduler.run("true"))
+
+
+class EveryPath(harness.TestCase):
+    """Every endpoint with every parameter that any has, in the query, as a form, and as JSON."""
+    names = """container_id duration executor_id format frameworkId framework_id jsonp level length
+        limit machines offset order path per_framework per_role principal resources role slaveId
+        slave_id source state taskId task_id timeout volumes""".split()
+    # A long one is longer than a head may be in a query; JSON and forms may be longer.
+    values = ["", "-1", "1", "18446744073709551615", "1e999", "a/b", "[]", "{}", "%00%ff%",
+              "..%2f..%2fetc%2fpasswd", "x" * 300]
+    bodies = [b"", b"{", b"[]", b"{}", b"null", b"[[[[1]]]]", b'"x"', b"1e999",
+              b'[{"role":"%s","weight":1e308}]' % (b"r" * 100000)]
+
+    def paths(self, daemon):
+        return ["/" + process["id"] + endpoint["name"].rstrip("/")
+                for process in daemon.json("/help?format=json")["processes"]
+                for endpoint in process["endpoints"]]
+
+    def test_every_path(self):
+        for daemon in (self.master, self.agent):
+            paths = self.paths(daemon)
+            self.assertGreater(len(paths), 10)
+            for path in paths:
+                # Half a second each, as it should be.
+                slow = path.endswith("/monitor/statistics")
+                for value_of in self.values[:1 if slow else None]:
+                    query = "&".join("%s=%s" % (name, value_of) for name in self.names)
+                    form = "&".join("%s=%s" % (name, value_of * 200) for name in self.names)
+                    self.ask(daemon, "GET", path + "?" + query, None, None)
+                    for body in [form.encode()] + self.bodies[:1 + len(value_of)]:
+                        for kind in ("application/x-www-form-urlencoded", "application/json"):
+                            self.ask(daemon, "POST", path, body, kind)
+                self.ask(daemon, "PUT", path, b'[{"role":"r","weight":-1}]', "application/json")
+                self.ask(daemon, "DELETE", path, None, None)
+            daemon.check_alive()
+        scheduler = self.subscribe()
+        scheduler.wait_terminal(scheduler.run("true"))
+
+    def ask(self, daemon, method, path, body, kind):
+        try:
+            status, _, _ = harness.request(daemon.address, method, path, body,
+                                           {"Content-Type": kind} if kind else None)
+        except OSError as error:
+            daemon.check_alive()
+            raise AssertionError("%s %s: %s" % (method, path[:300], error)) from error
+        self.assertIn(status, (200, 202, 307, 400, 401, 403, 404, 405, 406, 409, 415, 500, 501, 503),
+                      (method, path[:300]))
