@@ -34,8 +34,6 @@ const char *router_resolve(const struct router *router, struct http_request *req
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	first = strcspn(path + 1, "/");
-	if (first > len - 1)
-		first = len - 1;
 	if (is_process(router, path + 1, first))
 		return arena_strndup(&request->arena, path, len);
 	return join(&request->arena, router->delegate, path, len == 1 ? 0 : len);

@@ -8,17 +8,21 @@
 #include "net/daemon/firewall.h"
 #include "net/daemon/prometheus.h"
 #include "net/daemon/system_stats.h"
+#include "net/daemon/verbosity.h"
 #include "net_harness.h"
 
 static struct fixture fixture;
 static struct raw raw;
 static struct arena arena;
 static const char *const *paths;
+static struct verbosity verbosity;
 
 static void handle(void *context, struct http_request *request)
 {
 	if (!strcmp(request->path, "/stats"))
 		system_stats_reply(request);
+	else if (!strcmp(request->path, "/toggle"))
+		verbosity_toggle(&verbosity, request);
 	else if (!firewall_stops(paths, request, request->path))
 		http_reply_text(
 			request, 200,
@@ -32,12 +36,15 @@ static void set_up(void)
 	fixture_init(&fixture);
 	fixture.handler = handle;
 	fixture_start(&fixture);
+	verbosity_init(&verbosity, &fixture.loop);
+	verbosity.start = LOG_LEVEL_INFO;
 	raw_open(&raw, &fixture);
 }
 
 static void tear_down(void)
 {
 	raw_close(&raw);
+	verbosity_close(&verbosity);
 	fixture_finish(&fixture);
 	arena_free(&arena);
 }
@@ -143,4 +150,39 @@ Test(daemon, tells_what_the_machine_is)
 	cr_expect_float_eq(member(told, "mem_total_bytes"), (double)info.totalram * info.mem_unit,
 			   0);
 	cr_expect_leq(member(told, "mem_free_bytes"), member(told, "mem_total_bytes"));
+}
+
+Test(daemon, how_much_is_logged_can_be_changed)
+{
+	static const struct {
+		const char *query, *status, *text;
+		unsigned level; /* then */
+	} asked[] = {
+		{"", " 200 ", "\r\n\r\n0\n", 0},
+		{"?level=1", " 400 ", "Expecting 'duration=value' in query.\n", 0},
+		{"?duration=1mins", " 400 ", "Expecting 'level=value' in query.\n", 0},
+		{"?level=x&duration=1mins", " 400 ", "Failed to convert 'x' to number.\n", 0},
+		{"?level=&duration=1mins", " 400 ", "Failed to convert '' to number.\n", 0},
+		{"?level=2x&duration=1mins", " 400 ", "Failed to convert '2x' to number.\n", 0},
+		{"?level=2147483648&duration=1mins", " 400 ",
+		 "Failed to convert '2147483648' to number.\n", 0},
+		{"?level=-1&duration=1mins", " 400 ", "'-1' < original level.\n", 0},
+		{"?level=2&duration=x", " 400 ", "x", 0},
+		{"?level=2&duration=1mins", " 200 ", "\r\n\r\n", 2},
+		{"", " 200 ", "\r\n\r\n2\n", 2},
+		{"?level=0&duration=1mins", " 200 ", "\r\n\r\n", 0},
+		{"?level=2147483647&duration=1mins", " 200 ", "\r\n\r\n", 2147483647},
+	};
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		char target[128];
+
+		snprintf(target, sizeof(target), "/toggle%s", asked[i].query);
+		ask(target, asked[i].status, asked[i].text);
+		cr_expect_eq(verbosity.level, asked[i].level, "%s", target);
+	}
+	/* It falls back by itself. */
+	ask("/toggle?level=3&duration=20ms", " 200 ", "\r\n\r\n");
+	cr_expect_eq(verbosity.level, 3);
+	until(&fixture, verbosity.level == 0);
 }

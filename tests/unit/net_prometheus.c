@@ -79,10 +79,14 @@ Test(prometheus, values_of_labels_are_escaped)
 	add("c/a\"b\\c\nd", 1);
 	add("c/My%20job%2F1", 1);
 	add("c/%22%0A%7F%e9%E9%", 1);
+	add("c/%2G%2g%2@%G2%3", 1);
+	add("c/%41%4A%4F%2A%5a%30%39", 1);
 	expect("# HELP mesita_things_total Things that came.\n# TYPE mesita_things_total counter\n"
 	       "mesita_things_total{what=\"a\\\"b\\\\c\\nd\"} 1\n"
 	       "mesita_things_total{what=\"My job/1\"} 1\n"
-	       "mesita_things_total{what=\"\\\"%0A%7F%e9%E9%\"} 1\n");
+	       "mesita_things_total{what=\"\\\"%0A%7F%e9%E9%\"} 1\n"
+	       "mesita_things_total{what=\"%2G%2g%2@%G2%3\"} 1\n"
+	       "mesita_things_total{what=\"AJO*%5a09\"} 1\n");
 }
 
 Test(prometheus, what_is_many_is_there_when_asked)
