@@ -163,6 +163,31 @@ class EveryCall(harness.TestCase):
                             self.send(api, thin(call, chance))
             self.served("thinned")
 
+    def test_packed_with_bytes_that_are_others(self):
+        chance = random.Random(5)
+        for api in APIS:
+            daemon = self.master if api[2] == "master" else self.agent
+            for name, manner in MANNERS.items():
+                if name == "long":
+                    continue
+                for kind, call in self.calls(api, manner):
+                    packed = PROTO.encode(api[0], thin(call, chance))
+                    for _ in range(4):
+                        body = bytearray(packed)
+                        for _ in range(chance.randint(0, 3)):
+                            body[chance.randrange(len(body))] = chance.randrange(256)
+                        if chance.random() < 0.3:
+                            del body[chance.randrange(len(body)):]
+                        try:
+                            harness.request(daemon.address, "POST", api[1], bytes(body), {
+                                "Content-Type": "application/x-protobuf",
+                                "Accept": "application/x-protobuf"}, timeout=30)
+                        except OSError as error:
+                            # SUBSCRIBE, by chance, does not end.
+                            self.served((api, kind))
+                            self.assertIsInstance(error, TimeoutError)
+            self.served(api)
+
     def test_of_a_framework_that_there_is(self):
         """Its calls come further: they are about its own offers and an agent that there is."""
         chance, name = random.Random(2), "mesos.scheduler.Call"
