@@ -297,3 +297,8 @@ size_t view_count_tasks(const struct view *v)
 		count += view_count_framework_tasks(f);
 	return count;
 }
+
+size_t view_count_settings(const struct view *v)
+{
+	return HASH_COUNT(v->m->quotas) + HASH_COUNT(v->m->weights) + HASH_COUNT(v->m->machines);
+}

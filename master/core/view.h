@@ -78,5 +78,7 @@ void view_each_task(const struct view *v, const struct framework *f, unsigned li
 
 size_t view_count_framework_tasks(const struct framework *f);
 size_t view_count_tasks(const struct view *v);
+/* Quotas, weights, and machines of the schedule: what operators have set. */
+size_t view_count_settings(const struct view *v);
 
 #endif

@@ -14,9 +14,11 @@ static void render_rest(const struct offload_read *read, struct buf *body,
 		buf_printf(body, "%s(", function);
 	}
 	jw_init(&w, body);
-	jw_begin_object(&w);
+	if (!what->whole)
+		jw_begin_object(&w);
 	what->write(read->context, &view, read->request, &w);
-	jw_end_object(&w);
+	if (!what->whole)
+		jw_end_object(&w);
 	if (function)
 		buf_putc(body, ')');
 }

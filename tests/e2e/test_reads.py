@@ -26,9 +26,13 @@ GET_STATE = b'{"type":"GET_STATE"}'
 
 
 def get_state(address, accept="application/json"):
+    return operate(address, {"type": "GET_STATE"}, accept)
+
+
+def operate(address, call, accept="application/json"):
     connection = http.client.HTTPConnection(*address, timeout=60 * SCALE)
     try:
-        connection.request("POST", "/api/v1", GET_STATE,
+        connection.request("POST", "/api/v1", json.dumps(call),
                            {"Content-Type": "application/json", "Accept": accept})
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -148,6 +152,37 @@ class Reads(harness.TestCase):
                         lambda who, path=path: get(self.master.address, path, 60, who)[2], ask))
                     for who, body in zip(ask, found):
                         self.assertEqual(b"framework_id" in body, who is GOOD, path)
+
+    def test_what_operators_set_for_very_many(self):
+        """Machines of a schedule and weights of roles, read by a child."""
+        count, made = 1500, self.master.metric("master/reads/processes_made")
+
+        def post(path, body, method="POST"):
+            status, _, answer = harness.request(self.master.address, method, path,
+                                                json.dumps(body))
+            self.assertEqual(status, 200, answer)
+
+        def call(kind):
+            status, body = operate(self.master.address, {"type": kind})
+            self.assertEqual(status, 200, body)
+            return json.loads(body)[kind.lower()]
+        machines = [{"hostname": "h%d" % i, "ip": "10.0.%d.%d" % divmod(i, 256)}
+                    for i in range(count)]
+        schedule = {"windows": [{"machine_ids": machines,
+                                 "unavailability": {"start": {"nanoseconds": 1 << 62}}}]}
+        post("/maintenance/schedule", schedule)
+        post("/weights", [{"role": "r%d" % i, "weight": 2.0} for i in range(count)], "PUT")
+        self.assertEqual(self.master.json("/maintenance/schedule"), schedule)
+        status = self.master.json("/maintenance/status")
+        names = {machine["hostname"] for machine in machines}
+        self.assertEqual({m["id"]["hostname"] for m in status["draining_machines"]}, names)
+        self.assertEqual(call("GET_MAINTENANCE_SCHEDULE")["schedule"], schedule)
+        self.assertEqual({m["id"]["hostname"] for m in
+                          call("GET_MAINTENANCE_STATUS")["status"]["draining_machines"]}, names)
+        roles = {"r%d" % i for i in range(count)}
+        self.assertEqual({info["role"] for info in self.master.json("/weights")}, roles)
+        self.assertEqual({info["role"] for info in call("GET_WEIGHTS")["weight_infos"]}, roles)
+        self.assertEqual(self.master.metric("master/reads/processes_made"), made + 6)
 
     def follow(self, watcher, tasks):
         """Applies the events to the state of the beginning until so many more have finished; each

@@ -5,35 +5,43 @@
 #include "master/core/roles/roles_view.h"
 #include "master/http/api/api_operator.h"
 
-void api_get_quota(const struct operator_call *c)
+static void collect_quota(const struct view *v, struct arena *arena,
+			  Mesos__Master__Response *response)
 {
-	struct arena *arena = &c->request->arena;
-	Mesos__Master__Response *response =
-		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_QUOTA);
-	struct view view = shell_view(c->shell, c->request);
-
 	response->get_quota = PROTO_NEW(arena, Mesos__Master__Response__GetQuota,
 					mesos__master__response__get_quota__descriptor);
-	response->get_quota->status = view_quota_status(&view, arena);
-	api_respond(c, response);
+	response->get_quota->status = view_quota_status(v, arena);
 }
 
-void api_get_weights(const struct operator_call *c)
+void api_get_quota(const struct operator_call *c)
 {
-	struct arena *arena = &c->request->arena;
-	Mesos__Master__Response *response =
-		api_response(c, MESOS__MASTER__RESPONSE__TYPE__GET_WEIGHTS);
+	static const struct api_read quota = {.type = MESOS__MASTER__RESPONSE__TYPE__GET_QUOTA,
+					      collect_quota};
+	struct view view = shell_view(c->shell, c->request);
+
+	api_respond_read(c, &quota, view_count_settings(&view));
+}
+
+static void collect_weights(const struct view *v, struct arena *arena,
+			    Mesos__Master__Response *response)
+{
 	Mesos__Master__Response__GetWeights *get =
 		PROTO_NEW(arena, Mesos__Master__Response__GetWeights,
 			  mesos__master__response__get_weights__descriptor);
 
-	struct view view = shell_view(c->shell, c->request);
-
-	get->n_weight_infos = view_weight_infos(&view, arena, &get->weight_infos);
+	get->n_weight_infos = view_weight_infos(v, arena, &get->weight_infos);
 	/* Without weights Mesos leaves out the whole answer, not the list alone. */
 	if (get->n_weight_infos)
 		response->get_weights = get;
-	api_respond(c, response);
+}
+
+void api_get_weights(const struct operator_call *c)
+{
+	static const struct api_read weights = {.type = MESOS__MASTER__RESPONSE__TYPE__GET_WEIGHTS,
+						collect_weights};
+	struct view view = shell_view(c->shell, c->request);
+
+	api_respond_read(c, &weights, view_count_settings(&view));
 }
 
 static void add_resource(struct arena *arena, Mesos__Role *role, const char *name, double milli)

@@ -32,10 +32,11 @@ bool rest_is_post(struct http_request *request);
  * What looks at more is rendered in a child process (net/offload.h). */
 #define READ_INLINE 1000
 
-/* A read of an endpoint: writes the members of its object. */
+/* A read of an endpoint: writes the members of its object, or `whole`, all that is answered. */
 struct rest_read {
 	void (*write)(const struct shell *shell, const struct view *v, struct http_request *request,
 		      struct json_writer *w);
+	bool whole;
 };
 /* Answers with the read, which looks at about so many objects. */
 void read_rest(struct shell *shell, struct http_request *request, const struct rest_read *what,

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static void reply_message(struct http_request *request, const void *message)
-{
-	struct buf json = BUF_INIT;
-
-	proto_to_json(message, SPELL_V0, &json);
-	router_reply_json(request, &json);
-	buf_free(&json);
-}
-
 /* The body as a value of the type, or NULL after the request was answered 400. */
 static struct json *parse_body(struct http_request *request, enum json_type type)
 {
@@ -62,27 +53,44 @@ static void update_schedule(struct shell *shell, struct http_request *request)
 	shell_change(shell, request, call);
 }
 
+static void write_schedule(const struct shell *shell, const struct view *v,
+			   struct http_request *request, struct json_writer *w)
+{
+	(void)shell;
+	proto_write_json(view_maintenance_schedule(v, &request->arena), SPELL_V0, w);
+}
+
+static void write_machines(const struct shell *shell, const struct view *v,
+			   struct http_request *request, struct json_writer *w)
+{
+	(void)shell;
+	proto_write_json(view_maintenance_status(v, &request->arena), SPELL_V0, w);
+}
+
 void rest_maintenance_schedule(void *context, struct http_request *request)
 {
+	static const struct rest_read schedule = {.write = write_schedule, .whole = true};
 	struct shell *shell = context;
 	struct view view = shell_view(shell, request);
 
 	if (!strcmp(request->method, "POST"))
 		update_schedule(shell, request);
 	else if (!strcmp(request->method, "GET"))
-		reply_message(request, view_maintenance_schedule(&view, &request->arena));
+		read_rest(shell, request, &schedule, view_count_settings(&view));
 	else
 		http_reply_not_allowed(request, "GET, POST");
 }
 
 void rest_maintenance_status(void *context, struct http_request *request)
 {
-	struct view view = shell_view(context, request);
+	static const struct rest_read machines = {.write = write_machines, .whole = true};
+	struct shell *shell = context;
+	struct view view = shell_view(shell, request);
 
 	if (strcmp(request->method, "GET"))
 		http_reply_not_allowed(request, "GET");
 	else
-		reply_message(request, view_maintenance_status(&view, &request->arena));
+		read_rest(shell, request, &machines, view_count_settings(&view));
 }
 
 /* The machines of the body; false after the request was answered. */

@@ -31,14 +31,19 @@ static struct json *parse_body(struct http_request *request, enum json_type type
 
 /* ---- /quota --------------------------------------------------------------------------- */
 
+static void write_quota(const struct shell *shell, const struct view *v,
+			struct http_request *request, struct json_writer *w)
+{
+	(void)shell;
+	proto_write_json(view_quota_status(v, &request->arena), SPELL_V0, w);
+}
+
 static void get_quota(struct shell *shell, struct http_request *request)
 {
+	static const struct rest_read quota = {.write = write_quota, .whole = true};
 	struct view view = shell_view(shell, request);
-	struct buf json = BUF_INIT;
 
-	proto_to_json(view_quota_status(&view, &request->arena), SPELL_V0, &json);
-	router_reply_json(request, &json);
-	buf_free(&json);
+	read_rest(shell, request, &quota, view_count_settings(&view));
 }
 
 static void set_quota(struct shell *shell, struct http_request *request)
@@ -115,21 +120,25 @@ void rest_quota(void *context, struct http_request *request)
 
 /* ---- /weights -------------------------------------------------------------------------- */
 
+static void write_weights(const struct shell *shell, const struct view *v,
+			  struct http_request *request, struct json_writer *w)
+{
+	Mesos__WeightInfo **list;
+	size_t count = view_weight_infos(v, &request->arena, &list);
+
+	(void)shell;
+	jw_begin_array(w);
+	for (size_t i = 0; i < count; i++)
+		proto_write_json(list[i], SPELL_V0, w);
+	jw_end_array(w);
+}
+
 static void get_weights(struct shell *shell, struct http_request *request)
 {
-	struct buf body = BUF_INIT;
-	struct json_writer w;
-	Mesos__WeightInfo **list;
+	static const struct rest_read weights = {.write = write_weights, .whole = true};
 	struct view view = shell_view(shell, request);
-	size_t count = view_weight_infos(&view, &request->arena, &list);
 
-	jw_init(&w, &body);
-	jw_begin_array(&w);
-	for (size_t i = 0; i < count; i++)
-		proto_write_json(list[i], SPELL_V0, &w);
-	jw_end_array(&w);
-	router_reply_json(request, &body);
-	buf_free(&body);
+	read_rest(shell, request, &weights, view_count_settings(&view));
 }
 
 static void update_weights(struct shell *shell, struct http_request *request)

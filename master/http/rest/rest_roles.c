@@ -88,7 +88,7 @@ static void write_roles(const struct shell *shell, const struct view *v,
 
 void rest_roles(void *context, struct http_request *request)
 {
-	static const struct rest_read roles = {write_roles};
+	static const struct rest_read roles = {.write = write_roles};
 	struct shell *shell = context;
 
 	read_rest(shell, request, &roles,

@@ -165,7 +165,7 @@ static void write_state(const struct shell *shell, const struct view *v,
 
 void rest_state(void *context, struct http_request *request)
 {
-	static const struct rest_read state = {write_state};
+	static const struct rest_read state = {.write = write_state};
 	struct shell *shell = context;
 	struct view view = shell_view(shell, request);
 
@@ -181,7 +181,7 @@ static void write_slaves(const struct shell *shell, const struct view *v,
 
 void rest_slaves(void *context, struct http_request *request)
 {
-	static const struct rest_read slaves = {write_slaves};
+	static const struct rest_read slaves = {.write = write_slaves};
 	struct shell *shell = context;
 	bool one = http_query(request, "slave_id") != NULL;
 
@@ -198,7 +198,7 @@ static void write_all_frameworks(const struct shell *shell, const struct view *v
 
 void rest_frameworks(void *context, struct http_request *request)
 {
-	static const struct rest_read frameworks = {write_all_frameworks};
+	static const struct rest_read frameworks = {.write = write_all_frameworks};
 	struct shell *shell = context;
 	const char *id = http_query(request, "framework_id");
 	struct view view = shell_view(shell, request);
@@ -313,7 +313,7 @@ static void write_task_list(const struct shell *shell, const struct view *v,
 
 void rest_tasks(void *context, struct http_request *request)
 {
-	static const struct rest_read tasks = {write_task_list};
+	static const struct rest_read tasks = {.write = write_task_list};
 	struct shell *shell = context;
 	bool one = http_query(request, "task_id") != NULL;
 	struct view view = shell_view(shell, request);

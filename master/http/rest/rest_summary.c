@@ -138,7 +138,7 @@ static void write_state_summary(const struct shell *shell, const struct view *v,
 
 void rest_state_summary(void *context, struct http_request *request)
 {
-	static const struct rest_read summary = {write_state_summary};
+	static const struct rest_read summary = {.write = write_state_summary};
 	struct shell *shell = context;
 	struct view view = shell_view(shell, request);
 
