@@ -279,6 +279,16 @@ static bool is_ignorance(const struct task *t, const struct update *u)
 	return t->end == u->state && (u->state == STATE(LOST) || u->state == STATE(DROPPED));
 }
 
+/* Launched twice, it may be another agent that tells of the one before; the master, which has the
+ * later one, passes that on and does not remember it. */
+static bool is_of_the_one_before(struct books *b, const struct task *t,
+				 const Mesos__TaskStatus *status)
+{
+	const struct claim *c = books_claim(b, NULL, t->fw->id, status->task_id->value);
+
+	return c && status->agent_id && strcmp(status->agent_id->value, c->view->id);
+}
+
 static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus *status)
 {
 	struct update *u = books_find_update(b, &status->uuid);
@@ -291,8 +301,10 @@ static void check_uuid(struct books *b, struct task *t, const Mesos__TaskStatus 
 			   u ? books_state_name(u->state) : "nothing", u ? u->task->key : "nobody");
 		return;
 	}
-	t->told = u;
-	t->told_in = b->lives_of_master + 1;
+	if (!is_of_the_one_before(b, t, status)) {
+		t->told = u;
+		t->told_in = b->lives_of_master + 1;
+	}
 	if (!books_terminal(u->state))
 		return;
 	/* An agent that refused it takes the same order when it comes again. */
@@ -390,16 +402,15 @@ void books_update_event(struct books *b, struct fw *fw, const Mesos__TaskStatus 
 	check_awaited(b, t, status);
 }
 
-/* Its agent knows what it sent last. */
+/* Its agent knows what it sent last; a machine that crashed may have forgotten it, and the master
+ * takes its word. */
 void books_note_sent_last(struct books *b, struct task *t, const Mesos__Task *task)
 {
 	struct update *u = task->has_status_update_uuid
 				   ? books_find_update(b, &task->status_update_uuid)
 				   : NULL;
 
-	if (!u || u->task != t)
-		return;
-	t->told = u;
+	t->told = u && u->task == t ? u : NULL;
 	t->told_in = b->lives_of_master + 1;
 }
 

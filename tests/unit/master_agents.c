@@ -469,6 +469,31 @@ Test(master_agents, what_agents_remember_fills_what_was_forgotten)
 	cr_expect_str_eq(past_of("M-0000"), "a b c ");
 }
 
+#define LIVE(agent)                                                                                \
+	"\"frameworks\":[{\"user\":\"u\",\"name\":\"n\",\"id\":{\"value\":\"M-0000\"}," AWARE      \
+	"}],\"tasks\":[{\"name\":\"t\",\"task_id\":{\"value\":\"t\"}," FID                         \
+	",\"agent_id\":{\"value\":\"" agent                                                        \
+	"\"},\"state\":\"TASK_RUNNING\",\"resources\":" RESOURCES(1, 32) "}]"
+
+/* A report from before the end does not bring a task back; one of another agent, where a launch
+ * of before a crash came to life, is of a task that holds what it holds. */
+Test(master_agents, a_report_is_overtaken_by_the_same_agent_alone)
+{
+	run(AWARE);
+	driver_agent(d, AGENT2);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", "TASK_FINISHED", 2);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 2);
+	driver_reregister(d, AGENT1, "M-S0", LIVE("M-S0"));
+	cr_expect_null(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+	cr_expect_eq(resources_quantity(&master_find_agent(d->m, "M-S0")->used, "cpus"), 0);
+	driver_forget(d);
+	driver_reregister(d, AGENT2, "M-S1", LIVE("M-S1"));
+	/* All of it was on offer. */
+	expect(d, "RESCIND");
+	cr_expect(framework_find_task(master_find_framework(d->m, "M-0000"), "t"));
+	cr_expect_eq(resources_quantity(&master_find_agent(d->m, "M-S1")->used, "cpus"), 1000);
+}
+
 Test(master_agents, completed_frameworks_are_shut_down_there)
 {
 	run(AWARE);

@@ -11,6 +11,7 @@
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
 #include "master/core/journal.h"
+#include "master/core/offers/offers.h"
 #include "master/core/operations/operations.h"
 #include "master/core/tasks/task_validate.h"
 #include "master/core/tasks/tasks.h"
@@ -152,15 +153,29 @@ static void correct_task(struct rejoin *r, struct task *t, const Mesos__Task *ta
 	t->seen = r->mark;
 }
 
-/* Whether the agent itself said that the task is over. */
-static bool ended_by_agent(struct master *m, const struct framework *f, const char *task_id)
+/* Whether the agent itself said that its task is over. Launched twice, one of before a crash may
+ * live on another agent. */
+static bool ended_by_agent(struct rejoin *r, const struct framework *f, const char *task_id)
 {
 	const struct completed_task *c = framework_find_completed_task(f, task_id);
 	const Mesos__TaskStatus *last =
-		c ? task_record_last_status(&c->record, &m->out->arena) : NULL;
+		c ? task_record_last_status(&c->record, &r->m->out->arena) : NULL;
 
 	return last &&
-	       (!last->has_source || last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER);
+	       (!last->has_source || last->source != MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER) &&
+	       slice_eq(task_record_agent_id(&c->record), r->a->id);
+}
+
+/* Of an agent that was here all the time, what it turns out to use may be on offer. */
+static void rejoin_restore(struct rejoin *r, struct framework *f, const struct resources *used)
+{
+	struct offer *o, *next;
+
+	if (!r->registered)
+		return;
+	list_for_each (o, next, &r->a->offers, by_agent)
+		master_rescind_offer(r->m, o);
+	allocator_restore(r->m->allocator, f->alloc, r->a->alloc, used);
 }
 
 static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Task *task)
@@ -171,7 +186,7 @@ static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Tas
 	if (r->registered && task_state_terminal(task->state))
 		return;
 	/* An old report, that something newer overtook. */
-	if (r->registered && ended_by_agent(r->m, f, task->task_id->value))
+	if (r->registered && ended_by_agent(r, f, task->task_id->value))
 		return;
 	if (old)
 		master_forget_task(r->m, old);
@@ -180,8 +195,8 @@ static void add_reported(struct rejoin *r, struct framework *f, const Mesos__Tas
 		tell_returned(r, f, task);
 	t = master_add_task(r->m, f, r->a, own_task(r, task));
 	t->seen = r->mark;
-	if (r->registered && t->holds)
-		allocator_restore(r->m->allocator, f->alloc, r->a->alloc, &t->resources);
+	if (t->holds)
+		rejoin_restore(r, f, &t->resources);
 }
 
 void rejoin_take_tasks(struct rejoin *r)
@@ -233,9 +248,7 @@ void rejoin_take_executors(struct rejoin *r)
 		}
 		if (!e) {
 			e = master_add_executor(r->m, f, r->a, info);
-			if (r->registered)
-				allocator_restore(r->m->allocator, f->alloc, r->a->alloc,
-						  &e->resources);
+			rejoin_restore(r, f, &e->resources);
 		}
 		e->seen = r->mark;
 	}
