@@ -631,12 +631,24 @@ static void books_roles_check_roles(struct books *b, const struct seat *seat, do
 	}
 }
 
+/* A master that was stopped has removed it when it goes on; the books still count it, and what its
+ * tasks had, until the rest of what came meanwhile is done. */
+static bool is_any_leaving(const struct books *b)
+{
+	for (const struct view *v = b->views; v; v = v->hh.next)
+		if (v->leaving)
+			return true;
+	return false;
+}
+
 void books_check_shares(struct books *b)
 {
 	double margin = list_empty(&b->granted) ? SHARE_MARGIN : SHARE_MARGIN + doubtful_share(b);
 	struct seat *seat, *next;
 
 	list_for_each (seat, next, &b->granted, grant_link) {
+		if (is_any_leaving(b))
+			break;
 		check_frameworks(b, seat, margin);
 		books_roles_check_roles(b, seat, margin);
 	}
