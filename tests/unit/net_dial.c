@@ -64,13 +64,6 @@ Test(dial, by_name)
 	expect_connection("localhost");
 }
 
-Test(dial, a_name_that_is_none)
-{
-	cr_assert_eq(dial_start(&dial, &tcp, "no such name", 1, on_dialed), 0);
-	until(&fixture, dialed == 1);
-	cr_expect_lt(status_then, 0);
-}
-
 static int option(int level, int name)
 {
 	int value = -1;
