@@ -72,16 +72,12 @@ static void write_master(const struct agent_shell *shell, struct json_writer *w)
 static void render_agent_state(const struct offload_read *read, struct buf *body,
 			       const char **content_type)
 {
-	const char *function = router_jsonp(read->request);
 	const struct agent_shell *shell = read->context;
 	struct agent_view view = agent_shell_view(shell, read->request);
 	bool sees_flags = agent_view_allows(&view, ACL_VIEW_FLAGS, NULL);
 	struct json_writer w;
 
-	if (function) {
-		*content_type = ROUTER_JSONP;
-		buf_printf(body, "%s(", function);
-	}
+	router_begin_json(read->request, body, content_type);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "version", MESITA_VERSION);
@@ -96,8 +92,7 @@ static void render_agent_state(const struct offload_read *read, struct buf *body
 	if (sees_flags)
 		write_flags(shell, &w);
 	jw_end_object(&w);
-	if (function)
-		buf_putc(body, ')');
+	router_end_json(read->request, body);
 }
 
 void agent_rest_state(void *context, struct http_request *request)

@@ -117,19 +117,14 @@ static void write_metric(void *context, const char *name, double value)
 static void render_metrics(const struct offload_read *read, struct buf *body,
 			   const char **content_type)
 {
-	const char *function = router_jsonp(read->request);
 	struct json_writer w;
 
-	if (function) {
-		*content_type = ROUTER_JSONP;
-		buf_printf(body, "%s(", function);
-	}
+	router_begin_json(read->request, body, content_type);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	agent_metrics_each(read->context, &read->request->arena, write_metric, &w);
 	jw_end_object(&w);
-	if (function)
-		buf_putc(body, ')');
+	router_end_json(read->request, body);
 }
 
 void agent_rest_metrics(void *context, struct http_request *request)

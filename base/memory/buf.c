@@ -159,6 +159,11 @@ size_t str_printable(const char *text, size_t len)
 	return at;
 }
 
+bool str_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
 bool str_has_prefix(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -59,6 +59,7 @@ struct slice slice_of(const char *text); /* NULL gives an empty slice */
 bool slice_eq(struct slice slice, const char *text);
 /* How many of the bytes, from the first on, are no control characters. */
 size_t str_printable(const char *text, size_t len);
+bool str_same(const char *a, const char *b); /* NULL is the same as NULL alone */
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);
 #define NUMBER_TEXT 21 /* with the NUL; decimal or hexadecimal */

@@ -496,22 +496,17 @@ static void render_metrics(const struct offload_read *read, struct buf *body,
 			   const char **content_type)
 {
 	struct metric_list list = {.arena = &read->request->arena};
-	const char *function = router_jsonp(read->request);
 	struct json_writer w;
 
 	metrics_each(read->context, metrics_collect, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_metrics);
-	if (function) {
-		*content_type = ROUTER_JSONP;
-		buf_printf(body, "%s(", function);
-	}
+	router_begin_json(read->request, body, content_type);
 	jw_init(&w, body);
 	jw_begin_object(&w);
 	for (size_t i = 0; i < list.count; i++)
 		jw_kv_double(&w, list.items[i].name, list.items[i].value);
 	jw_end_object(&w);
-	if (function)
-		buf_putc(body, ')');
+	router_end_json(read->request, body);
 	free(list.items);
 }
 

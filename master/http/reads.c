@@ -5,22 +5,17 @@ static void render_rest(const struct offload_read *read, struct buf *body,
 			const char **content_type)
 {
 	const struct rest_read *what = read->what;
-	const char *function = router_jsonp(read->request);
 	struct view view = shell_view(read->context, read->request);
 	struct json_writer w;
 
-	if (function) {
-		*content_type = ROUTER_JSONP;
-		buf_printf(body, "%s(", function);
-	}
+	router_begin_json(read->request, body, content_type);
 	jw_init(&w, body);
 	if (!what->whole)
 		jw_begin_object(&w);
 	what->write(read->context, &view, read->request, &w);
 	if (!what->whole)
 		jw_end_object(&w);
-	if (function)
-		buf_putc(body, ')');
+	router_end_json(read->request, body);
 }
 
 void read_any(struct shell *shell, const struct offload_read *read, size_t objects)

@@ -97,23 +97,39 @@ void router_dispatch(struct router *router, struct http_request *request)
 		route->handle(router->context, request);
 }
 
-const char *router_jsonp(struct http_request *request)
+static const char *router_jsonp(struct http_request *request)
 {
 	return http_query(request, "jsonp");
 }
 
-void router_reply_json(struct http_request *request, const struct buf *json)
+void router_begin_json(struct http_request *request, struct buf *body, const char **content_type)
 {
 	const char *function = router_jsonp(request);
+
+	if (!function)
+		return;
+	*content_type = "text/javascript";
+	buf_printf(body, "%s(", function);
+}
+
+void router_end_json(struct http_request *request, struct buf *body)
+{
+	if (router_jsonp(request))
+		buf_putc(body, ')');
+}
+
+void router_reply_json(struct http_request *request, const struct buf *json)
+{
+	const char *content_type;
 	struct buf body = BUF_INIT;
 
-	if (!function) {
+	if (!router_jsonp(request)) {
 		http_reply_json(request, 200, json);
 		return;
 	}
-	buf_printf(&body, "%s(", function);
+	router_begin_json(request, &body, &content_type);
 	buf_append(&body, json->data, json->len);
-	buf_putc(&body, ')');
-	http_reply(request, 200, ROUTER_JSONP, body.data, body.len, NULL);
+	router_end_json(request, &body);
+	http_reply(request, 200, content_type, body.data, body.len, NULL);
 	buf_free(&body);
 }

@@ -37,10 +37,10 @@ void router_dispatch(struct router *router, struct http_request *request);
 /* The path as the routes see it (in the request's arena): delegated, without a
  * trailing '/'. */
 const char *router_resolve(const struct router *router, struct http_request *request);
-/* The function's name if the query has jsonp=fn: a JSON body then is `fn(...)` of type
- * ROUTER_JSONP. */
-#define ROUTER_JSONP "text/javascript"
-const char *router_jsonp(struct http_request *request);
+/* Around what writes a JSON body: it is `fn(...)` of type text/javascript if the query has
+ * jsonp=fn. */
+void router_begin_json(struct http_request *request, struct buf *body, const char **content_type);
+void router_end_json(struct http_request *request, struct buf *body);
 /* Answers a JSON body, wrapped as `fn(...)` when the query has jsonp=fn. */
 void router_reply_json(struct http_request *request, const struct buf *json);
 

@@ -92,15 +92,10 @@ static void cancel_job(struct offload_job *job)
 	free(job);
 }
 
-static bool is_same_client(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 bool offload_same(const struct offload_read *a, const struct offload_read *b)
 {
-	return is_same_client(a->request->principal, b->request->principal) &&
-	       a->render == b->render && a->context == b->context && a->what == b->what &&
+	return str_same(a->request->principal, b->request->principal) && a->render == b->render &&
+	       a->context == b->context && a->what == b->what &&
 	       !strcmp(a->content_type, b->content_type) &&
 	       !strcmp(a->request->query, b->request->query) &&
 	       a->request->body.len == b->request->body.len &&

@@ -152,17 +152,12 @@ void audience_tidy(struct audience *a)
 
 /* ---- who is in it -------------------------------------------------------------------------- */
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 struct audience *audience_join(struct shell *shell, enum http_media media, const char *principal)
 {
 	struct audience *a, *next;
 
 	list_for_each (a, next, &shell->audiences, link) {
-		if (a->media == media && is_same(a->principal, principal)) {
+		if (a->media == media && str_same(a->principal, principal)) {
 			a->count++;
 			return a;
 		}
