@@ -104,6 +104,7 @@ enum wait_kind {
 	WAIT_OPERATION, /* uuid: send its status */
 	WAIT_REMOVE,	/* path: remove the volume's data */
 	WAIT_DRAIN,	/* end all tasks */
+	WAIT_REGISTER,	/* tell the master what we have */
 };
 
 struct task {

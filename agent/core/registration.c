@@ -269,6 +269,12 @@ void agent_register_proved(struct agent *agent)
 	/* We tell what we have, and that is about to change: agent_registration_resume(). */
 	if (agent->state != STATE_DISCONNECTED || !agent->master || !list_empty(&agent->changes))
 		return;
+	/* A master that hears of a change which a crash then undoes would offer what is not there.
+	 */
+	if (agent->total_ticket > agent->stored) {
+		agent_wait(agent, agent->total_ticket, WAIT_REGISTER, "", NULL, NULL);
+		return;
+	}
 	/* It may be another life of the master by now. */
 	if (agent->link_broken)
 		agent_new_version(agent);

@@ -17,7 +17,7 @@ void agent_register_timeout(struct agent *agent);
 void agent_redetect(struct agent *agent, const char *why);
 void agent_begin_registration(struct agent *agent);
 void agent_register_proved(struct agent *agent);     /* the master knows who we are */
-void agent_registration_resume(struct agent *agent); /* it waited for changes of the total */
+void agent_registration_resume(struct agent *agent); /* it waited for changes */
 void agent_exit_if_empty(struct agent *agent);
 void agent_write_capabilities(struct json_writer *w); /* names, as elements of an array */
 /* "Dropped: not from our master" is logged; true = go on. */

@@ -232,6 +232,24 @@ Test(agent_operations, what_they_made_is_there_after_a_crash)
 	expect_state(RESERVED_64);
 }
 
+/* The master did not notice the crash, and sends operations before it hears of the new life. */
+Test(agent_operations, registration_does_not_tell_what_a_crash_would_undo)
+{
+	reserve_and_create();
+	restart();
+	rig_detect(&rig, RIG_MASTER);
+	rig_tick(&rig, 2 * SECOND);
+	cr_assert(strstr(rig_take(&rig), "send master ReregisterSlaveMessage"));
+	rig.manual_store = true;
+	apply(3, json(RESERVE(32, "r")));
+	rig_tick(&rig, 10 * SECOND);
+	rig_expect(&rig, "");
+	rig_stored(&rig, UINT64_MAX);
+	cr_assert(strstr(rig_take(&rig), "send master ReregisterSlaveMessage"));
+	cr_assert(strstr(checkpointed(), "; disk(reservations: [(DYNAMIC,r)]):32"), "%s",
+		  checkpointed());
+}
+
 Test(agent_operations, unacknowledged_status_is_sent_after_a_crash)
 {
 	ProtobufCBinaryData before;

@@ -33,6 +33,7 @@
 #include "agent/core/executors/executor_channel.h"
 #include "agent/core/executors/executors.h"
 #include "agent/core/objects.h"
+#include "agent/core/registration.h"
 #include "agent/core/resources/operations.h"
 #include "agent/core/resources/volumes.h"
 #include "agent/core/tasks/frameworks.h"
@@ -149,6 +150,9 @@ static void checkpoint_follow(struct agent *agent, enum wait_kind kind, const ch
 		break;
 	case WAIT_DRAIN:
 		agent_drain_begin(agent);
+		break;
+	case WAIT_REGISTER:
+		agent_registration_resume(agent);
 		break;
 	}
 }
