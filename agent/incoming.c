@@ -53,6 +53,9 @@ static void guard_realms(struct agent_shell *shell)
 	guards[REALM_READWRITE] = (struct realm_guard){
 		.name = AGENT_REALM_READWRITE,
 		.credentials = f->authenticate_http_readwrite ? f->known : NULL};
+	/* Executors launch containers inside of their own. */
+	if (guards[REALM_READWRITE].credentials)
+		guards[REALM_READWRITE].secret = f->secret_key;
 	guards[REALM_EXECUTORS] =
 		(struct realm_guard){.name = AGENT_REALM_EXECUTOR, .secret = f->secret_key};
 }

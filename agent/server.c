@@ -413,6 +413,7 @@ static void close_parts(struct agent_shell *shell)
 	usage_close(&shell->usage);
 	offload_close(shell->offload);
 	shell->offload = NULL;
+	container_requests_free(&shell->container_requests);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	if (shell->detector)

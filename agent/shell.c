@@ -99,6 +99,21 @@ static void shell_destroy(void *context, const char *container)
 	containers_destroy(((struct agent_shell *)context)->containers, container);
 }
 
+static void shell_signal(void *context, const char *container, int number)
+{
+	containers_signal(((struct agent_shell *)context)->containers, container, number);
+}
+
+static void shell_clear(void *context, const char *container)
+{
+	containers_clear(((struct agent_shell *)context)->containers, container);
+}
+
+static void shell_answer(void *context, const struct agent_action *action)
+{
+	agent_container_answer(context, action);
+}
+
 static uint64_t shell_store(void *context, enum store_class class, const struct store_op *ops,
 			    size_t count)
 {
@@ -157,6 +172,9 @@ const struct agent_outlet agent_shell_outlet = {
 	.launch = shell_launch,
 	.reattach = shell_reattach,
 	.destroy = shell_destroy,
+	.signal = shell_signal,
+	.clear = shell_clear,
+	.answer = shell_answer,
 	.store = shell_store,
 	.identified = shell_identified,
 	.collect = shell_collect,

@@ -11,6 +11,7 @@
 #include "agent/core/agent_view.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
+#include "agent/http/api_containers.h"
 #include "agent/http/statistics.h"
 #include "agent/http/usage.h"
 #include "agent/steps/steps.h"
@@ -76,6 +77,7 @@ struct agent_shell {
 	struct verbosity verbosity;
 	uv_async_t stored;
 	uv_signal_t signals[3];
+	struct container_requests container_requests;
 	struct usage_turns usage; /* of containers */
 	struct statistics_turns statistics;
 	struct hangup hangup; /* with the process's TLS */

@@ -58,7 +58,7 @@ static int replace_link(const char *target, const char *link, struct err *err)
 	return rv;
 }
 
-static int link_latest(const char *path, struct err *err)
+int sandbox_link_latest(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	char *link = xprintf("%.*s/latest", (int)(slash - path), path);
@@ -82,7 +82,7 @@ int sandbox_create(const char *path, const char *user_name, const struct user *u
 			     strerror(errno));
 		rmdir(path);
 	}
-	return rv < 0 ? rv : link_latest(path, err);
+	return rv;
 }
 
 int sandbox_open_output(const char *path, const char *name, const struct user *user,

@@ -8,10 +8,12 @@
 #include "agent/containers/user.h"
 #include "base/err.h"
 
-/* Makes .../runs/<container> with mode 0750, owned by `user` (NULL = us), and points
- * .../runs/latest at it. What is above is made as needed. */
+/* Makes the directory with mode 0750, owned by `user` (NULL = us). What is above is made as
+ * needed. */
 int sandbox_create(const char *path, const char *user_name, const struct user *user,
 		   struct err *err);
+/* Points .../runs/latest at .../runs/<container>. */
+int sandbox_link_latest(const char *path, struct err *err);
 /* Makes (or empties) a file for output in the sandbox, owned by the user; returns its
  * descriptor, opened for appending. */
 int sandbox_open_output(const char *path, const char *name, const struct user *user,

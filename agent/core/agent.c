@@ -12,6 +12,7 @@
 #include "agent/core/drain.h"
 #include "agent/core/executors/executor_channel.h"
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/orders.h"
 #include "agent/core/registration.h"
 #include "agent/core/resources/operations.h"
@@ -102,6 +103,7 @@ int agent_create(const struct agent_options *options, struct agent **out, struct
 	list_init(&agent->orphans);
 	list_init(&agent->changes);
 	list_init(&agent->orders);
+	list_init(&agent->removing);
 	copy_options(agent, options);
 	make_info(agent, options);
 	if (options->oversubscribed)
@@ -124,6 +126,7 @@ void agent_destroy(struct agent *agent)
 
 	if (!agent)
 		return;
+	agent_nested_free_all(agent);
 	HASH_ITER (hh, agent->frameworks, framework, next)
 		agent_framework_free(agent, framework);
 	list_for_each (framework, next, &agent->completed, link) {
@@ -303,6 +306,12 @@ static void route(struct agent *agent, const struct agent_event *event)
 	case AGENT_STREAM_CLOSED:
 		agent_handle_stream_closed(agent, event->stream_closed.stream);
 		break;
+	case AGENT_CONTAINER_CALL:
+		agent_handle_container_call(agent, event);
+		break;
+	case AGENT_SESSION_CLOSED:
+		agent_handle_session_closed(agent, event->session_closed.container);
+		break;
 	case AGENT_CONTAINER_STARTED:
 		agent_handle_container_started(agent, event);
 		break;
@@ -320,6 +329,7 @@ static void route(struct agent *agent, const struct agent_event *event)
 		break;
 	case AGENT_COLLECTED:
 		agent_forget_collected(agent, event->collected.path);
+		agent_nested_collected(agent, event->collected.path);
 		break;
 	case AGENT_VOLUMES_MADE:
 		agent_handle_volumes_made(agent, event);

@@ -67,11 +67,13 @@ struct agent_options {
 /* ---- events -------------------------------------------------------------- */
 
 enum agent_event_type {
-	AGENT_DETECTED,	     /* the leading master, or none */
-	AGENT_MESSAGE,	     /* a libprocess message, decoded */
-	AGENT_EXITED,	     /* the link to a pid broke */
-	AGENT_EXECUTOR_CALL, /* a v1 executor call over HTTP, decoded */
-	AGENT_STREAM_CLOSED, /* an executor's subscription went away */
+	AGENT_DETECTED,	      /* the leading master, or none */
+	AGENT_MESSAGE,	      /* a libprocess message, decoded */
+	AGENT_EXITED,	      /* the link to a pid broke */
+	AGENT_EXECUTOR_CALL,  /* a v1 executor call over HTTP, decoded */
+	AGENT_STREAM_CLOSED,  /* an executor's subscription went away */
+	AGENT_CONTAINER_CALL, /* of the operator API, about containers inside of executors' */
+	AGENT_SESSION_CLOSED, /* nobody reads a session's output any more */
 	AGENT_CONTAINER_STARTED,
 	AGENT_CONTAINER_FAILED, /* could not be started; it is gone */
 	AGENT_CONTAINER_EXITED, /* its first process ended and nothing of it is left */
@@ -117,6 +119,13 @@ struct agent_event {
 		struct {
 			uint64_t stream;
 		} stream_closed;
+		struct {
+			uint64_t number; /* of the request, in its ANSWER */
+			Mesos__Agent__Call *call;
+		} container_call;
+		struct {
+			const char *container;
+		} session_closed;
 		struct {
 			const char *container; /* id */
 			int64_t pid;
@@ -167,6 +176,9 @@ enum agent_action_type {
 	 * it (STARTED when found, EXITED when not). */
 	AGENT_REATTACH,
 	AGENT_DESTROY, /* kill everything in the container; EXITED follows */
+	AGENT_SIGNAL,  /* to the first process of a container */
+	AGENT_CLEAR,   /* how a container inside of another ended need not be kept any more */
+	AGENT_ANSWER,  /* to a CONTAINER_CALL, in its step or much later */
 	AGENT_STORE,
 	AGENT_COLLECT, /* remove a path at a time (garbage collection); COLLECTED follows */
 	AGENT_KEEP,    /* do not remove this path after all */
@@ -192,11 +204,13 @@ struct agent_volumes {
 };
 
 struct agent_launch {
-	const char *container; /* id, a UUID */
+	const char *container; /* id: of an executor's, a UUID; inside of others, parent.own */
 	const char *framework_id;
 	const char *executor_id;
-	const char *sandbox; /* absolute path of the run; "latest" beside it must point there */
-	const char *user;    /* NULL = no switch */
+	/* Absolute path. Of an executor's container, "latest" beside it must point there. */
+	const char *sandbox;
+	bool session;	  /* the sandbox is the parent's, which is there; output goes to a client */
+	const char *user; /* NULL = no switch */
 	Mesos__CommandInfo *command; /* what to run and which URIs to fetch */
 	Mesos__ContainerInfo *info;  /* or NULL */
 	char *const *environment;    /* whole environment, NAME=VALUE, NULL-ended */
@@ -232,6 +246,20 @@ struct agent_action {
 		struct {
 			const char *container;
 		} destroy;
+		struct {
+			const char *container;
+			int number;
+		} signal;
+		struct {
+			const char *container;
+		} clear;
+		struct {
+			uint64_t number;
+			int status;
+			const char *text;		  /* "" = empty; or */
+			Mesos__Agent__Response *response; /* this; or */
+			const char *session;		  /* its output, from now on */
+		} answer;
 		struct {
 			enum store_class class;
 			struct store_op *ops;

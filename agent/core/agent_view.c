@@ -50,6 +50,18 @@ bool agent_view_sees_task(const struct agent_view *v, const struct executor *exe
 				 user && *user ? user : executor->framework->info->user);
 }
 
+bool agent_view_handles(const struct agent_view *v, const struct json *claims, const char *root,
+			const enum acl_action actions[2], const char *as)
+{
+	struct executor *executor = agent_container_find((struct agent *)v->agent, root);
+	const char *user = executor ? executor_user(executor) : NULL;
+
+	if (executor && claims)
+		return agent_executor_claimed(executor, claims);
+	return agent_view_allows(v, actions[0], user) &&
+	       (actions[1] == ACL_ACTIONS || agent_view_allows(v, actions[1], as ? as : user));
+}
+
 /* ---- resources ------------------------------------------------------------------------ */
 
 static bool sees_piece(const struct agent_view *v, const struct resource_piece *piece)

@@ -18,6 +18,12 @@ bool agent_view_sees_role(const struct agent_view *v, const char *role);
 const struct resources *agent_view_resources(const struct agent_view *v,
 					     const struct resources *all,
 					     struct resources *scratch);
+/* Whether something may be done to a container inside of an executor's, of which that is the root:
+ * by the executor itself, whose claims (or NULL) are its token's; else by the rules for its user,
+ * and for the user `as` whom a new one is to run as (NULL: as the executor) if there is an action
+ * for that, too. */
+bool agent_view_handles(const struct agent_view *v, const struct json *claims, const char *root,
+			const enum acl_action actions[2], const char *as);
 /* Whether the files of a path, as agent_resolve_path() takes it, may be read: by the user of the
  * executor whose sandbox it is. */
 bool agent_view_opens(const struct agent_view *v, const char *path);

@@ -31,6 +31,7 @@
 /* Of executors, in a task's stream and in all of a framework's streams without a task: */
 #define UPDATES_PENDING_MAX 10000	    /* updates that are not acknowledged */
 #define UPDATES_PENDING_BYTES (64ull << 20) /* they are refused from here on */
+#define AGENT_WAITS_MAX 10000		    /* requests that wait for the end of a container */
 #define AGENT_ORDERS_MAX 10000		    /* of the master, while directories are being made */
 #define COMMAND_EXECUTOR_CPUS 0.1
 #define COMMAND_EXECUTOR_MEM 32.0
@@ -60,6 +61,16 @@ enum container_state {
 	CONTAINER_ASKED,   /* LAUNCH or REATTACH went out */
 	CONTAINER_UP,
 	CONTAINER_GONE,
+};
+
+/* A container inside of an executor's. */
+enum nested_state {
+	NESTED_RECORDED, /* waits for that to be written */
+	NESTED_ASKED,	 /* LAUNCH went out, or REATTACH for one whose process is not known */
+	NESTED_RUNNING,
+	NESTED_ENDED,	 /* nothing of it lives; how it ended is told to who asks */
+	NESTED_REMOVING, /* its sandbox is being removed */
+	NESTED_STATES,
 };
 
 enum task_place {
@@ -105,6 +116,7 @@ enum wait_kind {
 	WAIT_REMOVE,	/* path: remove the volume's data */
 	WAIT_DRAIN,	/* end all tasks */
 	WAIT_REGISTER,	/* tell the master what we have */
+	WAIT_NESTED,	/* container: start it, or tell its end */
 };
 
 struct task {
@@ -153,8 +165,29 @@ struct executor {
 	bool linking;		     /* LINK_VOLUMES went out */
 	bool linking_fresh;	     /* with volumes that its queued tasks need */
 	bool held;		     /* waits for old data to be gone, or for directories */
+	struct list nested;	     /* containers inside of its own, each after its parent */
 	struct timer deadline;
 	struct timer heartbeat;
+};
+
+/* A container inside of an executor's, made by the operator API (nested/nested.h). */
+struct nested {
+	UT_hash_handle hh;	   /* in agent->nested, by id */
+	struct list link;	   /* in executor->nested, or alone */
+	struct list removing;	   /* in agent->removing, or alone */
+	struct executor *executor; /* NULL: it is gone, and this is being destroyed */
+	char *id;		   /* parent.own */
+	char *sandbox;		   /* absolute; of a session its parent's; NULL until it is known */
+	enum nested_state state;
+	bool session;
+	Mesos__Agent__Call__LaunchContainer *launch; /* heap */
+	int64_t process_id;			     /* 0 = unknown */
+	uint64_t start_ticks;
+	bool known; /* once ended: its wait status is */
+	int status;
+	uint64_t ticket;   /* of what was stored of it last */
+	uint64_t request;  /* LAUNCH or REMOVE that is to be answered; 0 = none */
+	struct list waits; /* requests that are told its end */
 };
 
 struct update {
@@ -289,6 +322,9 @@ struct agent {
 	uint64_t total_ticket;		 /* of its last change */
 	struct resources oversubscribed; /* beyond it */
 	uint8_t version[UUID_BYTES];	 /* of the total; new with each start and detection */
+	struct nested *nested;
+	struct list removing; /* of those, whose sandboxes are */
+	size_t wait_count;    /* requests that wait for the end of one */
 	struct operation *operations;
 	struct removal *removals;
 	struct list changes;

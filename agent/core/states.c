@@ -1,5 +1,6 @@
-/* What may follow what in the lives of the agent and of executors. A move that is not in
- * the table is a defect of ours, never of an input: debug builds stop there, others log. */
+/* What may follow what in the lives of the agent, of executors and of containers inside of them. A
+ * move that is not in the table is a defect of ours, never of an input: debug builds stop there,
+ * others log. */
 #include "agent/core/states.h"
 
 #include <assert.h>
@@ -32,6 +33,13 @@ static const bool executor_moves[EXECUTOR_STATES][EXECUTOR_STATES] = {
 				  [EXECUTOR_TERMINATED] = true},
 	[EXECUTOR_RUNNING] = {[EXECUTOR_TERMINATING] = true, [EXECUTOR_TERMINATED] = true},
 	[EXECUTOR_TERMINATING] = {[EXECUTOR_TERMINATED] = true},
+};
+
+static const bool nested_moves[NESTED_STATES][NESTED_STATES] = {
+	[NESTED_RECORDED] = {[NESTED_ASKED] = true, [NESTED_ENDED] = true},
+	[NESTED_ASKED] = {[NESTED_RUNNING] = true, [NESTED_ENDED] = true},
+	[NESTED_RUNNING] = {[NESTED_ENDED] = true},
+	[NESTED_ENDED] = {[NESTED_REMOVING] = true},
 };
 
 const char *agent_state_name(enum agent_state state)
@@ -76,4 +84,19 @@ void agent_executor_set_state(struct executor *executor, enum executor_state to)
 		assert(!"forbidden move of an executor");
 	}
 	executor->state = to;
+}
+
+bool nested_state_follows(enum nested_state from, enum nested_state to)
+{
+	return nested_moves[from][to];
+}
+
+void agent_nested_set_state(struct nested *nested, enum nested_state to)
+{
+	if (!nested_state_follows(nested->state, to)) {
+		log_error("Container %s may not go from state %d to %d", nested->id, nested->state,
+			  to);
+		assert(!"forbidden move of a container");
+	}
+	nested->state = to;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/core/show.h"
+#include "agent/http/api_containers.h"
 #include "net/api_body.h"
 #include "net/daemon/audit.h"
 
@@ -356,6 +357,11 @@ static void get_containers(const struct agent_call *c)
 	agent_containers_call(c->shell, c->request, c->response);
 }
 
+static void container_call(const struct agent_call *c)
+{
+	agent_container_call(c->shell, c->request, c->call);
+}
+
 static void list_files(const struct agent_call *c)
 {
 	agent_files_list_call(c->shell, c->request, c->call->list_files->path, c->response);
@@ -377,7 +383,10 @@ static void read_file(const struct agent_call *c)
 /* Of a change there is no response. */
 #define CHANGE(name) MESOS__AGENT__CALL__TYPE__##name, MESOS__AGENT__RESPONSE__TYPE__UNKNOWN
 
-/* Calls about containers of containers, images and resource providers have no row: 501. */
+/* What is changed in a container's life; the core has the answer. */
+#define CONTAINER(name, member) CHANGE(name), FIELD(member), #member, container_call
+
+/* Calls about images and resource providers have no row: 501. */
 static const struct {
 	Mesos__Agent__Call__Type type;
 	Mesos__Agent__Response__Type response;
@@ -400,6 +409,14 @@ static const struct {
 	{TYPE(GET_FRAMEWORKS), 0, NULL, get_frameworks},
 	{TYPE(GET_AGENT), 0, NULL, get_agent},
 	{TYPE(GET_CONTAINERS), 0, NULL, get_containers},
+	{CONTAINER(LAUNCH_NESTED_CONTAINER, launch_nested_container)},
+	{CONTAINER(WAIT_NESTED_CONTAINER, wait_nested_container)},
+	{CONTAINER(KILL_NESTED_CONTAINER, kill_nested_container)},
+	{CONTAINER(REMOVE_NESTED_CONTAINER, remove_nested_container)},
+	{CONTAINER(LAUNCH_CONTAINER, launch_container)},
+	{CONTAINER(WAIT_CONTAINER, wait_container)},
+	{CONTAINER(KILL_CONTAINER, kill_container)},
+	{CONTAINER(REMOVE_CONTAINER, remove_container)},
 	{TYPE(GET_OPERATIONS), 0, NULL, get_operations},
 	{TYPE(GET_RESOURCE_PROVIDERS), 0, NULL, get_resource_providers},
 };

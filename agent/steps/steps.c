@@ -55,6 +55,15 @@ static void steps_carry_out(struct agent_steps *steps, const struct agent_action
 	case AGENT_DESTROY:
 		o->destroy(context, action->destroy.container);
 		break;
+	case AGENT_SIGNAL:
+		o->signal(context, action->signal.container, action->signal.number);
+		break;
+	case AGENT_CLEAR:
+		o->clear(context, action->clear.container);
+		break;
+	case AGENT_ANSWER:
+		o->answer(context, action);
+		break;
 	case AGENT_STORE:
 		steps_store(steps, action);
 		break;
@@ -117,6 +126,10 @@ static void keep_event(struct agent_steps *steps, const struct agent_event *even
 	case AGENT_EXITED:
 		copy->exited.pid = arena_strdup(arena, event->exited.pid);
 		break;
+	case AGENT_SESSION_CLOSED:
+		copy->session_closed.container =
+			arena_strdup(arena, event->session_closed.container);
+		break;
 	case AGENT_CONTAINER_STARTED:
 		copy->container_started.container =
 			arena_strdup(arena, event->container_started.container);
@@ -145,6 +158,7 @@ static void keep_event(struct agent_steps *steps, const struct agent_event *even
 		break;
 	case AGENT_MESSAGE:
 	case AGENT_EXECUTOR_CALL:
+	case AGENT_CONTAINER_CALL:
 		log_error("an event with a message came up during a step and was dropped");
 		copy->type = AGENT_TICK;
 		break;

@@ -24,6 +24,10 @@ struct agent_outlet {
 	void (*launch)(void *context, const struct agent_launch *launch);
 	void (*reattach)(void *context, const char *container, int64_t pid, uint64_t start_ticks);
 	void (*destroy)(void *context, const char *container);
+	void (*signal)(void *context, const char *container, int number);
+	void (*clear)(void *context, const char *container);
+	/* AGENT_ANSWER */
+	void (*answer)(void *context, const struct agent_action *action);
 	/* Hands a batch to the store; returns its number. */
 	uint64_t (*store)(void *context, enum store_class class, const struct store_op *ops,
 			  size_t count);

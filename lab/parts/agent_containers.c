@@ -173,6 +173,14 @@ static void host_kill(void *context, const char *id)
 	host_over(c, 9);
 }
 
+/* What runs here takes no signals. */
+static void host_signal(void *context, const char *id, int signal)
+{
+	(void)context;
+	(void)id;
+	(void)signal;
+}
+
 static void on_cleaned(struct happening *h)
 {
 	struct host_container *c = container_of(h, struct host_container, answer);
@@ -233,14 +241,22 @@ static void host_forget(void *context, const char *id, bool over)
 		world_cancel(c->part->world, &c->happening);
 }
 
+static void host_clear(void *context, const char *id)
+{
+	(void)context;
+	(void)id;
+}
+
 const struct container_backend agent_part_host = {
 	.prepare = host_prepare,
 	.fetch = host_fetch,
 	.start = host_start,
 	.find = host_look,
 	.kill = host_kill,
+	.signal = host_signal,
 	.clean = host_clean,
 	.forget = host_forget,
+	.clear = host_clear,
 };
 
 /* ---- for the lab ------------------------------------------------------------------- */

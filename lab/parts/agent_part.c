@@ -249,6 +249,23 @@ static void part_destroy(void *context, const char *id)
 	containers_destroy(part->containers, id);
 }
 
+static void part_signal(void *context, const char *container, int number)
+{
+	containers_signal(((struct agent_part *)context)->containers, container, number);
+}
+
+static void part_clear(void *context, const char *container)
+{
+	containers_clear(((struct agent_part *)context)->containers, container);
+}
+
+/* Nobody calls the operator API here. */
+static void part_answer(void *context, const struct agent_action *action)
+{
+	(void)action;
+	world_fail(((struct agent_part *)context)->world, "an agent answered what nobody asked");
+}
+
 static uint64_t part_store(void *context, enum store_class class, const struct store_op *ops,
 			   size_t count)
 {
@@ -316,6 +333,9 @@ static const struct agent_outlet outlet = {
 	.launch = part_launch,
 	.reattach = part_reattach,
 	.destroy = part_destroy,
+	.signal = part_signal,
+	.clear = part_clear,
+	.answer = part_answer,
 	.store = part_store,
 	.identified = part_identified,
 	.collect = part_collect,

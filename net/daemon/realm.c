@@ -51,18 +51,25 @@ static void refuse(struct http_request *request, const char *challenge)
 		   (const char *const[]){"WWW-Authenticate", challenge, NULL});
 }
 
-static bool admit_token(const struct realm_guard *guard, struct http_request *request)
+static const char *bearer_token(const struct http_request *request)
 {
 	const char *header = http_header(request, "Authorization");
+
+	return header && !strncmp(header, "Bearer ", 7) ? header + 7 : NULL;
+}
+
+static bool admit_token(const struct realm_guard *guard, struct http_request *request)
+{
+	const char *token = bearer_token(request);
 	const char *challenge = arena_printf(&request->arena, "Bearer realm=\"%s\"", guard->name);
 	struct err err;
 
-	if (!header || strncmp(header, "Bearer ", 7)) {
+	if (!token) {
 		refuse(request, challenge);
 		return false;
 	}
-	if (jwt_read(&request->arena, guard->secret, header + 7, clock_now(), &request->claims,
-		     &err) == 0)
+	if (jwt_read(&request->arena, guard->secret, token, clock_now(), &request->claims, &err) ==
+	    0)
 		return true;
 	refuse(request,
 	       arena_printf(&request->arena,
@@ -74,7 +81,7 @@ static bool admit_token(const struct realm_guard *guard, struct http_request *re
 
 bool realm_admits(const struct realm_guard *guard, struct http_request *request)
 {
-	if (guard->secret.len)
+	if (guard->secret.len && (!guard->credentials || bearer_token(request)))
 		return admit_token(guard, request);
 	if (!guard->credentials || realm_knows(guard, request))
 		return true;

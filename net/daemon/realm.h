@@ -21,7 +21,8 @@ struct realm_guard {
 	const char *name;		       /* "mesos-master-readonly" */
 	const struct credentials *credentials; /* NULL and no secret: everybody is let in, without
 						  a principal */
-	struct slice secret;		       /* that signs tokens; empty: Basic is asked for */
+	struct slice secret; /* that signs tokens; empty: Basic is asked for. With credentials:
+				either will do */
 };
 
 /* Notes in the request who calls. False: it says nothing that the realm knows, and was answered

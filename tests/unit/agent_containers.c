@@ -34,6 +34,16 @@ static void backend_kill(void *context, const char *id)
 	buf_printf(&trace, "kill %s;", id);
 }
 
+static void backend_signal(void *context, const char *id, int signal)
+{
+	buf_printf(&trace, "signal %s %d;", id, signal);
+}
+
+static void backend_clear(void *context, const char *id)
+{
+	buf_printf(&trace, "clear %s;", id);
+}
+
 static void backend_clean(void *context, const char *id)
 {
 	buf_printf(&trace, "clean %s;", id);
@@ -50,8 +60,10 @@ static const struct container_backend backend = {
 	.start = backend_start,
 	.find = backend_find,
 	.kill = backend_kill,
+	.signal = backend_signal,
 	.clean = backend_clean,
 	.forget = backend_forget,
+	.clear = backend_clear,
 };
 
 static void report(void *context, const struct agent_event *event)
@@ -273,4 +285,125 @@ Test(agent_containers, the_end_of_the_agent_forgets_all)
 	containers_destroy_all(c);
 	expect("forget a alive;forget b alive;forget d alive;");
 	c = containers_create(&backend, NULL, report, NULL);
+}
+
+/* ---- containers inside of others ---------------------------------------------- */
+
+static void end(const char *id, int status)
+{
+	containers_ended(c, id, true, status);
+	containers_cleaned(c, id, true);
+}
+
+Test(agent_containers, those_inside_are_over_first)
+{
+	run("a");
+	run("a.b");
+	run("a.b.c");
+	run("a.d");
+	containers_ended(c, "a", true, 256);
+	expect("kill a.b.c;kill a.b;kill a.d;");
+	end("a.d", 9);
+	expect("clean a.d;forget a.d;EXITED a.d 9;");
+	containers_ended(c, "a.b", true, 9);
+	expect("kill a.b.c;");
+	end("a.b.c", 9);
+	expect("clean a.b.c;forget a.b.c;EXITED a.b.c 9;clean a.b;");
+	containers_cleaned(c, "a.b", true);
+	expect("forget a.b;EXITED a.b 9;clean a;");
+	containers_cleaned(c, "a", true);
+	expect("forget a;EXITED a 256;");
+}
+
+Test(agent_containers, those_inside_are_destroyed_with_it)
+{
+	run("a");
+	run("a.b");
+	launch("a.c");
+	buf_clear(&trace);
+	containers_destroy(c, "a");
+	expect("kill a.b;kill a;");
+	launch("a.d");
+	expect("FAILED a.d 2 Parent container does not run;");
+	containers_prepared(c, "a.c", false);
+	expect("forget a.c;EXITED a.c -1;");
+	containers_ended(c, "a", true, 9);
+	containers_destroy(c, "a");
+	expect("kill a.b;");
+	end("a.b", 9);
+	expect("clean a.b;forget a.b;EXITED a.b 9;clean a;");
+}
+
+Test(agent_containers, one_inside_that_fails_lets_its_parent_go)
+{
+	run("a");
+	launch("a.b");
+	buf_clear(&trace);
+	containers_ended(c, "a", true, 0);
+	expect("");
+	containers_failed(c, "a.b", AGENT_STAGE_LAUNCH, "no program");
+	expect("forget a.b;EXITED a.b -1;clean a;");
+}
+
+Test(agent_containers, one_that_ends_inside_leaves_its_parent_alone)
+{
+	run("a");
+	run("a.b");
+	end("a.b", 0);
+	expect("clean a.b;forget a.b;EXITED a.b 0;");
+	containers_ended(c, "a", true, 0);
+	expect("clean a;");
+}
+
+Test(agent_containers, nothing_starts_inside_of_what_does_not_run)
+{
+	launch("a.b");
+	expect("FAILED a.b 2 Parent container does not run;");
+	launch("a");
+	launch("a.b");
+	expect("prepare a;FAILED a.b 2 Parent container does not run;");
+	/* Neither is "ab" inside of "a", nor "a.b" inside of "a.bc". */
+	containers_prepared(c, "a", false);
+	containers_started(c, "a", 7, 70);
+	buf_clear(&trace);
+	launch("ab.c");
+	launch("a.bc");
+	expect("FAILED ab.c 2 Parent container does not run;prepare a.bc;");
+}
+
+Test(agent_containers, reattached_inside_of_what_is_over)
+{
+	containers_reattach(c, "a.b", 7, 70);
+	containers_started(c, "a.b", 7, 70);
+	expect("find a.b 7 70;kill a.b;");
+	containers_reattach(c, "x", 7, 70);
+	containers_reattach(c, "x.y", 8, 80);
+	buf_clear(&trace);
+	containers_ended(c, "x", false, 0);
+	expect("");
+	containers_started(c, "x.y", 8, 80);
+	expect("kill x.y;");
+	containers_ended(c, "x.y", true, 9);
+	containers_cleaned(c, "x.y", true);
+	expect("clean x.y;forget x.y;EXITED x.y 9;clean x;");
+}
+
+Test(agent_containers, signals_reach_what_runs_alone)
+{
+	containers_signal(c, "a", 15);
+	launch("a");
+	containers_signal(c, "a", 15);
+	expect("prepare a;");
+	containers_prepared(c, "a", false);
+	containers_started(c, "a", 7, 70);
+	buf_clear(&trace);
+	containers_signal(c, "a", 15);
+	expect("signal a 15;");
+	containers_clear(c, "a");
+	expect("");
+	containers_ended(c, "a", true, 0);
+	containers_signal(c, "a", 15);
+	containers_cleaned(c, "a", true);
+	containers_clear(c, "a");
+	expect("clean a;forget a;EXITED a 0;clear a;");
 }

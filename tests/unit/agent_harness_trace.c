@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+/* A container inside of an executor's is <executor>.<own>. */
 static const char *executor_of(struct rig *rig, const char *container)
 {
+	size_t root = strcspn(container, ".");
+
 	for (size_t i = rig->container_count; i-- > 0;) {
-		if (strcmp(rig->containers[i][1], container) == 0)
-			return rig->containers[i][0];
+		if (strlen(rig->containers[i][1]) == root &&
+		    memcmp(rig->containers[i][1], container, root) == 0)
+			return arena_printf(&rig->arena, "%s%s", rig->containers[i][0],
+					    container + root);
 	}
 	return container;
 }
@@ -170,6 +175,25 @@ static void trace_volumes(struct rig *rig, const char *what, const struct agent_
 			   list->items[i].path, list->items[i].own ? "" : " (not owned)");
 }
 
+static void trace_answer(struct rig *rig, const struct agent_action *action)
+{
+	const Mesos__Agent__Response *response = action->answer.response;
+
+	buf_printf(&rig->trace, "answer %d %d", (int)action->answer.number, action->answer.status);
+	if (action->answer.text[0])
+		buf_printf(&rig->trace, " %s", action->answer.text);
+	if (action->answer.session)
+		buf_printf(&rig->trace, " session %s", executor_of(rig, action->answer.session));
+	if (response && response->wait_nested_container)
+		buf_printf(&rig->trace, " older %d:%d",
+			   response->wait_nested_container->has_exit_status,
+			   response->wait_nested_container->exit_status);
+	if (response && response->wait_container)
+		buf_printf(&rig->trace, " %d:%d", response->wait_container->has_exit_status,
+			   response->wait_container->exit_status);
+	buf_putc(&rig->trace, '\n');
+}
+
 void rig_trace(struct rig *rig, const struct agent_action *action)
 {
 	switch (action->type) {
@@ -190,8 +214,9 @@ void rig_trace(struct rig *rig, const struct agent_action *action)
 		buf_printf(&rig->trace, "end %d\n", (int)action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
-		learn_container(rig, action->launch.executor_id, action->launch.container);
-		buf_printf(&rig->trace, "launch %s", action->launch.executor_id);
+		if (!strchr(action->launch.container, '.'))
+			learn_container(rig, action->launch.executor_id, action->launch.container);
+		buf_printf(&rig->trace, "launch %s", executor_of(rig, action->launch.container));
 		trace_volumes(rig, "", &action->launch.volumes);
 		buf_putc(&rig->trace, '\n');
 		break;
@@ -202,6 +227,16 @@ void rig_trace(struct rig *rig, const struct agent_action *action)
 	case AGENT_DESTROY:
 		buf_printf(&rig->trace, "destroy %s\n",
 			   executor_of(rig, action->destroy.container));
+		break;
+	case AGENT_SIGNAL:
+		buf_printf(&rig->trace, "signal %s %d\n",
+			   executor_of(rig, action->signal.container), action->signal.number);
+		break;
+	case AGENT_CLEAR:
+		buf_printf(&rig->trace, "clear %s\n", executor_of(rig, action->clear.container));
+		break;
+	case AGENT_ANSWER:
+		trace_answer(rig, action);
 		break;
 	case AGENT_STORE:
 		if (rig->show_store)

@@ -138,10 +138,12 @@ Test(agent_shell_process, sandbox_has_mesos_layout)
 	char *first = at("w/slaves/s/runs/1"), *second = at("w/slaves/s/runs/2");
 
 	cr_assert_eq(sandbox_create(first, NULL, NULL, &err), 0, "%s", err.text);
+	cr_assert_eq(sandbox_link_latest(first, &err), 0, "%s", err.text);
 	cr_assert_eq(stat(first, &info), 0);
 	cr_expect_eq(info.st_mode & 07777, 0750);
 	cr_expect_str_eq(link_target(at("w/slaves/s/runs/latest")), first);
 	cr_assert_eq(sandbox_create(second, NULL, NULL, &err), 0, "%s", err.text);
+	cr_assert_eq(sandbox_link_latest(second, &err), 0, "%s", err.text);
 	cr_expect_str_eq(link_target(at("w/slaves/s/runs/latest")), second);
 }
 
@@ -228,6 +230,7 @@ Test(agent_shell_process, files_stay_in_the_sandbox)
 	int fd;
 
 	cr_assert_eq(sandbox_create(run, NULL, NULL, &err), 0);
+	cr_assert_eq(sandbox_link_latest(run, &err), 0);
 	sandbox_make_directories(at("w/slaves/a/frameworks/f/executors/e/runs/c/containers/x"),
 				 &err);
 	write_text(text("%s/stdout", run), "text");
@@ -282,6 +285,7 @@ Test(agent_shell_process, chained_links_take_no_time)
 	DIR *dir;
 
 	cr_assert_eq(sandbox_create(run, NULL, NULL, &err), 0);
+	cr_assert_eq(sandbox_link_latest(run, &err), 0);
 	cr_assert_eq(mkdir(text("%s/l37", run), 0700), 0);
 	for (int i = 36; i >= 0; i--) {
 		buf_clear(&links);

@@ -5,17 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log/log.h"
 #include "base/memory/arena.h"
 #include "base/table.h"
 
 struct container {
 	UT_hash_handle hh; /* by id */
+	struct container *parent;
+	struct list children;
+	struct list link; /* in parent->children */
 	enum container_stage stage;
 	bool destroyed;	    /* the agent wants it to end */
 	bool tells_started; /* FINDING: the agent does not know its pid */
 	int64_t pid;	    /* RUNNING */
-	bool known;	    /* CLEANING: the status is */
+	bool known;	    /* ENDING, CLEANING: the status is */
 	int status;
 	char id[];
 };
@@ -36,8 +40,9 @@ struct containers {
 static const unsigned moves[CONTAINER_STAGES] = {
 	[CONTAINER_PREPARING] = BIT(FETCHING) | BIT(RUNNING),
 	[CONTAINER_FETCHING] = BIT(RUNNING),
-	[CONTAINER_FINDING] = BIT(RUNNING) | BIT(CLEANING),
-	[CONTAINER_RUNNING] = BIT(CLEANING),
+	[CONTAINER_FINDING] = BIT(RUNNING) | BIT(ENDING),
+	[CONTAINER_RUNNING] = BIT(ENDING),
+	[CONTAINER_ENDING] = BIT(CLEANING),
 };
 
 static void container_move(struct container *container, enum container_stage to)
@@ -59,6 +64,22 @@ static struct container *container_find(const struct containers *c, const char *
 	return container;
 }
 
+static bool is_inside(const char *id)
+{
+	return strchr(id, '.') != NULL;
+}
+
+/* NULL: it is not there, or there is none. */
+static struct container *parent_of(const struct containers *c, const char *id)
+{
+	const char *dot = strrchr(id, '.');
+	struct container *parent = NULL;
+
+	if (dot)
+		HASH_FIND(hh, c->table, id, (unsigned)(dot - id), parent);
+	return parent;
+}
+
 static struct container *container_add(struct containers *c, const char *id,
 				       enum container_stage stage)
 {
@@ -66,6 +87,11 @@ static struct container *container_add(struct containers *c, const char *id,
 
 	strcpy(container->id, id);
 	container->stage = stage;
+	list_init(&container->children);
+	list_init(&container->link);
+	container->parent = parent_of(c, id);
+	if (container->parent)
+		list_append(&container->parent->children, &container->link);
 	HASH_ADD_STR(c->table, id, container);
 	return container;
 }
@@ -78,18 +104,44 @@ static void report_exited(struct containers *c, const char *id, bool known, int 
 	c->report(c->report_context, &event);
 }
 
+static void report_failed(struct containers *c, const char *id, enum agent_start_stage stage,
+			  const char *text)
+{
+	struct agent_event event = {.type = AGENT_CONTAINER_FAILED,
+				    .container_failed = {id, stage, text}};
+
+	c->report(c->report_context, &event);
+}
+
 /* Nothing is left of it, but its id for a last report. */
 static void container_over(struct containers *c, struct container *container)
 {
+	list_remove(&container->link);
 	HASH_DEL(c->table, container);
 	c->backend->forget(c->context, container->id, true);
+}
+
+static void container_clean(struct containers *c, struct container *container)
+{
+	container_move(container, CONTAINER_CLEANING);
+	c->backend->clean(c->context, container->id);
+}
+
+/* Frees it, after its last report. */
+static void container_free(struct containers *c, struct container *container)
+{
+	struct container *parent = container->parent;
+
+	free(container);
+	if (parent && parent->stage == CONTAINER_ENDING && list_empty(&parent->children))
+		container_clean(c, parent);
 }
 
 static void end_with(struct containers *c, struct container *container, bool known, int status)
 {
 	container_over(c, container);
 	report_exited(c, container->id, known, status);
-	free(container);
+	container_free(c, container);
 }
 
 /* ---- what the backend answers -------------------------------------------------- */
@@ -126,8 +178,6 @@ void containers_failed(struct containers *c, const char *id, enum agent_start_st
 		       const char *text)
 {
 	struct container *container = container_find(c, id);
-	struct agent_event event = {.type = AGENT_CONTAINER_FAILED,
-				    .container_failed = {container->id, stage, text}};
 
 	if (container->stage == CONTAINER_FETCHING)
 		c->counters.fetches_failed++;
@@ -136,8 +186,8 @@ void containers_failed(struct containers *c, const char *id, enum agent_start_st
 		return;
 	}
 	container_over(c, container);
-	c->report(c->report_context, &event);
-	free(container);
+	report_failed(c, container->id, stage, text);
+	container_free(c, container);
 }
 
 void containers_started(struct containers *c, const char *id, int64_t pid, uint64_t start_ticks)
@@ -155,14 +205,25 @@ void containers_started(struct containers *c, const char *id, int64_t pid, uint6
 		c->report(c->report_context, &event);
 }
 
+static void destroy_children(struct containers *c, const struct container *container)
+{
+	struct container *child, *next;
+
+	list_for_each (child, next, &container->children, link)
+		containers_destroy(c, child->id);
+}
+
 void containers_ended(struct containers *c, const char *id, bool known, int status)
 {
 	struct container *container = container_find(c, id);
 
-	container_move(container, CONTAINER_CLEANING);
+	container_move(container, CONTAINER_ENDING);
 	container->known = known;
 	container->status = status;
-	c->backend->clean(c->context, id);
+	if (list_empty(&container->children))
+		container_clean(c, container);
+	else
+		destroy_children(c, container);
 }
 
 void containers_cleaned(struct containers *c, const char *id, bool clean)
@@ -178,10 +239,20 @@ void containers_cleaned(struct containers *c, const char *id, bool clean)
 
 /* ---- what the agent asks -------------------------------------------------------- */
 
+static bool takes_children(const struct container *parent)
+{
+	return parent && parent->stage == CONTAINER_RUNNING && !parent->destroyed;
+}
+
 void containers_launch(struct containers *c, const struct agent_launch *launch)
 {
 	if (container_find(c, launch->container)) {
 		log_error("container %s was to be launched twice", launch->container);
+		return;
+	}
+	if (is_inside(launch->container) && !takes_children(parent_of(c, launch->container))) {
+		report_failed(c, launch->container, AGENT_STAGE_LAUNCH,
+			      "Parent container does not run");
 		return;
 	}
 	log_info("Starting container %s of executor '%s' of framework %s", launch->container,
@@ -200,6 +271,8 @@ void containers_reattach(struct containers *c, const char *id, int64_t pid, uint
 	}
 	container = container_add(c, id, CONTAINER_FINDING);
 	container->tells_started = !pid;
+	/* Its parent is over: it must not run on. */
+	container->destroyed = is_inside(id) && !container->parent;
 	c->backend->find(c->context, container->id, pid, start_ticks);
 }
 
@@ -211,13 +284,26 @@ void containers_destroy(struct containers *c, const char *id)
 		report_exited(c, id, false, 0);
 		return;
 	}
-	if (container->stage == CONTAINER_CLEANING)
+	if (container->stage == CONTAINER_ENDING || container->stage == CONTAINER_CLEANING)
 		return;
 	log_info("Destroying container %s", id);
 	container->destroyed = true;
+	destroy_children(c, container);
 	/* The others end when they are ready. */
 	if (container->stage == CONTAINER_RUNNING || container->stage == CONTAINER_FETCHING)
 		c->backend->kill(c->context, container->id);
+}
+
+void containers_signal(struct containers *c, const char *id, int signal)
+{
+	if (containers_pid(c, id))
+		c->backend->signal(c->context, id, signal);
+}
+
+void containers_clear(struct containers *c, const char *id)
+{
+	if (!container_find(c, id))
+		c->backend->clear(c->context, id);
 }
 
 int64_t containers_pid(const struct containers *c, const char *id)

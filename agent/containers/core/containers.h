@@ -2,8 +2,11 @@
  * Pure; the backends are posix/ and, in the simulator, lab/parts/agent_containers.c.
  *
  * Life (the table is in containers.c): PREPARING -> FETCHING (only if there are URIs) ->
- * RUNNING -> CLEANING -> over. One of an earlier agent begins with FINDING. What cannot be
- * prepared, fetched or started is over at once.
+ * RUNNING -> ENDING -> CLEANING -> over. One of an earlier agent begins with FINDING. What cannot
+ * be prepared, fetched or started is over at once.
+ *
+ * Containers are a tree: the id of one inside of another is that one's, a dot and its own. It
+ * starts only while its parent runs, is destroyed with it, and is over before it.
  */
 #ifndef AGENT_CONTAINERS_CORE_CONTAINERS_H
 #define AGENT_CONTAINERS_CORE_CONTAINERS_H
@@ -18,6 +21,7 @@ enum container_stage {
 	CONTAINER_FETCHING,
 	CONTAINER_FINDING,  /* is there a process of it? */
 	CONTAINER_RUNNING,  /* its first process lives */
+	CONTAINER_ENDING,   /* that ended; the containers inside are being destroyed */
 	CONTAINER_CLEANING, /* what that left behind is killed */
 	CONTAINER_STAGES,
 };
@@ -36,11 +40,15 @@ struct container_backend {
 	void (*find)(void *context, const char *id, int64_t pid, uint64_t start_ticks);
 	/* All of its processes, or its fetcher: that answers what is under way the sooner. */
 	void (*kill)(void *context, const char *id);
+	/* To the first process alone, which runs. */
+	void (*signal)(void *context, const char *id, int signal);
 	/* containers_cleaned(). */
 	void (*clean)(void *context, const char *id);
 	/* No answer comes any more. `over`: nothing of it is kept; else the agent ends, and what
 	 * runs goes on, but for a fetcher, which is killed at once. */
 	void (*forget)(void *context, const char *id, bool over);
+	/* Of a container inside of another that is over: how it ended is known for good. */
+	void (*clear)(void *context, const char *id);
 };
 
 struct containers_counters {
@@ -68,6 +76,10 @@ void containers_reattach(struct containers *containers, const char *id, int64_t 
 			 uint64_t start_ticks);
 /* EXITED follows in any case. */
 void containers_destroy(struct containers *containers, const char *id);
+/* Nobody will ask again how it ended, which is kept of those inside of others. */
+void containers_clear(struct containers *containers, const char *id);
+/* Sends a signal to its first process, if that runs. */
+void containers_signal(struct containers *containers, const char *id, int signal);
 /* The first process of a running container; 0 if there is none. */
 int64_t containers_pid(const struct containers *containers, const char *id);
 struct containers_counters *containers_counters(struct containers *containers);

@@ -188,6 +188,23 @@ static void posix_kill(void *context, const char *id)
 	begin_job(posix_find(context, id), kill_tree, tree_killed);
 }
 
+/* A pid of one that is no child of ours may be another's by now. */
+static bool is_still_there(const struct posix_container *container)
+{
+	struct process process;
+
+	return container->child || (process_read(container->pid, &process) &&
+				    process.start_ticks == container->start_ticks);
+}
+
+static void posix_signal(void *context, const char *id, int signal)
+{
+	const struct posix_container *container = posix_find(context, id);
+
+	if (!container->ended && is_still_there(container))
+		kill(container->pid, signal);
+}
+
 /* ---- what it left ------------------------------------------------------------ */
 
 static bool is_foreign(const struct posix *posix, pid_t pid)
@@ -391,9 +408,19 @@ static void posix_forget(void *context, const char *id, bool over)
 	process_watch_stop(container->watch);
 	container->watch = NULL;
 	container->forgotten = true;
-	if (over && container->has_status)
+	/* The end of one inside of another is asked for later: posix_clear(). */
+	if (over && container->has_status && !strchr(id, '.'))
 		begin_job(container, remove_status, nothing_follows);
 	free_if_done(container);
+}
+
+static void posix_clear(void *context, const char *id)
+{
+	struct posix_container *container = posix_add(context, id);
+
+	begin_job(container, remove_status, nothing_follows);
+	HASH_DELETE(hh, container->owner->table, container);
+	container->forgotten = true;
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -404,8 +431,10 @@ const struct container_backend posix_backend = {
 	.start = posix_start,
 	.find = posix_find_process,
 	.kill = posix_kill,
+	.signal = posix_signal,
 	.clean = posix_clean,
 	.forget = posix_forget,
+	.clear = posix_clear,
 };
 
 int posix_create(const struct posix_options *options, struct posix **out, struct err *err)

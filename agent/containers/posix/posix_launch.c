@@ -161,7 +161,7 @@ static int make_arguments(struct posix_container *container, struct err *err)
 	const char *program = shell ? "sh" : command->value;
 
 	if (!command->value)
-		return err_set(err, ERR_INVALID, "The command of the executor has no value");
+		return err_set(err, ERR_INVALID, "The command has no value");
 	custom = shell || strcmp(program, posix->options.program);
 	if (custom) {
 		argv[count++] = "mesita";
@@ -210,6 +210,8 @@ static int prepare_sandbox(const struct agent_launch *launch, struct posix_start
 	user = start->switches_user ? &start->user : NULL;
 	if (rv == 0)
 		rv = sandbox_create(launch->sandbox, launch->user, user, err);
+	if (rv == 0 && !strchr(launch->container, '.'))
+		rv = sandbox_link_latest(launch->sandbox, err);
 	if (rv == 0)
 		rv = spawn->output = sandbox_open_output(launch->sandbox, "stdout", user, err);
 	if (rv >= 0)

@@ -249,22 +249,39 @@ size_t process_tree_signal(pid_t root, int signal)
 	return count;
 }
 
+/* Whether a sandbox is that of the container: it ends in its id, or for "a.b" in a/containers/b. */
+static bool is_sandbox_of(const char *sandbox, const char *container)
+{
+	static const char between[] = "/containers/";
+	const char *end = container + strlen(container), *at = sandbox + strlen(sandbox);
+
+	while (end > container) {
+		const char *dot = memrchr(container, '.', (size_t)(end - container));
+		const char *own = dot ? dot + 1 : container;
+		size_t len = (size_t)(end - own), skip = dot ? sizeof(between) - 1 : 1;
+
+		if ((size_t)(at - sandbox) < len + skip)
+			return false;
+		at -= len + skip;
+		if (memcmp(at, dot ? between : "/", skip) || memcmp(at + skip, own, len))
+			return false;
+		end = dot ? dot : container;
+	}
+	return true;
+}
+
 /* Does the process's environment say that it was started in this container? */
 static bool was_started_in(pid_t pid, const char *container, char *text)
 {
-	static const char name[] = "MESOS_DIRECTORY=";
+	const char *name = strchr(container, '.') ? "MESOS_SANDBOX=" : "MESOS_DIRECTORY=";
 	char path[64];
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	len = process_tree_read_file(path, text, ENVIRONMENT_MAX);
 	for (const char *at = text; len > 0 && at < text + len; at += strlen(at) + 1) {
-		const char *base;
-
-		if (strncmp(at, name, sizeof(name) - 1))
-			continue;
-		base = strrchr(at, '/');
-		return base && !strcmp(base + 1, container);
+		if (!strncmp(at, name, strlen(name)))
+			return is_sandbox_of(at + strlen(name), container);
 	}
 	return false;
 }

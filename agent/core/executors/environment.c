@@ -1,10 +1,11 @@
-/* The environment of an executor. Nothing of the agent's own gets in;
- * a later value of a name replaces an earlier one. */
+/* The environment of an executor, and of a container inside of its. Nothing of the agent's own gets
+ * in; a later value of a name replaces an earlier one. */
 #include "agent/core/objects.h"
 
 #include <string.h>
 
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "base/time/duration.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -107,30 +108,65 @@ static void set_mesos(struct environment *env, struct agent *agent, const struct
 	set(env, "MESOS_SANDBOX", executor->sandbox);
 }
 
-char **agent_executor_environment(struct agent *agent, const struct executor *executor)
+static void set_executor(struct environment *env, struct agent *agent,
+			 const struct executor *executor)
 {
-	struct environment env = {.arena = &agent->out->arena};
 	const char *const *flag = agent->options.executor_environment;
+
+	if (agent->options.libprocess_ip)
+		set(env, "LIBPROCESS_IP", agent->options.libprocess_ip);
+	for (; *flag; flag++) {
+		if (strchr(*flag, '=') && **flag != '=')
+			set_pair(env, arena_strdup(env->arena, *flag), strcspn(*flag, "="));
+	}
+	set_mesos(env, agent, executor);
+	if (executor->info->command)
+		set_command(env, executor->info->command->environment);
+}
+
+/* A session has that of its parent, and what its command says. */
+static void set_nested(struct environment *env, struct agent *agent, const struct nested *nested)
+{
+	const struct nested *parent = agent_nested_parent(agent, nested);
+
+	if (!nested->session)
+		set(env, "MESOS_SANDBOX", nested->sandbox);
+	else if (parent)
+		set_nested(env, agent, parent);
+	else
+		set_executor(env, agent, nested->executor);
+	set_command(env, nested->launch->command->environment);
+}
+
+static char **environment_list(struct environment *env)
+{
 	struct variable *variable, *next;
 	char **list;
 	size_t count = 0;
 
-	if (agent->options.libprocess_ip)
-		set(&env, "LIBPROCESS_IP", agent->options.libprocess_ip);
-	for (; *flag; flag++) {
-		if (strchr(*flag, '=') && **flag != '=')
-			set_pair(&env, arena_strdup(env.arena, *flag), strcspn(*flag, "="));
-	}
-	set_mesos(&env, agent, executor);
-	if (executor->info->command)
-		set_command(&env, executor->info->command->environment);
-	if (!is_set(&env, "PATH"))
-		set(&env, "PATH", DEFAULT_PATH);
-	list = arena_alloc(env.arena, (env.count + 1) * sizeof(*list));
-	HASH_ITER (hh, env.variables, variable, next) {
+	if (!is_set(env, "PATH"))
+		set(env, "PATH", DEFAULT_PATH);
+	list = arena_alloc(env->arena, (env->count + 1) * sizeof(*list));
+	HASH_ITER (hh, env->variables, variable, next) {
 		list[count++] = variable->text;
-		HASH_DEL(env.variables, variable);
+		HASH_DEL(env->variables, variable);
 		free(variable);
 	}
 	return list;
+}
+
+char **agent_executor_environment(struct agent *agent, const struct executor *executor)
+{
+	struct environment env = {.arena = &agent->out->arena};
+
+	set_executor(&env, agent, executor);
+	return environment_list(&env);
+}
+
+char **agent_nested_environment(struct agent *agent, const struct nested *nested)
+{
+	struct environment env = {.arena = &agent->out->arena};
+
+	set_nested(&env, agent, nested);
+	return environment_list(&env);
 }

@@ -12,6 +12,7 @@
 
 #include "agent/core/actions.h"
 #include "agent/core/executors/executor_channel.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/objects.h"
 #include "agent/core/paths.h"
 #include "agent/core/registration.h"
@@ -56,6 +57,7 @@ struct executor *agent_executor_alloc(struct framework *framework, const char *i
 	executor->heartbeat.kind = TIMER_HEARTBEAT;
 	list_init(&executor->link);
 	list_init(&executor->completed);
+	list_init(&executor->nested);
 	for (int place = 0; place < TASK_PLACES; place++)
 		list_init(&executor->tasks[place]);
 	HASH_ADD_KEYPTR(hh, framework->executors, executor->id, strlen(executor->id), executor);
@@ -179,7 +181,7 @@ void agent_executor_shrunk(struct agent *agent, struct executor *executor)
 
 /* ---- launch -------------------------------------------------------------- */
 
-static const char *executor_user(struct agent *agent, const struct executor *executor)
+const char *agent_executor_user(const struct agent *agent, const struct executor *executor)
 {
 	const Mesos__CommandInfo *command = executor->info->command;
 
@@ -193,7 +195,7 @@ void agent_executor_launch(struct agent *agent, struct executor *executor)
 	struct arena *arena = &agent->out->arena;
 	struct agent_launch *launch;
 	struct agent_volumes volumes;
-	const char *user = executor_user(agent, executor);
+	const char *user = agent_executor_user(agent, executor);
 
 	if (executor->process != CONTAINER_WAITING || executor->state != EXECUTOR_REGISTERING ||
 	    !agent_links_launch(agent, executor, &volumes))
@@ -350,6 +352,7 @@ void agent_executor_exited(struct agent *agent, struct executor *executor, int s
 	if (executor->state == EXECUTOR_TERMINATED)
 		return;
 	end_process(agent, executor);
+	agent_nested_over(agent, executor);
 	end_tasks(agent, executor,
 		  executor->pending ? executor->pending_state : MESOS__TASK_STATE__TASK_FAILED,
 		  executor->pending ? executor->pending_reason : REASON(EXECUTOR_TERMINATED),
@@ -423,6 +426,8 @@ void agent_handle_container_started(struct agent *agent, const struct agent_even
 	const char *container = event->container_started.container;
 	struct executor *executor = agent_container_find(agent, container);
 
+	if (agent_nested_started(agent, event))
+		return;
 	if (!executor || executor->process == CONTAINER_GONE) {
 		log_warning("Destroying container %s: nobody needs it", container);
 		agent_emit(agent, AGENT_DESTROY)->destroy.container =
@@ -454,6 +459,8 @@ void agent_handle_container_failed(struct agent *agent, const struct agent_event
 	struct executor *executor = agent_container_find(agent, event->container_failed.container);
 	const char *text = event->container_failed.text;
 
+	if (agent_nested_failed(agent, event))
+		return;
 	if (!executor || executor->state == EXECUTOR_TERMINATED)
 		return;
 	log_warning("Container %s of executor '%s' could not be started: %s", executor->container,
@@ -477,6 +484,8 @@ void agent_handle_container_exited(struct agent *agent, const struct agent_event
 {
 	struct executor *executor = agent_container_find(agent, event->container_exited.container);
 
+	if (agent_nested_exited(agent, event))
+		return;
 	if (!executor)
 		agent_orphan_exited(agent, event->container_exited.container);
 	if (!executor || executor->state == EXECUTOR_TERMINATED)

@@ -51,5 +51,8 @@ const char *agent_executor_token(struct arena *arena, struct slice secret,
 				 const struct executor *executor);
 bool agent_executor_claimed(const struct executor *executor, const struct json *claims);
 char **agent_executor_environment(struct agent *agent, const struct executor *executor);
+char **agent_nested_environment(struct agent *agent, const struct nested *nested);
+/* As whom it runs; NULL: as we do. */
+const char *agent_executor_user(const struct agent *agent, const struct executor *executor);
 
 #endif

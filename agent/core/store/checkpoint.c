@@ -11,6 +11,7 @@
  *   executor/<framework>/<id>/process   "<pid> <start ticks>"
  *   framework/<id>/info                 FrameworkInfo
  *   framework/<id>/pid                  libprocess pid; absent for HTTP schedulers
+ *   nested/<container>/<what>           a container inside of others; nested/nested_store.c
  *   operation/<uuid>                    Operation, until acknowledged; REGISTRY
  *   orphan/<container>                  "<pid> <start ticks>": to be destroyed
  *   removal/<path>                      "<path|mount> <uuid of the operation, or ->"; REGISTRY
@@ -32,6 +33,7 @@
 #include "agent/core/drain.h"
 #include "agent/core/executors/executor_channel.h"
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/objects.h"
 #include "agent/core/registration.h"
 #include "agent/core/resources/operations.h"
@@ -150,6 +152,9 @@ static void checkpoint_follow(struct agent *agent, enum wait_kind kind, const ch
 		break;
 	case WAIT_DRAIN:
 		agent_drain_begin(agent);
+		break;
+	case WAIT_NESTED:
+		agent_nested_follow(agent, owner);
 		break;
 	case WAIT_REGISTER:
 		agent_registration_resume(agent);
@@ -384,10 +389,15 @@ void agent_store_drain(struct agent *agent)
 
 void agent_collect(struct agent *agent, const char *path)
 {
+	agent_collect_at(agent, path, agent->now + agent->options.gc_delay);
+}
+
+void agent_collect_at(struct agent *agent, const char *path, int64_t when)
+{
 	struct agent_action *action = agent_emit(agent, AGENT_COLLECT);
 
 	action->collect.path = arena_strdup(&agent->out->arena, path);
-	action->collect.when = agent->now + agent->options.gc_delay;
+	action->collect.when = when;
 	agent_put_text(agent, agent_key(agent, "collect/%s", path),
 		       agent_key(agent, "%" PRId64, action->collect.when));
 }

@@ -31,7 +31,8 @@ void agent_forget_task(struct task *task, struct agent *agent);
 void agent_store_update(struct stream *stream, struct update *update, struct agent *agent);
 void agent_store_ack(struct stream *stream, uint64_t seq, const uint8_t *uuid, struct agent *agent);
 void agent_forget_update(struct stream *stream, uint64_t seq, struct agent *agent);
-void agent_collect(struct agent *agent, const char *path);
+void agent_collect(struct agent *agent, const char *path); /* after --gc_delay */
+void agent_collect_at(struct agent *agent, const char *path, int64_t when);
 void agent_keep(struct agent *agent, const char *path);
 void agent_forget_collected(struct agent *agent, const char *path);
 void agent_store_checkpointed(struct agent *agent);

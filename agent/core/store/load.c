@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/resources/operations.h"
 #include "agent/core/resources/volumes.h"
 #include "agent/core/store/orphans.h"
@@ -315,6 +316,8 @@ static int load_load_pair(struct agent *agent, const struct parts *parts, struct
 		return load_operation(agent, parts, value, err);
 	if (strcmp(kind, "orphan") == 0)
 		return load_orphan(agent, parts, value, err);
+	if (strcmp(kind, "nested") == 0 && parts->count == 3)
+		return agent_load_nested(agent, parts->items[1], parts->items[2], value, err);
 	return 0; /* the shell keeps things of its own */
 }
 

@@ -12,6 +12,7 @@
 #include "agent/core/actions.h"
 #include "agent/core/drain.h"
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/objects.h"
 #include "agent/core/registration.h"
 #include "agent/core/resources/operations.h"
@@ -232,6 +233,7 @@ static void recovery_begin(struct agent *agent, bool rebooted)
 
 	HASH_ITER (hh, agent->frameworks, framework, next)
 		revive_framework(agent, framework, rebooted);
+	agent_nested_revive(agent, rebooted);
 	agent_destroy_orphans(agent, rebooted);
 	resume_collection(agent);
 	agent_operations_recover(agent);
