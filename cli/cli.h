@@ -22,6 +22,7 @@ int cmd_logs(int argc, char **argv);
 int cmd_kill(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int executor_main(int argc, char **argv);
+int default_executor_main(int argc, char **argv);
 
 /* Parses flags for a subcommand: prints warnings and errors to standard error and
  * the help to standard output. Returns 0 to go on, otherwise `*status` is the exit

@@ -37,6 +37,8 @@ static const struct {
 	{"agent", "mesos-agent", cmd_agent, "be an agent"},
 	{"slave", "mesos-slave", cmd_agent, NULL},
 	{"executor", "mesos-executor", executor_main, "run one command task (started by an agent)"},
+	{"default-executor", "mesos-default-executor", default_executor_main,
+	 "run the tasks of groups (started by an agent)"},
 	{"fetch", "mesos-fetcher", fetch_main, NULL},
 	{"init", NULL, init_main, NULL},
 	{"version", NULL, cmd_version, "print the version"},

@@ -124,6 +124,7 @@ struct task {
 	struct list link;  /* in a list of the executor by place; or completed */
 	struct executor *executor;
 	enum task_place place;
+	uint64_t group;	       /* it is delivered with those of the same; 0 = alone */
 	bool completed;	       /* in executor->completed, no longer in framework->tasks */
 	uint64_t ticket;       /* of its checkpoint, or of what it runs on; 0 = none needed */
 	Mesos__Task *record;   /* heap; what the master and /state are told */
@@ -316,6 +317,7 @@ struct agent {
 	struct executor *subscribed;
 	struct list completed; /* frameworks, newest last */
 	unsigned completed_count;
+	uint64_t last_group;
 	unsigned awaited;		 /* executors recovered, not heard of yet */
 	struct resources checkpointed;	 /* what the master made of our resources */
 	struct resources total;		 /* our resources with that put in */

@@ -243,6 +243,14 @@ class Scheduler:
             "operations": [{"type": "LAUNCH", "launch": {"task_infos": tasks}}],
             "filters": {"refuse_seconds": refuse}})
 
+    def launch_group(self, offer, executor, tasks, refuse=0):
+        self.call("ACCEPT", accept={
+            "offer_ids": [offer["id"]],
+            "operations": [{"type": "LAUNCH_GROUP", "launch_group": {
+                "executor": {"framework_id": {"value": self.id}, **executor},
+                "task_group": {"tasks": tasks}}}],
+            "filters": {"refuse_seconds": refuse}})
+
     def run(self, command, **options):
         """Launches one command task on the next fitting offer; returns its id."""
         offer = self.offer(options.get("cpus", 0.1), options.get("mem", 32))

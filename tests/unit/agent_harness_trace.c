@@ -143,6 +143,9 @@ static void trace_event(struct rig *rig, uint64_t stream, const Mesos__Executor_
 		proto_enum_name(&mesos__executor__event__type__descriptor, event->type, SPELL_V1));
 	if (event->launch)
 		buf_printf(&rig->trace, " %s", event->launch->task->task_id->value);
+	for (size_t i = 0; event->launch_group && i < event->launch_group->task_group->n_tasks; i++)
+		buf_printf(&rig->trace, " %s",
+			   event->launch_group->task_group->tasks[i]->task_id->value);
 	if (event->kill)
 		buf_printf(&rig->trace, " %s", event->kill->task_id->value);
 	if (event->acknowledged) {

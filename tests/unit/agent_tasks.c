@@ -291,32 +291,6 @@ Test(agent_tasks, no_sandbox_drops_the_task)
 			      "send master ExitedExecutorMessage e -1\n");
 }
 
-Test(agent_tasks, refuses_groups)
-{
-	Mesos__Internal__RunTaskGroupMessage *message =
-		rig_new(&rig, Mesos__Internal__RunTaskGroupMessage,
-			mesos__internal__run_task_group_message__descriptor);
-	Mesos__TaskInfo *task = rig_task(&rig, "x", "e");
-
-	message->framework = rig_new(&rig, Mesos__FrameworkInfo, mesos__framework_info__descriptor);
-	message->framework->user = message->framework->name = (char *)"u";
-	message->framework->id = rig_new(&rig, Mesos__FrameworkID, mesos__framework_id__descriptor);
-	message->framework->id->value = (char *)RIG_FRAMEWORK;
-	message->executor = task->executor;
-	task->executor = NULL;
-	message->task_group =
-		rig_new(&rig, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
-	proto_push(&rig.arena, message->task_group->n_tasks, message->task_group->tasks, task);
-	message->has_launch_executor = message->launch_executor = 1;
-	task->agent_id->value = (char *)"another";
-	rig_message(&rig, RIG_MASTER, message);
-	rig_expect(&rig, "");
-	task->agent_id->value = (char *)RIG_AGENT;
-	rig_message(&rig, RIG_MASTER, message);
-	rig_expect(&rig, LOST "TASK_GROUP_INVALID \"This agent does not run task groups\"\n"
-			      "send master ExitedExecutorMessage e -1\n");
-}
-
 /* ---- kills (6.4) --------------------------------------------------------- */
 
 Test(agent_tasks, kill_by_situation)

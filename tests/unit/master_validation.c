@@ -352,6 +352,37 @@ Test(master_validation, groups_are_refused_as_a_whole)
 	}
 }
 
+#define SECOND_TASK                                                                                \
+	"{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_id\":{\"value\":\"M-S0\"},"         \
+	"\"resources\":[" CPUS(1) "]," TRUE_COMMAND "}"
+
+#define AGENT_WITH_DISK "[" CPUS(8) "," MEM(4096) "," DISK(10) "]"
+
+Test(master_validation, a_good_group_is_one_order)
+{
+	driver_destroy(d);
+	d = driver_create();
+	driver_agent_like(d, AGENT1, AGENT_WITH_DISK, NULL);
+	driver_subscribe(d, NULL, NULL);
+	accept_offer(GROUP(GROUP_EXECUTOR, GROUP_TASK "," SECOND_TASK));
+	expect(d, "RunTaskGroupMessage", "\"launch_executor\":true", "\"value\":\"u\"");
+	refute(d, "RunTaskMessage");
+	refute(d, "TASK_ERROR");
+	driver_forget(d);
+	driver_pass(d, SECOND);
+	/* What the executor and its tasks leave of 8. */
+	expect(d, "OFFERS", "\"value\":5.9", "\"executor_ids\":[{\"value\":\"g\"}]");
+}
+
+Test(master_validation, an_empty_group_is_nothing)
+{
+	accept_offer(GROUP(GROUP_EXECUTOR, ""));
+	refute(d, "RunTask");
+	driver_forget(d);
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS", "\"value\":4.0");
+}
+
 /* ---- invalid offers ------------------------------------------------------------------ */
 
 static void accept_ids(const char *ids)

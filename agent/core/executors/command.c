@@ -1,4 +1,4 @@
-/* The executor that the agent makes up for a task that brings none. */
+/* The executor that the agent makes up for a task that brings none; what the default one runs. */
 #include "agent/core/objects.h"
 
 #include <string.h>
@@ -45,7 +45,8 @@ static char *executor_name(struct arena *arena, const Mesos__TaskInfo *task)
 			    task->task_id->value, shown);
 }
 
-static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__CommandInfo *of_task)
+/* `mesita WORD`. */
+static Mesos__CommandInfo *own_command(struct agent *agent, const char *word)
 {
 	struct arena *arena = &agent->out->arena;
 	Mesos__CommandInfo *command =
@@ -55,8 +56,19 @@ static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__Comm
 	command->has_shell = 1;
 	command->shell = 0;
 	proto_push(arena, command->n_arguments, command->arguments, arena_strdup(arena, "mesita"));
-	proto_push(arena, command->n_arguments, command->arguments,
-		   arena_strdup(arena, "executor"));
+	proto_push(arena, command->n_arguments, command->arguments, arena_strdup(arena, word));
+	return command;
+}
+
+Mesos__CommandInfo *agent_default_command(struct agent *agent)
+{
+	return own_command(agent, "default-executor");
+}
+
+static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__CommandInfo *of_task)
+{
+	Mesos__CommandInfo *command = own_command(agent, "executor");
+
 	command->n_uris = of_task->n_uris;
 	command->uris = of_task->uris;
 	command->environment = of_task->environment;

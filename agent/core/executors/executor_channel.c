@@ -46,6 +46,26 @@ void agent_tell_task(struct agent *agent, struct executor *executor, struct task
 	}
 }
 
+void agent_tell_group(struct agent *agent, struct executor *executor, uint64_t group)
+{
+	struct arena *arena = &agent->out->arena;
+	Mesos__Executor__Event *event =
+		new_event(agent, MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP);
+	Mesos__TaskGroupInfo *tasks =
+		agent_new(agent, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
+	struct task *task, *next;
+
+	list_for_each (task, next, &executor->tasks[TASK_QUEUED], link) {
+		if (task->group == group)
+			proto_push(arena, tasks->n_tasks, tasks->tasks,
+				   proto_copy_to(arena, task->info));
+	}
+	event->launch_group = agent_new(agent, Mesos__Executor__Event__LaunchGroup,
+					mesos__executor__event__launch_group__descriptor);
+	event->launch_group->task_group = tasks;
+	agent_send_event(agent, executor->stream, event);
+}
+
 void agent_tell_kill(struct agent *agent, struct executor *executor, const char *task_id,
 		     Mesos__KillPolicy *policy)
 {

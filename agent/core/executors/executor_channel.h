@@ -6,6 +6,8 @@
 
 void agent_tell_task(struct agent *agent, struct executor *executor, struct task *task);
 /* The executor is connected. */
+/* The queued ones of a group, to a v1 executor. */
+void agent_tell_group(struct agent *agent, struct executor *executor, uint64_t group);
 void agent_tell_kill(struct agent *agent, struct executor *executor, const char *task_id,
 		     Mesos__KillPolicy *policy);
 void agent_tell_acknowledged(struct agent *agent, struct executor *executor, const char *task_id,

@@ -22,6 +22,7 @@
 #include "agent/core/store/orphans.h"
 #include "agent/core/store/recovery.h"
 #include "agent/core/tasks/frameworks.h"
+#include "agent/core/tasks/groups.h"
 #include "agent/core/tasks/tasks.h"
 #include "agent/core/tasks/updates.h"
 #include "base/time/duration.h"
@@ -141,10 +142,11 @@ void agent_executor_set_pending(struct executor *executor, Mesos__TaskState stat
 /* ---- tasks in and out ---------------------------------------------------- */
 
 uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
-			      Mesos__TaskInfo *info)
+			      Mesos__TaskInfo *info, uint64_t group)
 {
 	struct task *task = agent_task_create(executor, record, info, TASK_QUEUED);
 
+	task->group = group;
 	resources_add_messages(agent->options.shapes, &executor->allocated, record->resources,
 			       record->n_resources);
 	/* After kill -9 nobody may run on a volume that the agent does not know. */
@@ -153,7 +155,6 @@ uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Me
 		agent_store_task(task, agent);
 		task->ticket = agent_ticket(agent);
 	}
-	agent_wait(agent, task->ticket, WAIT_DELIVER, executor->container, NULL, NULL);
 	return task->ticket;
 }
 
@@ -167,6 +168,10 @@ void agent_executor_deliver(struct agent *agent, struct executor *executor)
 		return;
 	while ((task = list_first(&executor->tasks[TASK_QUEUED], struct task, link)) &&
 	       task->ticket <= agent->stored) {
+		if (task->group) {
+			agent_group_deliver(agent, executor, task->group);
+			continue;
+		}
 		agent_tell_task(agent, executor, task);
 		agent_task_move(task, TASK_LAUNCHED);
 		executor->sent_task = true;
@@ -190,6 +195,12 @@ const char *agent_executor_user(const struct agent *agent, const struct executor
 	return command && command->user ? command->user : executor->framework->info->user;
 }
 
+static bool is_default(const struct executor *executor)
+{
+	return executor->info->has_type &&
+	       executor->info->type == MESOS__EXECUTOR_INFO__TYPE__DEFAULT;
+}
+
 void agent_executor_launch(struct agent *agent, struct executor *executor)
 {
 	struct arena *arena = &agent->out->arena;
@@ -207,7 +218,8 @@ void agent_executor_launch(struct agent *agent, struct executor *executor)
 	launch->executor_id = arena_strdup(arena, executor->id);
 	launch->sandbox = arena_strdup(arena, executor->sandbox);
 	launch->user = user ? arena_strdup(arena, user) : NULL;
-	launch->command = proto_copy_to(arena, executor->info->command);
+	launch->command = is_default(executor) ? agent_default_command(agent)
+					       : proto_copy_to(arena, executor->info->command);
 	launch->info = proto_copy_to(arena, executor->info->container);
 	launch->environment = agent_executor_environment(agent, executor);
 	launch->resources = &executor->allocated;

@@ -7,6 +7,9 @@
 Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *framework_id,
 					    const Mesos__TaskInfo *task);
 
+/* What the default executor is started with. */
+Mesos__CommandInfo *agent_default_command(struct agent *agent);
+
 struct executor *agent_executor_find(struct framework *framework, const char *id);
 struct executor *agent_container_find(struct agent *agent, const char *container);
 /* Makes an executor without info, container or place in agent->containers. */
@@ -15,10 +18,10 @@ void agent_executor_set_container(struct agent *agent, struct executor *executor
 				  const char *container);
 struct executor *agent_executor_create(struct agent *agent, struct framework *framework,
 				       const Mesos__ExecutorInfo *info, const char *container);
-/* Queues a task. It is delivered when it and what it runs on are stored, which the returned ticket
- * tells. */
+/* Queues a task, which must not be delivered before it and what it runs on are stored: that is what
+ * the returned ticket tells. `group`: those of the same number are delivered together; 0 = none. */
 uint64_t agent_executor_queue(struct agent *agent, struct executor *executor, Mesos__Task *record,
-			      Mesos__TaskInfo *info);
+			      Mesos__TaskInfo *info, uint64_t group);
 void agent_executor_launch(struct agent *agent, struct executor *executor);
 void agent_executor_deliver(struct agent *agent, struct executor *executor);
 void agent_executor_shrunk(struct agent *agent, struct executor *executor); /* a task ended */

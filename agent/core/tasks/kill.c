@@ -7,6 +7,7 @@
 #include "agent/core/registration.h"
 #include "agent/core/states.h"
 #include "agent/core/tasks/frameworks.h"
+#include "agent/core/tasks/groups.h"
 #include "agent/core/tasks/tasks.h"
 #include "agent/core/tasks/updates.h"
 
@@ -16,9 +17,13 @@ static void kill_queued(struct agent *agent, struct task *task)
 {
 	struct executor *executor = task->executor;
 
-	agent_make_update(agent, executor->framework, task->record->task_id->value, executor->id,
-			  KILLED, MESOS__TASK_STATUS__REASON__REASON_TASK_KILLED_DURING_LAUNCH,
-			  "Killed before delivery to the executor");
+	if (task->group)
+		agent_group_kill(agent, executor, task->group);
+	else
+		agent_make_update(agent, executor->framework, task->record->task_id->value,
+				  executor->id, KILLED,
+				  MESOS__TASK_STATUS__REASON__REASON_TASK_KILLED_DURING_LAUNCH,
+				  "Killed before delivery to the executor");
 	/* One that is still starting hears of it when it comes. */
 	if (executor->state == EXECUTOR_RUNNING && agent_executor_idle(executor))
 		agent_executor_shutdown(agent, executor);

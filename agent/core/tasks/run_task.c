@@ -1,9 +1,9 @@
-/* RunTaskMessage: from the master's order to a task in an executor's queue. The first check that
- * fails decides what the scheduler hears.
+/* RunTaskMessage, RunTaskGroupMessage: from the master's order to tasks in an executor's queue. The
+ * first check that fails decides what the scheduler hears. A group runs as a whole or not at all.
  *
- * Happy path: framework known or made, executor known or made, task checkpointed and
- * queued; once that is written a new executor is launched, a running one gets the task.
- * Failures: an update LOST/DROPPED with reason and text; when the master expected a new
+ * Happy path: framework known or made, executor known or made, tasks checkpointed and
+ * queued; once that is written a new executor is launched, a running one gets the tasks.
+ * Failures: an update LOST/DROPPED for each with reason and text; when the master expected a new
  * executor also ExitedExecutorMessage, so that it forgets that one. */
 #include "agent/core/objects.h"
 
@@ -36,6 +36,22 @@ bool agent_id_usable(const char *id)
 	return true;
 }
 
+/* What either message asks for. */
+struct run_order {
+	const char *what; /* the message's name */
+	const Mesos__FrameworkInfo *framework;
+	const char *pid; /* of it, or NULL */
+	Mesos__TaskInfo **tasks;
+	size_t count;
+	bool group;
+	Mesos__ExecutorInfo *executor; /* NULL: a command task */
+	const char *executor_id;
+	size_t version_count;
+	Mesos__Internal__ResourceVersionUUID *const *versions;
+	bool told; /* whether the executor is to be launched: */
+	bool launch;
+};
+
 struct refusal {
 	Mesos__TaskStatus__Reason reason;
 	const char *text;
@@ -50,7 +66,7 @@ static bool is_docker(const Mesos__TaskInfo *task)
 }
 
 /* No isolator here enforces limits. */
-static bool limits_refused(const Mesos__TaskInfo *task, struct refusal *refusal)
+static bool task_limits_refused(const Mesos__TaskInfo *task, struct refusal *refusal)
 {
 	if (is_docker(task))
 		return false;
@@ -69,6 +85,15 @@ static bool limits_refused(const Mesos__TaskInfo *task, struct refusal *refusal)
 		else
 			continue;
 		return true;
+	}
+	return false;
+}
+
+static bool limits_refused(const struct run_order *order, struct refusal *refusal)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		if (task_limits_refused(order->tasks[i], refusal))
+			return true;
 	}
 	return false;
 }
@@ -96,17 +121,21 @@ static bool resources_known(struct agent *agent, size_t count, Mesos__Resource *
 	return known;
 }
 
-static bool resources_refused(struct agent *agent, const Mesos__TaskInfo *task,
+static bool resources_refused(struct agent *agent, const struct run_order *order,
 			      struct refusal *refusal)
 {
+	const Mesos__ExecutorInfo *executor = order->executor;
+
 	refusal->reason = REASON(RESOURCES_UNKNOWN);
-	if (!resources_known(agent, task->n_resources, task->resources)) {
+	for (size_t i = 0; i < order->count; i++) {
+		if (resources_known(agent, order->tasks[i]->n_resources,
+				    order->tasks[i]->resources))
+			continue;
 		refusal->text = "The checkpointed resources being used by the task or task group "
 				"are unknown to the agent";
 		return true;
 	}
-	if (task->executor &&
-	    !resources_known(agent, task->executor->n_resources, task->executor->resources)) {
+	if (executor && !resources_known(agent, executor->n_resources, executor->resources)) {
 		refusal->text = "The checkpointed resources being used by the executor are "
 				"unknown to the agent";
 		return true;
@@ -117,14 +146,13 @@ static bool resources_refused(struct agent *agent, const Mesos__TaskInfo *task,
 #define DRAINING "Task was received while agent was already draining"
 
 /* The master knows our resources as of some version; ours is the entry without provider. */
-static bool version_refused(struct agent *agent, size_t count,
-			    Mesos__Internal__ResourceVersionUUID *const *list,
+static bool version_refused(struct agent *agent, const struct run_order *order,
 			    struct refusal *refusal)
 {
-	for (size_t i = 0; i < count; i++) {
-		const ProtobufCBinaryData *uuid = &list[i]->uuid->value;
+	for (size_t i = 0; i < order->version_count; i++) {
+		const ProtobufCBinaryData *uuid = &order->versions[i]->uuid->value;
 
-		if (!list[i]->resource_provider_id && uuid->len == UUID_BYTES &&
+		if (!order->versions[i]->resource_provider_id && uuid->len == UUID_BYTES &&
 		    memcmp(uuid->data, agent->version, UUID_BYTES) == 0)
 			continue;
 		refusal->reason = REASON(INVALID_OFFERS);
@@ -141,40 +169,35 @@ static bool draining_refused(struct agent *agent, struct refusal *refusal)
 	return agent->drain != NULL;
 }
 
-static bool executor_refused(const Mesos__Internal__RunTaskMessage *message,
-			     const struct executor *executor, struct refusal *refusal)
+static bool executor_refused(const struct run_order *order, const struct executor *executor,
+			     struct refusal *refusal)
 {
-	const Mesos__TaskInfo *task = message->task;
-	bool told = message->has_launch_executor, launch = told && message->launch_executor;
-
 	refusal->reason = REASON(EXECUTOR_TERMINATED);
-	if (told && !task->executor && executor) {
+	if (order->told && !order->executor && executor) {
 		refusal->reason = REASON(TASK_INVALID);
 		refusal->text = "Cannot reuse an already existing executor for a command task";
-	} else if (launch && task->executor && executor) {
+	} else if (order->launch && order->executor && executor) {
 		refusal->text = "Master wants to launch executor, but one already exists";
 		refusal->shutdown = true;
-	} else if (told && !launch && !executor) {
+	} else if (order->told && !order->launch && !executor) {
 		refusal->text = "No executor is expected to launch and there is none running";
 	} else if (executor && executor->state == EXECUTOR_TERMINATING) {
 		refusal->text = "Executor terminating";
 	} else if (executor && executor->state == EXECUTOR_TERMINATED) {
 		refusal->text = "Executor terminated";
-	} else if (task->executor && task->executor->has_type &&
-		   task->executor->type == MESOS__EXECUTOR_INFO__TYPE__DEFAULT) {
-		refusal->reason = REASON(TASK_INVALID);
-		refusal->text = "This agent has no default executor";
 	} else {
 		return false;
 	}
 	return true;
 }
 
-static void run_task_refuse(struct agent *agent, struct framework *framework, const char *task_id,
-			    const char *executor_id, const struct refusal *refusal)
+static void run_refuse(struct agent *agent, struct framework *framework,
+		       const struct run_order *order, const struct refusal *refusal)
 {
-	agent_make_update(agent, framework, task_id, executor_id, agent_dropped_state(framework),
-			  refusal->reason, refusal->text);
+	for (size_t i = 0; i < order->count; i++)
+		agent_make_update(agent, framework, order->tasks[i]->task_id->value,
+				  order->executor_id, agent_dropped_state(framework),
+				  refusal->reason, refusal->text);
 }
 
 static struct framework *framework_for(struct agent *agent, const Mesos__FrameworkInfo *info,
@@ -194,7 +217,7 @@ static struct framework *framework_for(struct agent *agent, const Mesos__Framewo
 }
 
 static struct executor *launch_executor(struct agent *agent, struct framework *framework,
-					const Mesos__TaskInfo *task)
+					const struct run_order *order)
 {
 	uint8_t uuid[UUID_BYTES];
 	char container[UUID_TEXT];
@@ -202,17 +225,17 @@ static struct executor *launch_executor(struct agent *agent, struct framework *f
 	struct executor *executor;
 	char *path;
 
-	if (task->executor) {
-		own = *task->executor;
+	if (order->executor) {
+		own = *order->executor;
 		if (!own.framework_id)
 			own.framework_id = agent_framework_id(agent, framework->id);
 	} else {
-		info = agent_command_executor(agent, framework->id, task);
+		info = agent_command_executor(agent, framework->id, order->tasks[0]);
 	}
 	uuid_make(agent->options.rng, uuid);
 	uuid_format(uuid, container);
 	executor = agent_executor_create(agent, framework, info, container);
-	executor->generated = !task->executor;
+	executor->generated = !order->executor;
 	executor->checkpoint = framework->checkpoint;
 	if (executor->checkpoint)
 		agent_store_executor(executor, agent);
@@ -222,35 +245,41 @@ static struct executor *launch_executor(struct agent *agent, struct framework *f
 	return executor;
 }
 
-static void run_task_run(struct agent *agent, struct framework *framework,
-			 Mesos__Internal__RunTaskMessage *message)
+static void run_queue(struct agent *agent, struct framework *framework, struct executor *executor,
+		      const struct run_order *order)
 {
-	Mesos__TaskInfo *task = message->task;
-	const char *executor_id =
-		task->executor ? task->executor->executor_id->value : task->task_id->value;
-	struct executor *executor = agent_executor_find(framework, executor_id);
-	struct refusal refusal = {0};
-	uint64_t ticket;
-	bool early = limits_refused(task, &refusal) || draining_refused(agent, &refusal) ||
-		     version_refused(agent, message->n_resource_version_uuids,
-				     message->resource_version_uuids, &refusal) ||
-		     resources_refused(agent, task, &refusal);
+	uint64_t group = order->group ? ++agent->last_group : 0, ticket = 0;
 
-	if (early || executor_refused(message, executor, &refusal)) {
-		run_task_refuse(agent, framework, task->task_id->value, executor_id, &refusal);
+	for (size_t i = 0; i < order->count; i++)
+		ticket = agent_executor_queue(
+			agent, executor, agent_task_record(agent, framework->id, order->tasks[i]),
+			proto_copy(order->tasks[i]), group);
+	agent_wait(agent, ticket, WAIT_DELIVER, executor->container, NULL, NULL);
+	if (executor->process == CONTAINER_WAITING)
+		agent_wait(agent, ticket, WAIT_LAUNCH, executor->container, NULL, NULL);
+}
+
+static void run_order(struct agent *agent, struct framework *framework,
+		      const struct run_order *order)
+{
+	struct executor *executor = agent_executor_find(framework, order->executor_id);
+	struct refusal refusal = {0};
+	bool early = limits_refused(order, &refusal) || draining_refused(agent, &refusal) ||
+		     version_refused(agent, order, &refusal) ||
+		     resources_refused(agent, order, &refusal);
+
+	if (early || executor_refused(order, executor, &refusal)) {
+		run_refuse(agent, framework, order, &refusal);
 		if (refusal.shutdown && executor->state != EXECUTOR_TERMINATED)
 			agent_executor_shutdown(agent, executor);
-		else if (message->has_launch_executor && message->launch_executor &&
-			 task->executor && (early || refusal.shutdown || !executor))
-			agent_send_exited_executor(agent, framework->id, executor_id, -1);
+		else if (order->launch && order->executor &&
+			 (early || refusal.shutdown || !executor))
+			agent_send_exited_executor(agent, framework->id, order->executor_id, -1);
 		return;
 	}
 	if (!executor)
-		executor = launch_executor(agent, framework, task);
-	ticket = agent_executor_queue(
-		agent, executor, agent_task_record(agent, framework->id, task), proto_copy(task));
-	if (executor->process == CONTAINER_WAITING)
-		agent_wait(agent, ticket, WAIT_LAUNCH, executor->container, NULL, NULL);
+		executor = launch_executor(agent, framework, order);
+	run_queue(agent, framework, executor, order);
 }
 
 /* What a correct master never sends. */
@@ -287,11 +316,54 @@ static bool may_run(struct agent *agent, const char *from, const char *what)
 	return false;
 }
 
+/* Why the framework may not run it now, or NULL. */
+static const char *run_misfit(struct framework *framework, const struct run_order *order)
+{
+	if (framework->terminating)
+		return "the framework is terminating";
+	for (size_t i = 0; i < order->count; i++) {
+		if (agent_task_find(framework, order->tasks[i]->task_id->value))
+			return "a task with this id is here already";
+	}
+	return NULL;
+}
+
+static void run_take(struct agent *agent, const struct run_order *order)
+{
+	struct framework *framework = framework_for(agent, order->framework, order->pid);
+	const char *why = run_misfit(framework, order);
+
+	if (why) {
+		log_warning("Dropped the order to run task '%s' of framework %s: %s",
+			    order->tasks[0]->task_id->value, framework->id, why);
+		return;
+	}
+	for (size_t i = 0; i < order->count; i++)
+		agent_resources_upgrade(agent, order->tasks[i]->n_resources,
+					order->tasks[i]->resources);
+	if (order->executor)
+		agent_resources_upgrade(agent, order->executor->n_resources,
+					order->executor->resources);
+	run_order(agent, framework, order);
+}
+
 void agent_handle_run_task(struct agent *agent, const char *from,
 			   Mesos__Internal__RunTaskMessage *message)
 {
 	Mesos__TaskInfo *task = message->task;
-	struct framework *framework;
+	struct run_order order = {
+		.framework = message->framework,
+		.pid = message->pid,
+		.tasks = &task,
+		.count = 1,
+		.executor = task->executor,
+		.executor_id =
+			task->executor ? task->executor->executor_id->value : task->task_id->value,
+		.version_count = message->n_resource_version_uuids,
+		.versions = message->resource_version_uuids,
+		.told = message->has_launch_executor,
+		.launch = message->has_launch_executor && message->launch_executor,
+	};
 
 	if (!may_run(agent, from, "RunTaskMessage"))
 		return;
@@ -303,48 +375,51 @@ void agent_handle_run_task(struct agent *agent, const char *from,
 			    task->task_id->value);
 		return;
 	}
-	framework = framework_for(agent, message->framework, message->pid);
-	if (framework->terminating || agent_task_find(framework, task->task_id->value)) {
-		log_warning("Dropped the order to run task '%s' of framework %s: %s",
-			    task->task_id->value, framework->id,
-			    framework->terminating ? "the framework is terminating"
-						   : "a task with this id is here already");
-		return;
-	}
-	agent_resources_upgrade(agent, task->n_resources, task->resources);
-	if (task->executor)
-		agent_resources_upgrade(agent, task->executor->n_resources,
-					task->executor->resources);
-	run_task_run(agent, framework, message);
+	run_take(agent, &order);
 }
 
-/* Groups need the default executor, which is not here. */
+/* Ids that occur twice. */
+static bool group_repeats(const Mesos__TaskGroupInfo *group)
+{
+	for (size_t i = 0; i < group->n_tasks; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (!strcmp(group->tasks[i]->task_id->value,
+				    group->tasks[j]->task_id->value))
+				return true;
+		}
+	}
+	return false;
+}
+
 void agent_handle_run_task_group(struct agent *agent, const char *from,
 				 Mesos__Internal__RunTaskGroupMessage *message)
 {
-	struct refusal refusal = {0};
-	const char *executor_id = message->executor->executor_id->value;
-	struct framework *framework;
+	Mesos__TaskGroupInfo *group = message->task_group;
+	struct run_order order = {
+		.framework = message->framework,
+		.tasks = group->tasks,
+		.count = group->n_tasks,
+		.group = true,
+		.executor = message->executor,
+		.executor_id = message->executor->executor_id->value,
+		.version_count = message->n_resource_version_uuids,
+		.versions = message->resource_version_uuids,
+		.told = message->has_launch_executor,
+		.launch = message->has_launch_executor && message->launch_executor,
+	};
 
 	if (!may_run(agent, from, "RunTaskGroupMessage"))
 		return;
-	for (size_t i = 0; i < message->task_group->n_tasks; i++) {
-		if (!run_is_ours(agent, message->framework, message->task_group->tasks[i],
-				 message->executor))
+	for (size_t i = 0; i < group->n_tasks; i++) {
+		if (!run_is_ours(agent, message->framework, group->tasks[i], message->executor))
 			return;
+		group->tasks[i]->executor = message->executor;
 	}
-	if (message->task_group->n_tasks == 0)
+	if (group->n_tasks == 0 || group_repeats(group)) {
+		log_warning("Dropped the order to run a group of %zu tasks for executor '%s'%s",
+			    group->n_tasks, order.executor_id,
+			    group->n_tasks ? ": an id is there twice" : "");
 		return;
-	framework = framework_for(agent, message->framework, NULL);
-	if (framework->terminating)
-		return;
-	if (!draining_refused(agent, &refusal)) {
-		refusal.reason = REASON(TASK_GROUP_INVALID);
-		refusal.text = "This agent does not run task groups";
 	}
-	for (size_t i = 0; i < message->task_group->n_tasks; i++)
-		run_task_refuse(agent, framework, message->task_group->tasks[i]->task_id->value,
-				executor_id, &refusal);
-	if (message->has_launch_executor && message->launch_executor)
-		agent_send_exited_executor(agent, framework->id, executor_id, -1);
+	run_take(agent, &order);
 }

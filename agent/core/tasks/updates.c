@@ -15,6 +15,7 @@
 #include "agent/core/drain.h"
 #include "agent/core/executors/executor_channel.h"
 #include "agent/core/executors/executors.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/objects.h"
 #include "agent/core/store/checkpoint.h"
 #include "agent/core/tasks/frameworks.h"
@@ -75,13 +76,25 @@ static void add_own_address(struct agent *agent, Mesos__ContainerStatus *status)
 	proto_push(arena, status->n_network_infos, status->network_infos, network);
 }
 
+/* The container inside of the executor's that a status is about, or NULL. */
+static const struct nested *nested_of(struct agent *agent, const struct executor *executor,
+				      const Mesos__ContainerID *id)
+{
+	if (!id->parent || id->parent->parent ||
+	    strcmp(id->parent->value, executor->container) != 0)
+		return NULL;
+	return agent_nested_find(agent, agent_key(agent, "%s.%s", executor->container, id->value));
+}
+
 static void add_container_status(struct agent *agent, const struct executor *executor,
 				 Mesos__TaskStatus *status)
 {
 	Mesos__ContainerStatus *container = status->container_status;
+	const struct nested *nested;
+	int64_t pid = 0;
 
-	/* A container that is not there (any more) has no status. One named by the executor
-	 * and not its own is a nested one, which the executor describes itself. */
+	/* A container that is not there (any more) has no status. One that the executor names may
+	 * be inside of its own. */
 	if (executor->process == CONTAINER_GONE || executor->process == CONTAINER_WAITING)
 		return;
 	if (!container) {
@@ -95,10 +108,16 @@ static void add_container_status(struct agent *agent, const struct executor *exe
 		container->container_id->value =
 			arena_strdup(&agent->out->arena, executor->container);
 	}
-	if (executor->process_id > 0 &&
-	    strcmp(container->container_id->value, executor->container) == 0) {
+	nested = nested_of(agent, executor, container->container_id);
+	if (nested && nested->state >= NESTED_ENDED)
+		return;
+	if (strcmp(container->container_id->value, executor->container) == 0)
+		pid = executor->process_id;
+	else if (nested)
+		pid = nested->process_id;
+	if (pid > 0) {
 		container->has_executor_pid = 1;
-		container->executor_pid = (uint32_t)executor->process_id;
+		container->executor_pid = (uint32_t)pid;
 	}
 	if (container->n_network_infos == 0)
 		add_own_address(agent, container);

@@ -27,8 +27,8 @@ static void normalise_health_check(Mesos__HealthCheck *check)
 				     : MESOS__HEALTH_CHECK__TYPE__HTTP;
 }
 
-static void version_push(struct master *m, Mesos__Internal__RunTaskMessage *message,
-			 const struct agent *a)
+static void push_version(struct master *m, const struct agent *a, size_t *count,
+			 Mesos__Internal__ResourceVersionUUID ***list)
 {
 	Mesos__Internal__ResourceVersionUUID *version;
 
@@ -40,19 +40,21 @@ static void version_push(struct master *m, Mesos__Internal__RunTaskMessage *mess
 	version->uuid->value.data =
 		arena_memdup(&m->out->arena, a->resource_version, a->resource_version_len);
 	version->uuid->value.len = a->resource_version_len;
-	proto_push(&m->out->arena, message->n_resource_version_uuids,
-		   message->resource_version_uuids, version);
+	proto_push(&m->out->arena, *count, *list, version);
 }
 
 /* Agents of old know no refined reservations. */
+static void downgrade_list(struct master *m, size_t count, Mesos__Resource **list)
+{
+	for (size_t i = 0; i < count; i++)
+		resource_downgrade(&m->out->arena, list[i]);
+}
+
 static void downgrade_task(struct master *m, Mesos__TaskInfo *task)
 {
-	struct arena *arena = &m->out->arena;
-
-	for (size_t i = 0; i < task->n_resources; i++)
-		resource_downgrade(arena, task->resources[i]);
-	for (size_t i = 0; task->executor && i < task->executor->n_resources; i++)
-		resource_downgrade(arena, task->executor->resources[i]);
+	downgrade_list(m, task->n_resources, task->resources);
+	if (task->executor)
+		downgrade_list(m, task->executor->n_resources, task->executor->resources);
 }
 
 static void send_task(struct master *m, struct framework *f, struct agent *a,
@@ -69,7 +71,7 @@ static void send_task(struct master *m, struct framework *f, struct agent *a,
 		message->task = STEP_COPY(m, message->task);
 		downgrade_task(m, message->task);
 	}
-	version_push(m, message, a);
+	push_version(m, a, &message->n_resource_version_uuids, &message->resource_version_uuids);
 	message->has_launch_executor = true;
 	message->launch_executor = launch_executor;
 	master_send_agent(m, a, message);
@@ -93,25 +95,38 @@ static void consume(struct master *m, struct accepting *accepting, const struct 
 	resources_free(&more);
 }
 
+/* The executor is on the agent from now on; what it needs is used. */
+static void use_executor(struct master *m, struct accepting *accepting,
+			 const Mesos__ExecutorInfo *info)
+{
+	struct executor *e = master_add_executor(m, accepting->f, accepting->a, info);
+
+	consume(m, accepting, &e->resources);
+}
+
+static void use_task(struct master *m, struct accepting *accepting, const Mesos__TaskInfo *task)
+{
+	struct framework *f = accepting->f;
+	struct task *t = master_add_task(m, f, accepting->a, master_task_record(m, f, task));
+
+	t->fresh = true;
+	consume(m, accepting, &t->resources);
+	log_info("launching task %s of framework %s on agent %s", t->id, f->id, accepting->a->id);
+}
+
 static void launch_task(struct master *m, struct accepting *accepting, Mesos__TaskInfo *task)
 {
 	struct framework *f = accepting->f;
 	struct executor *e = NULL;
-	struct task *t;
 
 	if (task->executor)
 		e = agent_find_executor(accepting->a, f->id, task->executor->executor_id->value);
 	master_hurry_acknowledgement(m, f->id, task->task_id->value);
 	send_task(m, f, accepting->a, task, !e);
-	if (task->executor && !e) {
-		e = master_add_executor(m, f, accepting->a, task->executor);
-		consume(m, accepting, &e->resources);
-	}
-	t = master_add_task(m, f, accepting->a, master_task_record(m, f, task));
-	t->fresh = true;
+	if (task->executor && !e)
+		use_executor(m, accepting, task->executor);
+	use_task(m, accepting, task);
 	f->counters.operations[OPERATION(LAUNCH)]++;
-	consume(m, accepting, &t->resources);
-	log_info("launching task %s of framework %s on agent %s", t->id, f->id, accepting->a->id);
 }
 
 /* What remains, with all shared volumes. */
@@ -166,8 +181,48 @@ void accept_launch(struct master *m, struct accepting *accepting,
 
 /* ---- LAUNCH_GROUP -------------------------------------------------------------------------- */
 
-/* Groups are checked as Mesos checks them (a health check must tell its type); a good one is
- * refused, too, since no executor of mesita runs several containers. */
+static void send_group(struct master *m, struct framework *f, struct agent *a,
+		       const Mesos__Offer__Operation__LaunchGroup *group, bool launch_executor)
+{
+	Mesos__Internal__RunTaskGroupMessage *message =
+		STEP_NEW(m, Mesos__Internal__RunTaskGroupMessage,
+			 mesos__internal__run_task_group_message__descriptor);
+
+	/* They live as long as the step. */
+	message->framework = f->info;
+	message->executor = group->executor;
+	message->task_group = group->task_group;
+	if (!a->reservation_refinement) {
+		message->executor = STEP_COPY(m, group->executor);
+		message->task_group = STEP_COPY(m, group->task_group);
+		downgrade_list(m, message->executor->n_resources, message->executor->resources);
+		for (size_t i = 0; i < message->task_group->n_tasks; i++)
+			downgrade_task(m, message->task_group->tasks[i]);
+	}
+	push_version(m, a, &message->n_resource_version_uuids, &message->resource_version_uuids);
+	message->has_launch_executor = true;
+	message->launch_executor = launch_executor;
+	master_send_agent(m, a, message);
+}
+
+static void launch_group(struct master *m, struct accepting *accepting,
+			 const Mesos__Offer__Operation__LaunchGroup *group)
+{
+	struct framework *f = accepting->f;
+	const Mesos__TaskGroupInfo *tasks = group->task_group;
+	bool fresh = !agent_find_executor(accepting->a, f->id, group->executor->executor_id->value);
+
+	for (size_t i = 0; i < tasks->n_tasks; i++)
+		master_hurry_acknowledgement(m, f->id, tasks->tasks[i]->task_id->value);
+	send_group(m, f, accepting->a, group, fresh);
+	if (fresh)
+		use_executor(m, accepting, group->executor);
+	for (size_t i = 0; i < tasks->n_tasks; i++)
+		use_task(m, accepting, tasks->tasks[i]);
+	f->counters.operations[OPERATION(LAUNCH_GROUP)]++;
+}
+
+/* A group is launched as a whole or not at all. */
 void accept_launch_group(struct master *m, struct accepting *accepting,
 			 const Mesos__Offer__Operation__LaunchGroup *group)
 {
@@ -182,17 +237,13 @@ void accept_launch_group(struct master *m, struct accepting *accepting,
 		if (!rv)
 			rv = authorize_task(m, accepting->f, tasks[i], &err);
 	}
-	if (rv) {
+	if (rv)
 		accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
 				    REASON(TASK_GROUP_UNAUTHORIZED), err.text);
-		return;
-	}
-	if (!master_validate_group(m, accepting->f, accepting->a, group, &accepting->remaining,
-				   &err))
-		err_set(&err, ERR_INVALID,
-			"Task groups are not supported by agent %s: its executors run one task's "
-			"container each",
-			accepting->a->id);
-	accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
-			    REASON(TASK_GROUP_INVALID), err.text);
+	else if (master_validate_group(m, accepting->f, accepting->a, group, &accepting->remaining,
+				       &err))
+		accept_refuse_tasks(m, accepting->f, tasks, count, MESOS__TASK_STATE__TASK_ERROR,
+				    REASON(TASK_GROUP_INVALID), err.text);
+	else if (count)
+		launch_group(m, accepting, group);
 }
