@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/http/sessions.h"
 #include "base/log/log.h"
 #include "net/daemon/origin.h"
 #include "proto/names.h"
@@ -114,6 +115,14 @@ static void take_message(struct agent_shell *shell, struct http_request *request
 			    message.from, err.text);
 	}
 	http_reply(request, 202, NULL, NULL, 0, NULL);
+}
+
+bool agent_shell_streams(void *context, struct http_request *request)
+{
+	struct agent_shell *shell = context;
+
+	return session_is_input(request) && !libprocess_is_message(request) &&
+	       !strcmp(router_resolve(&shell->router, request), "/slave(1)/api/v1");
 }
 
 void agent_shell_take_request(void *context, struct http_request *request)

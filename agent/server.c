@@ -21,6 +21,7 @@
 #include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
 #include "agent/host.h"
+#include "agent/http/sessions.h"
 #include "agent/latest.h"
 #include "agent/reserve.h"
 #include "agent/shell.h"
@@ -163,6 +164,8 @@ static int listen_http(struct agent_shell *shell, struct err *err)
 		.ip = ip ? ip : "0.0.0.0",
 		.port = (int)f->port,
 		.body_max = AGENT_REQUEST_BODY_MAX,
+		.streams = agent_shell_streams,
+		.streams_type = SESSION_INPUT_TYPE,
 		.connections_max = open_files_connections(),
 		.handler = agent_shell_take_request,
 		.tls = shell->hangup.tls,
@@ -414,6 +417,7 @@ static void close_parts(struct agent_shell *shell)
 	offload_close(shell->offload);
 	shell->offload = NULL;
 	container_requests_free(&shell->container_requests);
+	sessions_close(shell);
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	if (shell->detector)

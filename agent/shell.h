@@ -78,6 +78,7 @@ struct agent_shell {
 	uv_async_t stored;
 	uv_signal_t signals[3];
 	struct container_requests container_requests;
+	struct session *sessions; /* by container */
 	struct usage_turns usage; /* of containers */
 	struct statistics_turns statistics;
 	struct hangup hangup; /* with the process's TLS */
@@ -116,6 +117,9 @@ void agent_metrics_each(const struct agent_shell *shell, struct arena *arena,
 void agent_shell_route(struct agent_shell *shell);
 /* The handler of the HTTP server. */
 void agent_shell_take_request(void *shell, struct http_request *request);
+
+/* Whether the body of the request is read as it comes (net/http_parts.h). */
+bool agent_shell_streams(void *shell, struct http_request *request);
 
 /* ---- handlers, one file a family ----------------------------------------- */
 

@@ -73,6 +73,7 @@ struct http_server_options {
 	 * body after that as it comes (net/http_parts.h). Asked for requests with a body; NULL =
 	 * for none. */
 	bool (*streams)(void *context, struct http_request *request);
+	const char *streams_type; /* the Content-Type of those; NULL: they may have any */
 	/* Overrides of net/limits.h, 0 = the constant there. */
 	int head_timeout_ms;
 	int body_timeout_ms;

@@ -58,6 +58,9 @@ void http_stream_record(struct http_stream *stream, const void *data, size_t len
  * as they are, which are offered to the client at once. */
 void http_chunk_record(struct buf *out, const void *data, size_t len);
 void http_stream_pass(struct http_stream *stream, const void *chunks, size_t len);
+/* Has `drained` called once, from the loop, when little of what was written before still waits. */
+void http_stream_when_drained(struct http_stream *stream,
+			      void (*drained)(void *context, struct http_stream *stream));
 /* Bytes that were queued and that the kernel has not taken. */
 size_t http_stream_waiting(const struct http_stream *stream);
 /* Ends the connection of a client that is too slow; `closed` follows from the loop. */

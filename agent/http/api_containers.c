@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/http/api_operator.h"
+#include "agent/http/sessions.h"
 #include "net/daemon/audit.h"
 
 struct container_request {
@@ -39,6 +40,8 @@ static const struct {
 	RULE(KILL_CONTAINER, kill_container, ACL_KILL_NESTED_CONTAINER, NO_OTHER),
 	RULE(REMOVE_NESTED_CONTAINER, remove_nested_container, ACL_REMOVE_NESTED_CONTAINER,
 	     NO_OTHER),
+	RULE(ATTACH_CONTAINER_INPUT, attach_container_input, ACL_ATTACH_INPUT, NO_OTHER),
+	RULE(ATTACH_CONTAINER_OUTPUT, attach_container_output, ACL_ATTACH_OUTPUT, NO_OTHER),
 	RULE(REMOVE_CONTAINER, remove_container, ACL_REMOVE_NESTED_CONTAINER, NO_OTHER),
 #undef RULE
 };
@@ -60,11 +63,14 @@ static const Mesos__CommandInfo *command_of(const Mesos__Agent__Call *call)
 /* The id is the first field of each such sub-message. */
 static const Mesos__ContainerID *id_of(const Mesos__Agent__Call *call, size_t field)
 {
+	/* There the type is the first. */
+	if (call->type == MESOS__AGENT__CALL__TYPE__ATTACH_CONTAINER_INPUT)
+		return call->attach_container_input->container_id;
 	return (*(Mesos__Agent__Call__WaitContainer **)((char *)call + field))->container_id;
 }
 
-static bool call_allowed(struct agent_shell *shell, struct http_request *request,
-			 const Mesos__Agent__Call *call)
+bool agent_container_allowed(struct agent_shell *shell, const struct http_request *request,
+			     const Mesos__Agent__Call *call)
 {
 	struct agent_view view = agent_shell_view(shell, request);
 	const Mesos__CommandInfo *command = command_of(call);
@@ -83,6 +89,15 @@ static bool call_allowed(struct agent_shell *shell, struct http_request *request
 	return false;
 }
 
+const char *agent_container_text(struct arena *arena, const Mesos__ContainerID *id)
+{
+	const char *text = id->value;
+
+	while ((id = id->parent))
+		text = arena_printf(arena, "%s.%s", id->value, text);
+	return text;
+}
+
 /* ---- calls and answers ------------------------------------------------------------------- */
 
 void agent_container_call(struct agent_shell *shell, struct http_request *request,
@@ -92,7 +107,7 @@ void agent_container_call(struct agent_shell *shell, struct http_request *reques
 	struct agent_event event = {.type = AGENT_CONTAINER_CALL};
 	struct container_request *waiting;
 
-	if (!call_allowed(shell, request, call)) {
+	if (!agent_container_allowed(shell, request, call)) {
 		audit_change(request, request->path, "", 403);
 		http_reply_text(request, 403, NULL);
 		return;
@@ -116,7 +131,9 @@ void agent_container_answer(struct agent_shell *shell, const struct agent_action
 	if (!waiting)
 		return;
 	HASH_DEL(requests->table, waiting);
-	if (action->answer.response)
+	if (action->answer.session)
+		session_begin(shell, waiting->request, action->answer.session);
+	else if (action->answer.response)
 		agent_api_respond(waiting->request, action->answer.response);
 	else
 		http_reply_text(waiting->request, action->answer.status, action->answer.text);

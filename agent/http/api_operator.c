@@ -4,6 +4,7 @@
 
 #include "agent/core/show.h"
 #include "agent/http/api_containers.h"
+#include "agent/http/sessions.h"
 #include "net/api_body.h"
 #include "net/daemon/audit.h"
 
@@ -362,6 +363,25 @@ static void container_call(const struct agent_call *c)
 	agent_container_call(c->shell, c->request, c->call);
 }
 
+static void attach_output(const struct agent_call *c)
+{
+	if (!agent_container_allowed(c->shell, c->request, c->call)) {
+		audit_change(c->request, "ATTACH_CONTAINER_OUTPUT", "", 403);
+		http_reply_text(c->request, 403, NULL);
+		return;
+	}
+	session_attach_output(c->shell, c->request,
+			      agent_container_text(&c->request->arena,
+						   c->call->attach_container_output->container_id));
+}
+
+static void attach_input(const struct agent_call *c)
+{
+	http_reply_text(c->request, 415,
+			"Expecting 'Content-Type' of application/recordio for "
+			"ATTACH_CONTAINER_INPUT");
+}
+
 static void list_files(const struct agent_call *c)
 {
 	agent_files_list_call(c->shell, c->request, c->call->list_files->path, c->response);
@@ -413,6 +433,11 @@ static const struct {
 	{CONTAINER(WAIT_NESTED_CONTAINER, wait_nested_container)},
 	{CONTAINER(KILL_NESTED_CONTAINER, kill_nested_container)},
 	{CONTAINER(REMOVE_NESTED_CONTAINER, remove_nested_container)},
+	{CONTAINER(LAUNCH_NESTED_CONTAINER_SESSION, launch_nested_container_session)},
+	{CHANGE(ATTACH_CONTAINER_OUTPUT), FIELD(attach_container_output), "attach_container_output",
+	 attach_output},
+	{CHANGE(ATTACH_CONTAINER_INPUT), FIELD(attach_container_input), "attach_container_input",
+	 attach_input},
 	{CONTAINER(LAUNCH_CONTAINER, launch_container)},
 	{CONTAINER(WAIT_CONTAINER, wait_container)},
 	{CONTAINER(KILL_CONTAINER, kill_container)},
@@ -441,6 +466,16 @@ static void dispatch(struct agent_call *c)
 	http_reply_text(c->request, 501, NULL);
 }
 
+/* An answer that is a stream, which the client says that it takes. */
+static bool takes_records(const struct agent_call *c)
+{
+	const char *accept = http_header(c->request, "Accept");
+
+	return (c->call->type == MESOS__AGENT__CALL__TYPE__LAUNCH_NESTED_CONTAINER_SESSION ||
+		c->call->type == MESOS__AGENT__CALL__TYPE__ATTACH_CONTAINER_OUTPUT) &&
+	       accept && strstr(accept, "application/recordio");
+}
+
 void agent_api_operator(void *context, struct http_request *request)
 {
 	struct agent_call c = {.shell = context, .request = request};
@@ -453,13 +488,17 @@ void agent_api_operator(void *context, struct http_request *request)
 		http_reply_not_allowed(request, "POST");
 		return;
 	}
+	if (session_is_input(request)) {
+		session_attach_input(c.shell, request);
+		return;
+	}
 	c.call = api_body_decode(request, &mesos__agent__call__descriptor);
 	if (!c.call)
 		return;
 	if (!c.call->has_type)
 		http_reply_text(request, 400,
 				"Failed to validate agent::Call: Expecting 'type' to be present");
-	else if (http_accept(request) == HTTP_MEDIA_NONE)
+	else if (http_accept(request) == HTTP_MEDIA_NONE && !takes_records(&c))
 		http_reply_text(request, 406,
 				"Expecting 'Accept' to allow 'application/x-protobuf' or "
 				"'application/json'");

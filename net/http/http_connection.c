@@ -235,6 +235,7 @@ static size_t parse_slowly(struct http_connection *connection, const char *data,
 static size_t http_connection_parse(struct http_connection *connection, const char *data,
 				    size_t len)
 {
+	const struct http_server_options *options = &connection->server->options;
 	struct exchange *exchange;
 	size_t done = 0, used;
 
@@ -242,7 +243,7 @@ static size_t http_connection_parse(struct http_connection *connection, const ch
 	while (done < len && !connection->closing && !connection->in_done &&
 	       !is_paused(connection)) {
 		used = 0;
-		if (!connection->receiving && !connection->server->options.streams)
+		if (!connection->receiving && (!options->streams || options->streams_type))
 			used = http_quick(connection, data + done, len - done, &exchange);
 		if (used)
 			http_connection_dispatch(connection, exchange, 0, NULL);

@@ -69,7 +69,7 @@ struct http_stream {
 	bool ended;
 	bool sized;    /* not chunked */
 	bool composed; /* sized, but nobody knows how long: the head is in its bytes */
-	bool hungry;   /* sized: drained is to be called */
+	bool hungry;   /* drained is to be called */
 	uint64_t left; /* sized: bytes to come */
 	void (*drained)(void *context, struct http_stream *stream);
 	struct buf pending; /* its bytes while another stream is in front */

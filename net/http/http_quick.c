@@ -19,6 +19,7 @@ enum body_kind { BODY_NONE, BODY_LENGTH, BODY_CHUNKED };
 struct quick {
 	const char *start, *at, *end;
 	bool post;
+	const char *left_type; /* Content-Type of what is left to http-parser; or NULL */
 	struct slice target;
 	struct slice names[QUICK_HEADERS_MAX], values[QUICK_HEADERS_MAX];
 	size_t count;
@@ -130,6 +131,9 @@ static bool heed(struct quick *quick, struct slice name, struct slice value)
 	}
 	if (IS(name, "Connection"))
 		return IS(value, "keep-alive");
+	if (quick->left_type && IS(name, "Content-Type"))
+		return value.len != strlen(quick->left_type) ||
+		       memcmp(value.data, quick->left_type, value.len);
 	return !IS(name, "Content-Encoding") && !IS(name, "Proxy-Connection") &&
 	       !IS(name, "Upgrade");
 }
@@ -200,10 +204,14 @@ static struct exchange *http_quick_make(struct http_connection *connection,
 size_t http_quick(struct http_connection *connection, const char *data, size_t len,
 		  struct exchange **out)
 {
-	struct quick quick = {.start = data, .at = data, .end = data + len};
+	const struct http_server_options *options = &connection->server->options;
+	struct quick quick = {.start = data,
+			      .at = data,
+			      .end = data + len,
+			      .left_type = options->streams ? options->streams_type : NULL};
 
 	if (!take_request_line(&quick) || !take_headers(&quick) ||
-	    !take_body(&quick, connection->server->options.body_max))
+	    !take_body(&quick, options->body_max))
 		return 0;
 	*out = http_quick_make(connection, &quick);
 	return (size_t)(quick.at - data);

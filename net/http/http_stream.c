@@ -139,6 +139,14 @@ void http_stream_drained(struct http_connection *connection)
 	stream->drained(stream->context, stream);
 }
 
+void http_stream_when_drained(struct http_stream *stream,
+			      void (*drained)(void *context, struct http_stream *stream))
+{
+	stream->drained = drained;
+	stream->hungry = true;
+	http_server_touch(stream->connection);
+}
+
 bool http_stream_lasts(const struct http_connection *connection)
 {
 	struct http_stream *stream, *next;

@@ -14,9 +14,9 @@ from scheduler import task
 from test_tasks import data, executor_info
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# About images and resource providers; those about containers are in test_groups.py.
-LATER = {"LAUNCH_NESTED_CONTAINER_SESSION", "ATTACH_CONTAINER_INPUT",
-         "ATTACH_CONTAINER_OUTPUT", "ADD_RESOURCE_PROVIDER_CONFIG", "UPDATE_RESOURCE_PROVIDER_CONFIG",
+# About images and resource providers; those about containers are in test_groups.py and
+# test_sessions.py.
+LATER = {"ADD_RESOURCE_PROVIDER_CONFIG", "UPDATE_RESOURCE_PROVIDER_CONFIG",
          "REMOVE_RESOURCE_PROVIDER_CONFIG", "MARK_RESOURCE_PROVIDER_GONE", "PRUNE_IMAGES"}
 
 

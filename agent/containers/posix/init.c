@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,8 +23,13 @@
 /* What cannot be killed in this time (it hangs in the kernel) is left alone. */
 #define KILL_SECONDS 5
 
+/* What the kernel sends when the parent ends. */
+#define PARENT_ENDED (SIGRTMIN + 1)
+
 struct request {
 	const char *status_path;
+	pid_t parent; /* that we are tied to; 0 = none */
+	bool tty;
 	const char *program;
 	char **arguments;
 };
@@ -35,6 +42,10 @@ static int init_parse(int argc, char **argv, struct request *request)
 	for (i = 0; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strncmp(argv[i], "--status=", 9))
 			request->status_path = argv[i] + 9;
+		else if (!strncmp(argv[i], "--tied=", 7))
+			request->parent = (pid_t)strtol(argv[i] + 7, NULL, 10);
+		else if (!strcmp(argv[i], "--tty"))
+			request->tty = true;
 		else if (!strncmp(argv[i], "--program=", 10))
 			request->program = argv[i] + 10;
 		else
@@ -56,8 +67,15 @@ static pid_t init_start(const struct request *request, const sigset_t *mask)
 	_exit(1);
 }
 
+/* Those of a terminal reach the child by themselves. */
+static bool is_of_terminal(int signal)
+{
+	return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGWINCH ||
+	       signal == SIGTTIN || signal == SIGTTOU;
+}
+
 /* Reaps until `child` has ended; other signals are passed on to it. */
-static int wait_for(pid_t child, const sigset_t *all)
+static int wait_for(const struct request *request, pid_t child, const sigset_t *all)
 {
 	int status;
 	pid_t pid;
@@ -65,8 +83,13 @@ static int wait_for(pid_t child, const sigset_t *all)
 	for (;;) {
 		int signal = sigwaitinfo(all, NULL);
 
+		if (signal == PARENT_ENDED) {
+			kill(child, SIGKILL);
+			continue;
+		}
 		if (signal > 0 && signal != SIGCHLD) {
-			kill(child, signal);
+			if (!request->tty || !is_of_terminal(signal))
+				kill(child, signal);
 			continue;
 		}
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
@@ -127,6 +150,18 @@ static int end_like(int status)
 	return 128 + WTERMSIG(status);
 }
 
+/* Signals are blocked: what comes now is seen later. */
+static void init_tie(const struct request *request)
+{
+	if (request->tty)
+		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+	if (!request->parent)
+		return;
+	prctl(PR_SET_PDEATHSIG, PARENT_ENDED, 0, 0, 0);
+	if (getppid() != request->parent)
+		kill(getpid(), PARENT_ENDED);
+}
+
 int init_main(int argc, char **argv)
 {
 	struct request request;
@@ -135,20 +170,22 @@ int init_main(int argc, char **argv)
 	int status;
 
 	if (init_parse(argc, argv, &request)) {
-		fputs("usage: mesita init [--status=FILE] --program=PROGRAM -- ARGV0 "
-		      "[ARGUMENT...]\n",
+		fputs("usage: mesita init [--status=FILE] [--tied=PID] [--tty] --program=PROGRAM "
+		      "-- "
+		      "ARGV0 [ARGUMENT...]\n",
 		      stderr);
 		return 1;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
+	init_tie(&request);
 	child = init_start(&request, &old);
 	if (child < 0) {
 		fprintf(stderr, "Failed to fork: %s\n", strerror(errno));
 		return 1;
 	}
-	status = wait_for(child, &all);
+	status = wait_for(&request, child, &all);
 	kill_rest();
 	if (request.status_path)
 		init_write_status(request.status_path, status);

@@ -35,6 +35,7 @@ struct posix_container *posix_add(struct posix *posix, const char *id)
 	struct posix_container *container = xcalloc(1, sizeof(*container));
 
 	container->owner = posix;
+	container->streams[0] = container->streams[1] = container->streams[2] = -1;
 	container->id = xstrdup(id);
 	HASH_ADD_KEYPTR(hh, posix->table, container->id, strlen(container->id), container);
 	return container;
@@ -44,6 +45,7 @@ static void free_if_done(struct posix_container *container)
 {
 	if (!container->forgotten || container->jobs)
 		return;
+	posix_session_close(container);
 	posix_free_start(container->start);
 	free(container->id);
 	free(container);

@@ -42,6 +42,10 @@ extern const struct container_backend posix_backend; /* its context is a struct 
 int posix_create(const struct posix_options *options, struct posix **out, struct err *err);
 /* Whom it answers; before anything is asked of it. */
 void posix_answer(struct posix *posix, struct containers *containers);
+/* Hands over our ends of a running session's streams: its input, output and errors, which the
+ * caller closes then. With a terminal the first two are that, and there is no third (-1). False: it
+ * has none, or they were taken. */
+bool posix_take_streams(struct posix *posix, const char *id, int streams[3], bool *tty);
 /* After all containers were forgotten. Frees itself from the loop. */
 void posix_close(struct posix *posix);
 

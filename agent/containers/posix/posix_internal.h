@@ -27,6 +27,7 @@ struct posix_container {
 	bool forgotten;	 /* freed with its last job */
 	int jobs;
 	uint64_t clean_deadline; /* loop's ms */
+	int streams[3]; /* our ends of a session's, -1: none, or taken; see posix_take_streams() */
 	struct process_watch *watch;
 	struct posix_start *start; /* until it is started */
 };
@@ -39,6 +40,8 @@ struct posix_start {
 	struct user user;
 	bool switches_user;
 	Mesos__CommandInfo *command; /* heap */
+	bool session;
+	bool tty;
 };
 
 /* Slow work for a container, on a thread; freed after `done`. */
@@ -91,6 +94,13 @@ void posix_fetch(void *posix, const char *id);
 void posix_start(void *posix, const char *id);
 void posix_free_start(struct posix_start *start);
 void posix_fetch_ended(struct posix_container *container, int status);
+
+/* ---- posix_session.c -------------------------------------------------------- */
+
+/* Makes both ends of the streams of a session that is about to start. */
+int posix_session_open(struct posix_container *container, const Mesos__ContainerInfo *info,
+		       struct err *err);
+void posix_session_close(struct posix_container *container);
 
 /* ---- posix_status.c -------------------------------------------------------- */
 

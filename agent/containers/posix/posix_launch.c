@@ -24,6 +24,8 @@ void posix_free_start(struct posix_start *start)
 {
 	if (!start)
 		return;
+	if (start->session && start->spawn.input >= 0)
+		close(start->spawn.input);
 	if (start->spawn.output >= 0)
 		close(start->spawn.output);
 	if (start->spawn.error >= 0)
@@ -157,7 +159,7 @@ static int make_arguments(struct posix_container *container, struct err *err)
 	struct arena *arena = &start->arena;
 	bool shell = !command->has_shell || command->shell, custom;
 	size_t count = 0, given = shell ? 3 : command->n_arguments;
-	char **argv = arena_alloc(arena, (given + 8) * sizeof(*argv)), *status;
+	char **argv = arena_alloc(arena, (given + 10) * sizeof(*argv)), *status;
 	const char *program = shell ? "sh" : command->value;
 
 	if (!command->value)
@@ -170,6 +172,10 @@ static int make_arguments(struct posix_container *container, struct err *err)
 		container->has_status = true;
 		if (status)
 			argv[count++] = status;
+		if (start->session)
+			argv[count++] = arena_printf(arena, "--tied=%d", (int)getpid());
+		if (start->tty)
+			argv[count++] = "--tty";
 		argv[count++] = arena_printf(arena, "--program=%s", program);
 		argv[count++] = "--";
 	}
@@ -224,6 +230,18 @@ static int prepare_sandbox(const struct agent_launch *launch, struct posix_start
 	return 0;
 }
 
+/* It works where its parent does. */
+static int prepare_session(struct posix_container *container, const struct agent_launch *launch,
+			   struct err *err)
+{
+	struct posix_start *start = container->start;
+	int rv = find_user(launch->user, start, err);
+
+	start->spawn.user = start->switches_user ? &start->user : NULL;
+	start->spawn.directory = arena_strdup(&start->arena, launch->sandbox);
+	return rv < 0 ? rv : posix_session_open(container, launch->info, err);
+}
+
 static int prepare_rest(struct posix_job *job, struct err *err)
 {
 	struct posix_container *container = job->container;
@@ -247,7 +265,8 @@ static void prepare_work(struct posix_job *job)
 	struct err *err = &job->prepare.err;
 
 	job->prepare.stage = AGENT_STAGE_SANDBOX;
-	job->prepare.rv = prepare_sandbox(launch, job->container->start, err);
+	job->prepare.rv = launch->session ? prepare_session(job->container, launch, err)
+					  : prepare_sandbox(launch, job->container->start, err);
 	if (job->prepare.rv < 0)
 		return;
 	job->prepare.rv = container_info_check(launch->info, &job->prepare.stage, err);
@@ -278,6 +297,7 @@ static struct agent_launch copy_launch(const struct agent_launch *launch, struct
 	struct agent_launch copy = {
 		.container = arena_strdup(arena, launch->container),
 		.sandbox = arena_strdup(arena, launch->sandbox),
+		.session = launch->session,
 		.user = launch->user ? arena_strdup(arena, launch->user) : NULL,
 		.command = start->command = proto_copy(launch->command),
 		.info = launch->info ? proto_copy_to(arena, launch->info) : NULL,
@@ -297,6 +317,7 @@ void posix_prepare(void *context, const struct agent_launch *launch)
 	arena_init(&start->arena);
 	start->spawn.input = posix->null_fd;
 	start->spawn.output = start->spawn.error = -1;
+	start->session = launch->session;
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);
 	job->prepare.launch = copy_launch(launch, start);
 	posix_begin_job(container, prepare_work, prepare_done, job);
