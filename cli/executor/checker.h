@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "cli/executor/probe.h"
 #include "proto/proto.h"
 
 struct checker;
@@ -15,6 +16,7 @@ struct checker_handlers {
 	/* An update to send: `status` lacks the task's id, and is valid inside the call.
 	 * With `kill` the task is to be killed, having been unhealthy too often. */
 	void (*update)(void *context, const Mesos__TaskStatus *status, bool kill);
+	probe_commander *command; /* runs what is to be probed so; NULL: a process of ours does */
 };
 
 /* Begins for a task that runs now. NULL if it has no check; the functions below take

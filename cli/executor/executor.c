@@ -258,7 +258,7 @@ static void children_cb(uv_signal_t *handle, int signal)
 
 static void executor_run(struct command_executor *e)
 {
-	static const struct checker_handlers handlers = {checked_cb};
+	static const struct checker_handlers handlers = {.update = checked_cb};
 	struct err err;
 	pid_t pid = executor_command_start(e->task, &err);
 

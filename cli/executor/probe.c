@@ -9,7 +9,9 @@ struct probe *probe_start(uv_loop_t *loop, const struct probe_target *target, pr
 
 	switch (target->kind) {
 	case PROBE_COMMAND:
-		probe = probe_command_start(target->command, &outcome, err);
+		probe = target->commander ? target->commander(target->commander_context,
+							      target->command, &outcome, err)
+					  : probe_command_start(target->command, &outcome, err);
 		break;
 	case PROBE_HTTP:
 		probe = probe_http_start(loop, target, &outcome, err);

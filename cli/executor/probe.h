@@ -24,17 +24,23 @@ struct probe_result {
 	const char *why; /* unless PROBE_RESULT; valid inside the callback */
 };
 
+struct probe;
+
+/* Runs commands elsewhere than in a process of ours; returns as probe_start() does. */
+typedef struct probe *probe_commander(void *context, const Mesos__CommandInfo *command,
+				      enum probe_outcome *outcome, struct err *err);
+
 /* What to probe; pointers must live as long as the probe. */
 struct probe_target {
 	enum probe_kind kind;
 	const Mesos__CommandInfo *command; /* of COMMAND */
-	const char *path;		   /* of HTTP; NULL or "" is "/" */
-	int port;			   /* of HTTP and TCP */
-	bool tls;			   /* of HTTP */
+	probe_commander *commander;	   /* of COMMAND; NULL: a process of ours runs it */
+	void *commander_context;
+	const char *path; /* of HTTP; NULL or "" is "/" */
+	int port;	  /* of HTTP and TCP */
+	bool tls;	  /* of HTTP */
 	bool ipv6;
 };
-
-struct probe;
 
 /* Starts a probe, which calls `done` once, not from here, and is gone then. Returns
  * NULL after filling in `failed`, whose text is in `err`, if it cannot even be started. */

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import threading
 import uuid
 
@@ -150,6 +149,48 @@ class Groups(harness.TestCase):
         for task_id in ids:
             ended = scheduler.wait_terminal(task_id)
             self.assertEqual((ended["state"], ended["healthy"]), ("TASK_KILLED", False))
+
+    def checks(self, scheduler, task_id):
+        return [status["check_status"]["command"].get("exit_code")
+                for status in scheduler.updates.get(task_id, ())
+                if status.get("reason") == "REASON_TASK_CHECK_STATUS_UPDATED"]
+
+    def check(self, command, **fields):
+        return {"type": "COMMAND", "command": {"command": {"value": command}},
+                "delay_seconds": 0, "interval_seconds": 0.05, **fields}
+
+    def test_checks_run_inside_of_their_task(self):
+        scheduler, executor, ids, _ = self.running(
+            "sleep 1000", check=self.check("echo x >> seen; pwd > where; exit $(cat code || "
+                                           "echo 4)"))
+        wait_for(lambda: self.checks(scheduler, ids[0]) == [4], "the check's first result", 20)
+        folder = os.path.realpath(self.sandbox(scheduler, executor) + "/tasks/" + ids[0])
+        self.assertEqual(os.path.realpath(self.read(folder + "/where").strip()), folder)
+        with open(folder + "/code.new", "w", encoding="ascii") as file:
+            file.write("0")
+        os.rename(folder + "/code.new", folder + "/code")
+        wait_for(lambda: self.checks(scheduler, ids[0]) == [4, 0], "its next", 20)
+        wait_for(lambda: len(self.read(folder + "/seen").split()) > 20, "it is made often", 30)
+        # What is over is removed: there is no more than the task's, a check's, and one to come.
+        self.assertLess(len(os.listdir(self.agent.work_dir + ".run/containers")), 4)
+        scheduler.kill(ids[0])
+        self.assertEqual(scheduler.wait_terminal(ids[0])["state"], "TASK_KILLED")
+
+    def test_checks_that_hang_are_ended(self):
+        scheduler, _, ids, _ = self.running(
+            "sleep 1000", check=self.check("exec sleep 7653", timeout_seconds=0.1))
+        folder = self.agent.work_dir
+        before = set()
+
+        def three_were():
+            before.update(sleepers("7653", folder))
+            return len(before) >= 3
+        wait_for(three_were, "three checks", 20)
+        self.assertLessEqual(len(sleepers("7653", folder)), 2)
+        self.agent.kill().start().wait_registered()
+        scheduler.kill(ids[0])
+        scheduler.wait_terminal(ids[0])
+        wait_for(lambda: not sleepers("7653", folder), "they end", 20)
 
     def test_teardown_leaves_nothing(self):
         scheduler, executor, _, statuses = self.running("sleep 1000", "setsid sleep 1000")
@@ -367,7 +408,7 @@ def sleepers(seconds, work_dir):
         try:
             if name.isdigit() and os.readlink("/proc/%s/cwd" % name).startswith(work_dir):
                 with open("/proc/%s/cmdline" % name, "rb") as file:
-                    if re.search(rb"sleep\0%s\0" % seconds.encode(), file.read()):
+                    if file.read() == b"sleep\0%s\0" % seconds.encode():
                         found.append(int(name))
         except OSError:
             pass

@@ -38,6 +38,7 @@ static void pod_end(struct pod *pod, int status)
 		executor_driver_close(pod->driver);
 	HASH_ITER (hh, pod->tasks, task, next)
 		pod_task_close(task);
+	pod_probes_close(pod);
 	uv_close((uv_handle_t *)&pod->last_wait, NULL);
 	uv_close((uv_handle_t *)&pod->children, NULL);
 }
@@ -234,6 +235,7 @@ static int pod_start(struct pod *pod, struct tls **tls, struct err *err)
 
 static void open_handles(struct pod *pod)
 {
+	list_init(&pod->stale);
 	uv_loop_init(&pod->loop);
 	uv_timer_init(&pod->loop, &pod->last_wait);
 	pod->last_wait.data = pod;

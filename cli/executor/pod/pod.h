@@ -5,6 +5,7 @@
  *	pod_tasks.c	a task's life: launched, waited for, killed, told
  *	pod_calls.c	calls to the agent
  *	pod_launch.c	what a task's container is launched with
+ *	pod_probe.c	commands of checks, in containers inside of a task's
  */
 #ifndef CLI_EXECUTOR_POD_POD_H
 #define CLI_EXECUTOR_POD_POD_H
@@ -17,8 +18,11 @@
 #include "base/table.h"
 #include "base/time/clock.h"
 #include "cli/executor/checker.h"
+#include "cli/executor/probe.h"
 #include "client/executor.h"
 #include "net/client.h"
+
+#define POD_AGENT_PATH "/slave(1)/api/v1"
 
 struct pod {
 	uv_loop_t loop;
@@ -29,7 +33,9 @@ struct pod {
 	char *authorization; /* heap, or NULL */
 	char *container;     /* id of our own; NULL before SUBSCRIBED */
 	const char *sandbox;
-	struct pod_task *tasks; /* by id; those that are not over */
+	struct pod_task *tasks;	     /* by id; those that are not over */
+	struct http_client *remover; /* of what probes left; NULL before the first */
+	struct list stale;	     /* containers of probes that were ended before their time */
 	uint64_t last_group;
 	bool tells_killing; /* the framework has TASK_KILLING_STATE */
 	bool unhealthy;	    /* a task was killed for that */
@@ -100,6 +106,20 @@ void pod_drop_calls(struct pod_task *task);
 /* Of an answer with status 200. In the arena; NULL: it does not parse. */
 const Mesos__Agent__Response__WaitContainer *pod_read_wait(struct arena *arena,
 							   const struct http_answer *answer);
+
+/* Any call, by a client. */
+void pod_send(struct http_client *client, const struct pod *pod, const Mesos__Agent__Call *call,
+	      int timeout_ms, pod_answered *answered, void *context);
+/* Headers of calls, ended by NULL; `records`: the answer is a stream of those. */
+#define POD_HEADERS 9
+void pod_headers(const struct pod *pod, bool records, const char *headers[POD_HEADERS]);
+
+/* -- pod_probe.c -- */
+
+/* A probe_commander, whose context is the task. */
+struct probe *pod_probe_start(void *task, const Mesos__CommandInfo *command,
+			      enum probe_outcome *outcome, struct err *err);
+void pod_probes_close(struct pod *pod);
 
 /* -- pod_launch.c -- */
 

@@ -3,24 +3,36 @@
 
 #include "cli/executor/pod/pod.h"
 
-#define AGENT_PATH "/slave(1)/api/v1"
 #define KILL_TIMEOUT_MS 60000
 
-static void send_call(struct http_client *client, const struct pod *pod,
-		      const Mesos__Agent__Call *call, int timeout_ms, pod_answered *answered,
-		      void *context)
+void pod_headers(const struct pod *pod, bool records, const char *headers[POD_HEADERS])
 {
-	const char *headers[] = {"Content-Type",
-				 "application/x-protobuf",
-				 "Accept",
-				 "application/x-protobuf",
-				 pod->authorization ? "Authorization" : NULL,
-				 pod->authorization,
-				 NULL};
+	size_t count = 0;
+
+	headers[count++] = "Content-Type";
+	headers[count++] = "application/x-protobuf";
+	headers[count++] = "Accept";
+	headers[count++] = records ? "application/recordio" : "application/x-protobuf";
+	if (records) {
+		headers[count++] = "Message-Accept";
+		headers[count++] = "application/x-protobuf";
+	}
+	if (pod->authorization) {
+		headers[count++] = "Authorization";
+		headers[count++] = pod->authorization;
+	}
+	headers[count] = NULL;
+}
+
+void pod_send(struct http_client *client, const struct pod *pod, const Mesos__Agent__Call *call,
+	      int timeout_ms, pod_answered *answered, void *context)
+{
+	const char *headers[POD_HEADERS];
 	struct buf bytes = BUF_INIT;
 
+	pod_headers(pod, false, headers);
 	proto_pack(call, &bytes);
-	http_client_send(client, "POST", AGENT_PATH, headers, bytes.data, bytes.len, timeout_ms,
+	http_client_send(client, "POST", POD_AGENT_PATH, headers, bytes.data, bytes.len, timeout_ms,
 			 answered, context);
 	buf_free(&bytes);
 }
@@ -41,7 +53,7 @@ void pod_call_launch(struct pod_task *task, pod_answered *answered)
 	call.has_type = 1;
 	call.type = MESOS__AGENT__CALL__TYPE__LAUNCH_CONTAINER;
 	call.launch_container = pod_launch_make(&arena, task);
-	send_call(client_of(task->pod, &task->client), task->pod, &call, 0, answered, task);
+	pod_send(client_of(task->pod, &task->client), task->pod, &call, 0, answered, task);
 	arena_free(&arena);
 }
 
@@ -58,8 +70,8 @@ void pod_call_kill(struct pod_task *task, int signal, pod_answered *answered)
 	body.container_id = pod_container_id(&arena, task);
 	body.has_signal = 1;
 	body.signal = signal;
-	send_call(client_of(task->pod, &task->killer), task->pod, &call, KILL_TIMEOUT_MS, answered,
-		  task);
+	pod_send(client_of(task->pod, &task->killer), task->pod, &call, KILL_TIMEOUT_MS, answered,
+		 task);
 	arena_free(&arena);
 }
 
@@ -74,7 +86,7 @@ void pod_call_wait(struct pod_task *task, pod_answered *answered)
 	call.type = MESOS__AGENT__CALL__TYPE__WAIT_CONTAINER;
 	call.wait_container = &body;
 	body.container_id = pod_container_id(&arena, task);
-	send_call(client_of(task->pod, &task->client), task->pod, &call, 0, answered, task);
+	pod_send(client_of(task->pod, &task->client), task->pod, &call, 0, answered, task);
 	arena_free(&arena);
 }
 
