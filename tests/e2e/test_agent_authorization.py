@@ -42,6 +42,16 @@ CALLS = {
 }
 
 
+# About a container, with what one who may is answered: there is none such.
+CONTAINER_CALLS = {
+    "LAUNCH_NESTED_CONTAINER": 400, "LAUNCH_CONTAINER": 400, "LAUNCH_NESTED_CONTAINER_SESSION": 400,
+    "WAIT_NESTED_CONTAINER": 404, "WAIT_CONTAINER": 404, "KILL_NESTED_CONTAINER": 404,
+    "KILL_CONTAINER": 404, "REMOVE_NESTED_CONTAINER": 200, "REMOVE_CONTAINER": 200,
+    "ATTACH_CONTAINER_OUTPUT": 404,
+    "ATTACH_CONTAINER_INPUT": 404,  # a stream, of which this is the first record
+}
+
+
 class AgentAuthorization(harness.TestCase):
     agents = None
 
@@ -109,7 +119,8 @@ class AgentAuthorization(harness.TestCase):
             types = re.search(r"message Call \{\s*enum Type \{(.*?)\}", file.read(), re.S).group(1)
         known = set(re.findall(r"^\s*([A-Z_]+) = ", types, re.M)) - {"UNKNOWN"}
         served = {kind for kind in known if self.operate(GOOD, {"type": kind})[0] != 501}
-        self.assertEqual(served, set(CALLS), "each call says what it shows or lets do whom")
+        self.assertEqual(served, set(CALLS) | set(CONTAINER_CALLS),
+                         "each call says what it shows or lets do whom")
         run = RUN.replace("@F", self.scheduler.id)
         fields = {"GET_METRICS": {}, "GET_CONTAINERS": {}, "LIST_FILES": {"path": run},
                   "READ_FILE": {"path": run + "/stdout", "offset": 0},
@@ -128,6 +139,23 @@ class AgentAuthorization(harness.TestCase):
             self.expect_hidden(kind, expected, good, bad)
 
 
+    def about_container(self, headers, kind):
+        status = self.scheduler.wait_state("t", "TASK_RUNNING")
+        fields = {"container_id": {"value": "none",
+                                   "parent": status["container_status"]["container_id"]}}
+        if kind != "ATTACH_CONTAINER_INPUT":
+            return self.operate(headers, {"type": kind, kind.lower(): fields})
+        record = json.dumps({"type": kind, kind.lower(): {"type": "CONTAINER_ID", **fields}})
+        return self.ask("/api/v1", {"Content-Type": "application/recordio",
+                                    "Message-Content-Type": "application/json", **headers},
+                        "POST", "%d\n%s" % (len(record), record))
+
+    def test_calls_about_containers(self):
+        for kind, expected in CONTAINER_CALLS.items():
+            self.assertEqual(self.about_container(GOOD, kind)[0], expected, kind)
+            self.assertEqual(self.about_container(BAD, kind), (403, "403 Forbidden."), kind)
+
+
 class ByUser(AgentAuthorization):
     """`bad` sees what runs as somebody else, but not what runs as root."""
 
@@ -136,7 +164,12 @@ class ByUser(AgentAuthorization):
         return {name: [dict(rest, users={"values": ["somebody"]}),
                        dict(rest, users={"type": "NONE"})]
                 for name in ("view_frameworks", "view_tasks", "view_executors",
-                             "access_sandboxes", "view_containers")}
+                             "access_sandboxes", "view_containers",
+                             "launch_nested_containers_under_parent_with_user",
+                             "launch_nested_container_sessions_under_parent_with_user",
+                             "kill_nested_containers", "wait_nested_containers",
+                             "remove_nested_containers", "attach_containers_input",
+                             "attach_containers_output")}
 
     def test_every_path(self):
         self.expect_hidden("/state", ["frameworks"], self.ask("/state", GOOD),

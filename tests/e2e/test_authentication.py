@@ -6,7 +6,7 @@ import json
 import os
 
 import harness
-from scheduler import task
+from scheduler import scalar, task
 
 CREDENTIALS = {"credentials": [{"principal": "ops", "secret": "open sesame"},
                                {"principal": "reader", "secret": "r"}]}
@@ -152,6 +152,43 @@ class Executors(harness.TestCase):
                  "--authenticate_http_executors"] + (["--jwt_secret_key=" + key] if key else []))
             self.assertEqual(code, 1)
             self.assertIn(text, err)
+
+
+class Pods(harness.TestCase):
+    """The default executor of an agent that asks everybody who they are shows its token."""
+    agents = None
+
+    def test_a_group(self):
+        folder = self.temporary()
+        credentials = private_file(folder, "credentials", CREDENTIALS)
+        key = private_file(folder, "key", "a secret")
+        self.cluster = harness.Cluster(1, None, {
+            "http_credentials": credentials, "authenticate_http_readonly": "true",
+            "authenticate_http_readwrite": "true", "authenticate_http_executors": "true",
+            "jwt_secret_key": "file://" + key})
+        self.agent.headers = OPS
+        self.cluster.start()
+        scheduler = self.subscribe()
+        offer = scheduler.offer(cpus=1)
+        say = "echo $MESOS_EXECUTOR_AUTHENTICATION_TOKEN; exec sleep 1000"
+        pod = {"type": "DEFAULT", "executor_id": {"value": "pod"},
+               "resources": [scalar("cpus", 0.1), scalar("mem", 32), scalar("disk", 1)]}
+        infos = [task(offer, say, check={
+            "type": "COMMAND", "command": {"command": {"value": "exit 7"}}, "delay_seconds": 0})
+            for _ in range(2)]
+        scheduler.launch_group(offer, pod, infos)
+        ids = [info["task_id"]["value"] for info in infos]
+        for task_id in ids:
+            scheduler.wait_state(task_id, "TASK_RUNNING")
+            harness.wait_for(lambda: scheduler.updates[task_id][-1].get("check_status", {}).get(
+                "command", {}).get("exit_code") == 7, "the check's result")
+            # Tasks are not given what their executor may do.
+            with open(self.agent.sandbox(scheduler.id, "pod") + "/tasks/%s/stdout" % task_id,
+                      encoding="ascii") as file:
+                self.assertEqual(file.read(), "\n")
+        scheduler.kill(ids[0])
+        for task_id in ids:
+            self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
 
 
 class Authentication(harness.TestCase):
