@@ -127,7 +127,7 @@ class EveryCall(harness.TestCase):
                 except OSError as error:
                     self.served((api, kind))
                     raise AssertionError("%s %s: %s" % (api[0], kind, error)) from error
-                self.assertIn(status, (200, 202, 400, 403, 404, 409, 500, 501), (api, kind))
+                self.assertIn(status, (200, 202, 400, 403, 404, 409, 415, 500, 501), (api, kind))
                 seen.add((api[0], kind))
             self.served((api, name))
         self.assertGreater(len(seen), 70)
@@ -202,6 +202,37 @@ class EveryCall(harness.TestCase):
                 if kind != "TEARDOWN":
                     scheduler.teardown()
             self.served(name)
+
+    def test_of_a_container_that_there_is(self):
+        chance, scheduler = random.Random(6), self.subscribe()
+        task_id = scheduler.run("sleep 1000")
+        parent = scheduler.wait_state(task_id, "TASK_RUNNING")["container_status"]["container_id"]
+        api = next(api for api in APIS if api[0] == "mesos.agent.Call")
+        for number, manner in enumerate(MANNERS.values()):
+            live = {"value": "n%d" % number, "parent": parent}
+            self.send(api, {"type": "LAUNCH_CONTAINER", "launch_container": {
+                "container_id": live, "command": {"value": "sleep 1000"}}})
+            for kind, call in self.calls(api, manner):
+                if "CONTAINER" not in kind or kind == "GET_CONTAINERS":
+                    continue
+                for made in (call, thin(call, chance), thin(call, chance)):
+                    made = {**made, kind.lower(): {**made.get(kind.lower(), {}),
+                                                   "container_id": live}}
+                    if kind.startswith("LAUNCH"):
+                        made[kind.lower()]["container_id"] = {
+                            "value": "%s-%d" % (kind, chance.getrandbits(60)),
+                            "parent": chance.choice([parent, live])}
+                    try:
+                        harness.request(self.agent.address, "POST", "/api/v1", json.dumps(made), {
+                            "Content-Type": "application/json", "Accept": "application/json"},
+                            timeout=1)
+                    except OSError as error:  # who waits is told nothing
+                        self.assertIsInstance(error, TimeoutError, (kind, json.dumps(made)[:3000]))
+            self.served(number)
+        self.agent.kill().start().wait_registered()
+        self.assertEqual(scheduler.states(task_id)[-1], "TASK_RUNNING")
+        scheduler.kill(task_id)
+        self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
 
     def accept(self, scheduler, operations):
         offer = scheduler.offer()

@@ -315,7 +315,8 @@ void posix_prepare(void *context, const struct agent_launch *launch)
 	struct posix_job *job = xcalloc(1, sizeof(*job));
 
 	arena_init(&start->arena);
-	start->spawn.input = posix->null_fd;
+	/* A session's is its own, and closed with the start; the other is for all. */
+	start->spawn.input = launch->session ? -1 : posix->null_fd;
 	start->spawn.output = start->spawn.error = -1;
 	start->session = launch->session;
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);

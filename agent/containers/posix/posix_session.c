@@ -60,8 +60,6 @@ int posix_session_open(struct posix_container *container, const Mesos__Container
 		       struct err *err)
 {
 	container->start->tty = info && info->tty_info;
-	/* Closed with the start, unlike /dev/null, which is for all. */
-	container->start->spawn.input = -1;
 	return container->start->tty ? open_terminal(container, info->tty_info, err)
 				     : open_pipes(container, err);
 }
