@@ -249,6 +249,17 @@ static struct scheduler_traits character(struct world *w, int number, const stru
 	};
 }
 
+/* Whether it launches groups, by random numbers of its own: what else a seed decides is the same.
+ */
+static void draw_pods(const struct world *w, struct scheduler_traits *o)
+{
+	struct rng rng;
+
+	rng_seed(&rng, w->seed ^ (uint64_t)(0xb0d00 + o->number));
+	o->pods = o->own_executor && !o->driver && !o->keeper && o->mischief == 0 &&
+		  rng_unit(&rng) < 0.6;
+}
+
 /* By random numbers of its own: what else a seed decides is the same without drivers. */
 static void draw_driver(const struct world *w, struct scheduler_traits *o, int share)
 {
@@ -300,6 +311,7 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 		struct scheduler_traits options = character(w, i, o);
 
 		draw_driver(w, &options, o->drivers);
+		draw_pods(w, &options);
 		if (o->scenario)
 			scenario_character(o->scenario, i, &options);
 		lab->schedulers[i] = scheduler_part_create(w, &options);

@@ -156,19 +156,26 @@ void books_event(struct books *b, struct fw *fw, const Mesos__Scheduler__Event *
 	}
 }
 
+static bool is_launch(const struct letter *letter)
+{
+	return event_type(letter) == MESOS__EXECUTOR__EVENT__TYPE__LAUNCH ||
+	       event_type(letter) == MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP;
+}
+
 static void agent_event(struct books *b, const struct process *from, const struct conn *conn,
 			const struct letter *letter)
 {
 	const Mesos__Executor__Event *event;
 
-	if (event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED &&
-	    event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__LAUNCH)
+	if (event_type(letter) != MESOS__EXECUTOR__EVENT__TYPE__ACKNOWLEDGED && !is_launch(letter))
 		return;
 	event = books_unpack(b, &mesos__executor__event__descriptor, letter);
 	if (event->acknowledged)
 		books_executor_acknowledged(b, from, event->acknowledged);
 	if (event->launch)
 		books_launch_sent(b, from, conn, event->launch->task);
+	for (size_t i = 0; event->launch_group && i < event->launch_group->task_group->n_tasks; i++)
+		books_launch_sent(b, from, conn, event->launch_group->task_group->tasks[i]);
 }
 
 static bool books_is(const struct letter *letter, const char *name)
@@ -182,6 +189,8 @@ static void master_message(struct books *b, const char *to, const struct letter 
 		return;
 	if (books_is(letter, "RunTaskMessage")) {
 		books_run_task(b, letter);
+	} else if (books_is(letter, "RunTaskGroupMessage")) {
+		books_run_group(b, letter);
 	} else if (books_is(letter, "KillTaskMessage")) {
 		books_kill_ordered(b, to, letter);
 	} else if (books_is(letter, "StatusUpdateAcknowledgementMessage")) {
@@ -322,6 +331,8 @@ static void agent_gets(struct books *b, const struct process *to, const struct l
 		books_stream_acknowledged(b, to, letter);
 	else if (books_is(letter, "RunTaskMessage"))
 		books_task_ordered(b, letter);
+	else if (books_is(letter, "RunTaskGroupMessage"))
+		books_group_ordered(b, letter);
 	else if (books_is(letter, "ApplyOperationMessage"))
 		books_agent_operates(b, to);
 	else if (books_is(letter, "SlaveRegisteredMessage") ||
@@ -347,9 +358,12 @@ static void on_delivered(struct observer *o, const struct process *to, const str
 	} else if (letter->kind == LETTER_CALL) {
 		books_executor_call_delivered(b, letter);
 	} else if (letter->kind == LETTER_EVENT && str_has_prefix(to->name, "executor") &&
-		   event_type(letter) == MESOS__EXECUTOR__EVENT__TYPE__LAUNCH) {
+		   is_launch(letter)) {
 		event = books_unpack(b, &mesos__executor__event__descriptor, letter);
-		books_launch_delivered(b, to, event->launch->task);
+		if (event->launch)
+			books_launch_delivered(b, to, event->launch->task);
+		else
+			books_group_delivered(b, to, event->launch_group->task_group);
 	}
 }
 

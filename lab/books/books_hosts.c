@@ -266,6 +266,24 @@ void books_launch_delivered(struct books *b, const struct process *to, const Mes
 	check_busy(b, life->host, t->key);
 }
 
+void books_group_delivered(struct books *b, const struct process *to,
+			   const Mesos__TaskGroupInfo *group)
+{
+	const struct life *life = life_of(b, to);
+
+	for (size_t i = 0; i < group->n_tasks; i++) {
+		const char *id = group->tasks[i]->task_id->value;
+		const struct task *t = life ? books_task(b, life->fw->id, id, false) : NULL;
+
+		if (t && t->group != group->n_tasks)
+			world_fail(b->world,
+				   "routes: task %s is handed to %s in a group of %zu, and was "
+				   "launched in one of %zu",
+				   id, to->name, group->n_tasks, t->group);
+		books_launch_delivered(b, to, group->tasks[i]);
+	}
+}
+
 void books_executor_said(struct books *b, const struct process *from, struct task *t,
 			 Mesos__TaskState state)
 {

@@ -10,6 +10,9 @@ void books_launch_sent(struct books *b, const struct process *from, const struct
 		       const Mesos__TaskInfo *info);
 void books_executor_life(struct books *b, const struct executor_life *life, bool up);
 void books_launch_delivered(struct books *b, const struct process *to, const Mesos__TaskInfo *info);
+/* Likewise all tasks of a group. */
+void books_group_delivered(struct books *b, const struct process *to,
+			   const Mesos__TaskGroupInfo *group);
 void books_executor_said(struct books *b, const struct process *from, struct task *t,
 			 Mesos__TaskState state);
 void books_note_capacity(struct books *b, const char *address, const Mesos__AgentInfo *info);

@@ -336,31 +336,30 @@ static void launch_executor(struct books *b, const Mesos__ExecutorInfo *info, bo
 	books_add_claim(b, true, call->view, call->fw, id, info->resources, info->n_resources);
 }
 
-void books_run_task(struct books *b, const struct letter *letter)
+/* False: it is on an agent of which no offer was accepted. */
+static bool run_is_expected(struct books *b, const Mesos__FrameworkInfo *framework,
+			    const Mesos__TaskInfo *task)
 {
-	const Mesos__Internal__RunTaskMessage *m =
-		books_unpack(b, &mesos__internal__run_task_message__descriptor, letter);
-	const Mesos__TaskInfo *task = m->task;
+	const struct current_call *call = &b->call;
+
+	if (call->accepts && !strcmp(framework->id->value, call->fw->id) &&
+	    !strcmp(task->agent_id->value, call->view->id))
+		return true;
+	world_fail(b->world,
+		   "offers: task %s of framework %s is launched on agent %s, and no offer "
+		   "of it was accepted",
+		   task->task_id->value, framework->id->value, task->agent_id->value);
+	return false;
+}
+
+static void run_task(struct books *b, const Mesos__TaskInfo *task, size_t group)
+{
 	const char *id = task->task_id->value;
 	struct current_call *call = &b->call;
-	struct claim *c;
 
-	if (!call->accepts || strcmp(m->framework->id->value, call->fw->id) ||
-	    strcmp(task->agent_id->value, call->view->id)) {
-		world_fail(b->world,
-			   "offers: task %s of framework %s is launched on agent %s, and no offer "
-			   "of it was accepted",
-			   id, m->framework->id->value, task->agent_id->value);
+	if (!books_offers_take(b, "task", id, task->resources, task->n_resources))
 		return;
-	}
-	books_learn_fw(b, call->fw, m->framework);
-	if (task->executor)
-		launch_executor(b, task->executor, m->launch_executor);
-	if (b->world->failure ||
-	    !books_offers_take(b, "task", id, task->resources, task->n_resources))
-		return;
-	c = books_claim(b, NULL, call->fw->id, id);
-	if (c) {
+	if (books_claim(b, NULL, call->fw->id, id)) {
 		world_fail(b->world,
 			   "tasks: task %s of framework %s is launched again, and the "
 			   "end of the one before is not acknowledged",
@@ -368,6 +367,35 @@ void books_run_task(struct books *b, const struct letter *letter)
 		return;
 	}
 	books_add_claim(b, false, call->view, call->fw, id, task->resources, task->n_resources);
-	books_task_launched(b, call->fw, task);
+	books_task_launched(b, call->fw, task, group);
 	books_touch(b, call->view);
+}
+
+void books_run_task(struct books *b, const struct letter *letter)
+{
+	const Mesos__Internal__RunTaskMessage *m =
+		books_unpack(b, &mesos__internal__run_task_message__descriptor, letter);
+
+	if (!run_is_expected(b, m->framework, m->task))
+		return;
+	books_learn_fw(b, b->call.fw, m->framework);
+	if (m->task->executor)
+		launch_executor(b, m->task->executor, m->launch_executor);
+	if (!b->world->failure)
+		run_task(b, m->task, 0);
+}
+
+void books_run_group(struct books *b, const struct letter *letter)
+{
+	const Mesos__Internal__RunTaskGroupMessage *m =
+		books_unpack(b, &mesos__internal__run_task_group_message__descriptor, letter);
+
+	for (size_t i = 0; i < m->task_group->n_tasks; i++) {
+		if (!run_is_expected(b, m->framework, m->task_group->tasks[i]))
+			return;
+	}
+	books_learn_fw(b, b->call.fw, m->framework);
+	launch_executor(b, m->executor, m->launch_executor);
+	for (size_t i = 0; i < m->task_group->n_tasks && !b->world->failure; i++)
+		run_task(b, m->task_group->tasks[i], m->task_group->n_tasks);
 }

@@ -15,6 +15,7 @@ void books_call_delivered(struct books *b, const struct letter *letter);
 void books_call_taken(struct books *b);
 void books_call_answered(struct books *b, int status);
 void books_run_task(struct books *b, const struct letter *letter);
+void books_run_group(struct books *b, const struct letter *letter);
 /* Its framework is over: torn down, or given up by the master. */
 void books_tear_down(struct books *b, struct fw *fw);
 

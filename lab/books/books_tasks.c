@@ -71,13 +71,14 @@ static uint64_t crashes_that_matter(const struct books *b, const struct task *t)
 	return t->host->crashes + b->crashes_of_master;
 }
 
-void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info)
+void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info, size_t group)
 {
 	struct task *t = books_task(b, fw->id, info->task_id->value, true);
 
 	free(t->agent_id);
 	t->agent_id = xstrdup(info->agent_id->value);
 	t->launches++;
+	t->group = group;
 	t->said = 1u << STATE(STAGING);
 	t->starts = 0;
 	t->ended = false;
@@ -99,6 +100,17 @@ void books_task_ordered(struct books *b, const struct letter *letter)
 		books_unpack(b, &mesos__internal__run_task_message__descriptor, letter);
 
 	books_task(b, m->framework->id->value, m->task->task_id->value, true)->orders++;
+}
+
+void books_group_ordered(struct books *b, const struct letter *letter)
+{
+	const Mesos__Internal__RunTaskGroupMessage *m =
+		books_unpack(b, &mesos__internal__run_task_group_message__descriptor, letter);
+
+	for (size_t i = 0; i < m->task_group->n_tasks; i++)
+		books_task(b, m->framework->id->value, m->task_group->tasks[i]->task_id->value,
+			   true)
+			->orders++;
 }
 
 struct update *books_find_update(const struct books *b, const ProtobufCBinaryData *uuid)

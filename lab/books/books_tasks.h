@@ -6,8 +6,11 @@
 
 struct task *books_task(struct books *b, const char *framework_id, const char *task_id, bool make);
 void books_note_slowness(struct books *b);
-void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info);
+/* `group`: tasks of its group; 0 = it is of none. */
+void books_task_launched(struct books *b, struct fw *fw, const Mesos__TaskInfo *info, size_t group);
+/* RunTask or RunTaskGroup reached an agent. */
 void books_task_ordered(struct books *b, const struct letter *letter);
+void books_group_ordered(struct books *b, const struct letter *letter);
 void books_executor_call(struct books *b, const struct process *from, const struct letter *letter);
 void books_executor_call_delivered(struct books *b, const struct letter *letter);
 void books_executor_acknowledged(struct books *b, const struct process *from,

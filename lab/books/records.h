@@ -114,6 +114,7 @@ struct task {
 	uint64_t launches; /* RunTaskMessages; a bad scheduler may use an id again */
 	uint32_t said;	   /* states that its agent told: bits */
 	uint64_t orders;   /* RunTaskMessages that reached an agent: one may arrive twice */
+	size_t group;	   /* tasks of its group, when launched; 0 = it is of none */
 	uint64_t starts;   /* of its LAUNCH that reached an executor, since launched */
 	/* Its end as the scheduler was told by the agent. */
 	bool ended;

@@ -258,6 +258,10 @@ static void executor_part_handle(void *context, const Mesos__Executor__Event *ev
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
 		executor_part_launch(part, event->launch->task);
 		break;
+	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH_GROUP:
+		for (size_t i = 0; i < event->launch_group->task_group->n_tasks; i++)
+			executor_part_launch(part, event->launch_group->task_group->tasks[i]);
+		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__KILL:
 		task = executor_part_find_task(part, event->kill->task_id->value);
 		if (task)

@@ -75,6 +75,19 @@ bool scheduler_knows_end(const char *word)
 	return false;
 }
 
+/* What groups ask of an executor; it is the same for tasks that are launched alone. */
+static void fit_for_groups(struct scheduler_part *part, struct arena *arena,
+			   Mesos__ExecutorInfo *executor)
+{
+	executor->has_type = true;
+	executor->type = MESOS__EXECUTOR_INFO__TYPE__CUSTOM;
+	executor->framework_id =
+		PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	executor->framework_id->value = arena_strdup(arena, scheduler_part_framework(part));
+	proto_push(arena, executor->n_resources, executor->resources,
+		   offer_make_scalar(arena, "disk", 1));
+}
+
 Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *arena,
 				     const char *agent_id)
 {
@@ -108,6 +121,8 @@ Mesos__TaskInfo *scheduler_make_task(struct scheduler_part *part, struct arena *
 			   offer_make_scalar(arena, "cpus", 0.1));
 		proto_push(arena, executor->n_resources, executor->resources,
 			   offer_make_scalar(arena, "mem", 32));
+		if (part->options.pods)
+			fit_for_groups(part, arena, executor);
 		task->executor = executor;
 	} else {
 		task->command =
@@ -138,6 +153,38 @@ Mesos__Offer__Operation *answer_add(struct answer *answer, Mesos__Offer__Operati
 	return operation;
 }
 
+/* Room for an executor's, which reserves nothing. */
+static bool offer_has_plain_disk(const Mesos__Offer *offer)
+{
+	for (size_t i = 0; i < offer->n_resources; i++) {
+		const Mesos__Resource *r = offer->resources[i];
+
+		if (!strcmp(r->name, "disk") && r->scalar && r->scalar->value >= 1 &&
+		    !r->n_reservations && !r->disk)
+			return true;
+	}
+	return false;
+}
+
+/* The answer's last operation, a LAUNCH, becomes one of the same tasks as a group. */
+static void make_group(struct answer *answer, Mesos__Offer__Operation__Launch *launch)
+{
+	Mesos__Offer__Operation *operation =
+		answer->accept.operations[answer->accept.n_operations - 1];
+	Mesos__Offer__Operation__LaunchGroup *group =
+		PROTO_NEW(&answer->arena, Mesos__Offer__Operation__LaunchGroup,
+			  mesos__offer__operation__launch_group__descriptor);
+
+	group->task_group =
+		PROTO_NEW(&answer->arena, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
+	group->task_group->n_tasks = launch->n_task_infos;
+	group->task_group->tasks = launch->task_infos;
+	group->executor = launch->task_infos[0]->executor;
+	operation->type = MESOS__OFFER__OPERATION__TYPE__LAUNCH_GROUP;
+	operation->launch = NULL;
+	operation->launch_group = group;
+}
+
 void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 		       const Mesos__Offer *offer, Mesos__Resource *volume)
 {
@@ -146,7 +193,8 @@ void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 	double cpus = offer_scalar(offer, "cpus") - 0.1, mem = offer_scalar(offer, "mem") - 32;
 	int wanted = 1 + (int)(4 * rng_unit(&part->rng));
 
-	if (cpus < TASK_CPUS || mem < TASK_MEM || !scheduler_has_work(part))
+	if (cpus < TASK_CPUS || mem < TASK_MEM || !scheduler_has_work(part) ||
+	    (part->options.pods && !offer_has_plain_disk(offer)))
 		return;
 	launch = PROTO_NEW(&answer->arena, Mesos__Offer__Operation__Launch,
 			   mesos__offer__operation__launch__descriptor);
@@ -161,6 +209,8 @@ void answer_add_launch(struct scheduler_part *part, struct answer *answer,
 		proto_push(&answer->arena, launch->n_task_infos, launch->task_infos, task);
 	}
 	scheduler_spoil_launch(part, answer, launch);
+	if (part->options.pods && rng_unit(&part->rng) < 0.6)
+		make_group(answer, launch);
 	answer->launches = true;
 }
 

@@ -35,7 +35,7 @@ void scheduler_name_operations(struct scheduler_part *part, struct answer *answe
 	for (size_t i = 0; part->options.names && i < answer->accept.n_operations; i++) {
 		Mesos__Offer__Operation *o = answer->accept.operations[i];
 
-		if (o->type == MESOS__OFFER__OPERATION__TYPE__LAUNCH)
+		if (o->launch || o->launch_group)
 			continue;
 		o->id = PROTO_NEW(arena, Mesos__OperationID, mesos__operation_id__descriptor);
 		o->id->value = arena_strdup(arena, scheduler_operations_add(part, agent_id)->id);

@@ -9,6 +9,7 @@ struct scheduler_traits {
 	const char *role;
 	const char *more_roles[2]; /* or NULL */
 	bool partition_aware, checkpoint, own_executor;
+	bool pods;	   /* with that it launches groups, too */
 	bool keeper;	   /* runs its tasks on volumes that it makes */
 	double slowness;   /* seconds before it looks at offers */
 	double forgetting; /* chance that an update is not acknowledged at first */

@@ -30,6 +30,7 @@ static const struct trait {
 	TRAIT(partition_aware, TRAIT_SWITCH),
 	TRAIT(checkpoint, TRAIT_SWITCH),
 	TRAIT(own_executor, TRAIT_SWITCH),
+	TRAIT(pods, TRAIT_SWITCH),
 	TRAIT(keeper, TRAIT_SWITCH),
 	TRAIT(slowness, TRAIT_REAL),
 	TRAIT(forgetting, TRAIT_REAL),
