@@ -217,6 +217,14 @@ Test(agent_operations, reconciliation_of_resource_providers)
 	rig_expect(&rig, "send master UpdateOperationStatusMessage op0 UNKNOWN unreliable\n");
 }
 
+Test(agent_operations, on_resources_of_a_provider_are_refused)
+{
+	apply(1, json("{'type':'RESERVE','reserve':{'resources':[{'name':'disk','type':'SCALAR',"
+		      "'scalar':{'value':1},'provider_id':{'value':'p'},'reservations':["
+		      "{'type':'DYNAMIC','role':'r'}]}]}}"));
+	cr_assert(strstr(rig_take(&rig), "op1 ERROR \"Resource providers are not supported\""));
+}
+
 /* ---- restarts -------------------------------------------------------------- */
 
 Test(agent_operations, what_they_made_is_there_after_a_crash)

@@ -317,6 +317,53 @@ Test(agent_recovery, policies)
 	cr_assert_str_eq(agent_id(rig.agent), "");
 }
 
+/* Starts it with an attribute "a" of these ranges, of two numbers each, ended by 0. */
+static bool starts_with_ranges(const char *policy, const uint64_t *numbers)
+{
+	Mesos__Attribute *attribute = rig_new(&rig, Mesos__Attribute, mesos__attribute__descriptor);
+	Mesos__Attribute *list[1] = {attribute};
+	bool ok;
+
+	attribute->name = (char *)"a";
+	attribute->type = MESOS__VALUE__TYPE__RANGES;
+	attribute->ranges = rig_new(&rig, Mesos__Value__Ranges, mesos__value__ranges__descriptor);
+	for (; *numbers; numbers += 2) {
+		Mesos__Value__Range *range =
+			rig_new(&rig, Mesos__Value__Range, mesos__value__range__descriptor);
+
+		range->begin = numbers[0];
+		range->end = numbers[1];
+		proto_push(&rig.arena, attribute->ranges->n_range, attribute->ranges->range, range);
+	}
+	rig.options.attributes = list;
+	rig.options.attribute_count = 1;
+	ok = starts_with(policy, SAME, "host", false);
+	rig.options.attributes = NULL;
+	rig.options.attribute_count = 0;
+	return ok;
+}
+
+#define RANGES(...) ((uint64_t[]){__VA_ARGS__, 0})
+
+Test(agent_recovery, ranges_of_attributes_may_grow)
+{
+	cr_assert_not(starts_with_ranges("equal", RANGES(10, 20)));
+	cr_assert(starts_with_ranges("additive", RANGES(10, 20)));
+	cr_assert_str_eq(agent_id(rig.agent), RIG_AGENT);
+	rig_reregister(&rig);
+	cr_assert(starts_with_ranges("equal", RANGES(10, 20)));
+	cr_assert_not(starts_with_ranges("equal", RANGES(10, 21)));
+	cr_assert_not(starts_with_ranges("additive", RANGES(11, 20)));
+	cr_assert_not(starts_with_ranges("additive", RANGES(10, 19)));
+	cr_assert(starts_with_ranges("additive", RANGES(9, 21)));
+	rig_reregister(&rig);
+	cr_assert(starts_with_ranges("additive", RANGES(1, 3, 5, 30)));
+	rig_reregister(&rig);
+	cr_assert_not(starts_with_ranges("additive", RANGES(5, 30)));
+	cr_assert_not(starts_with_ranges("additive", RANGES(1, 3)));
+	cr_assert(starts_with_ranges("additive", RANGES(1, 30)));
+}
+
 /* ---- a crash at any point ------------------------------------------------ */
 
 #define UPDATES 4

@@ -291,6 +291,31 @@ Test(agent_tasks, no_sandbox_drops_the_task)
 			      "send master ExitedExecutorMessage e -1\n");
 }
 
+static void shut_executor_down(const char *executor)
+{
+	Mesos__Internal__ShutdownExecutorMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownExecutorMessage,
+			mesos__internal__shutdown_executor_message__descriptor);
+
+	message->framework_id = rig_new(&rig, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	message->framework_id->value = (char *)RIG_FRAMEWORK;
+	message->executor_id = rig_new(&rig, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	message->executor_id->value = (char *)executor;
+	rig_message(&rig, RIG_MASTER, message);
+}
+
+Test(agent_tasks, an_executor_that_was_not_asked_for_yet_is_shut_down)
+{
+	rig.checkpoint = rig.manual_store = true;
+	rig_run(&rig, "x", "e", 1);
+	rig_expect(&rig, "");
+	shut_executor_down("e");
+	rig_stored(&rig, UINT64_MAX);
+	rig_expect(&rig, "send master ExitedExecutorMessage e -1\n"
+			 "send master StatusUpdateMessage x FAILED EXECUTOR_TERMINATED "
+			 "\"Executor terminated\"\n");
+}
+
 /* ---- kills (6.4) --------------------------------------------------------- */
 
 Test(agent_tasks, kill_by_situation)

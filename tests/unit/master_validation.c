@@ -294,6 +294,88 @@ Test(master_validation, bad_conversions_are_dropped)
 	expect(d, "OFFERS", "\"value\":4.0");
 }
 
+/* ---- commands and containers ------------------------------------------------------- */
+
+#define VARIABLE(fields)                                                                           \
+	GOOD ",\"command\":{\"value\":\"x\",\"environment\":{\"variables\":[{\"name\":"            \
+	     "\"A\"," fields "}]}}"
+#define SECRET(fields) VARIABLE("\"type\":\"SECRET\",\"secret\":{" fields "}")
+#define SECRET_VALUE "\"value\":{\"data\":\"YWI=\"}"
+#define SECRET_REFERENCE "\"reference\":{\"name\":\"n\"}"
+#define VOLUME(fields)                                                                             \
+	TASK ",\"container\":{\"type\":\"MESOS\",\"volumes\":[{\"mode\":\"RW\",\"container_"       \
+	     "path\":"                                                                             \
+	     "\"x\"," fields "}]}"
+#define SOURCE(fields) VOLUME("\"source\":{" fields "}")
+#define PARAMETER(key)                                                                             \
+	TASK ",\"container\":{\"type\":\"DOCKER\",\"docker\":{\"image\":\"i\",\"parameters\":["    \
+	     "{\"key\":\"" key "\",\"value\":\"v\"}]}}"
+
+/* What is refused, with a part of the message; without one it passes. */
+static const struct {
+	const char *members, *message;
+} parts[] = {
+	{VARIABLE("\"type\":\"SECRET\""), "of type 'SECRET' must have a secret set"},
+	{VARIABLE("\"type\":\"SECRET\",\"value\":\"v\",\"secret\":{}"),
+	 "of type 'SECRET' must not have a value set"},
+	{VARIABLE("\"type\":\"UNKNOWN\""), "of type 'UNKNOWN' is not allowed"},
+	{SECRET("\"type\":\"REFERENCE\""), "must have the 'reference' field set"},
+	{SECRET("\"type\":\"REFERENCE\"," SECRET_REFERENCE "," SECRET_VALUE),
+	 "must not have the 'value' field set"},
+	{SECRET("\"type\":\"VALUE\""), "must have the 'value' field set"},
+	{SECRET("\"type\":\"VALUE\"," SECRET_REFERENCE "," SECRET_VALUE),
+	 "must not have the 'reference' field set"},
+	{SECRET("\"type\":\"VALUE\",\"value\":{\"data\":\"YQBi\"}"), "containing null bytes"},
+	{SECRET("\"type\":\"VALUE\"," SECRET_VALUE), NULL},
+	{SECRET("\"type\":\"REFERENCE\"," SECRET_REFERENCE), NULL},
+	{SECRET(SECRET_VALUE), NULL},
+	{VARIABLE("\"value\":\"\""), NULL},
+	{VARIABLE("\"type\":\"VALUE\",\"value\":\"v\""), NULL},
+	{VOLUME("\"host_path\":\"h\",\"source\":{}"), "Only one of them should be set"},
+	{VOLUME("\"host_path\":\"h\""), NULL},
+	{VOLUME("\"image\":{\"type\":\"DOCKER\",\"docker\":{\"name\":\"n\"}}"), NULL},
+	{SOURCE(""), "'source.type' is unknown"},
+	{SOURCE("\"type\":\"UNKNOWN\""), "'source.type' is unknown"},
+	{SOURCE("\"type\":\"DOCKER_VOLUME\""), "'source.docker_volume' is not set"},
+	{SOURCE("\"type\":\"DOCKER_VOLUME\",\"docker_volume\":{\"name\":\"n\"}"), NULL},
+	{SOURCE("\"type\":\"HOST_PATH\""), "'source.host_path' is not set"},
+	{SOURCE("\"type\":\"HOST_PATH\",\"host_path\":{\"path\":\"p\"}"), NULL},
+	{SOURCE("\"type\":\"SANDBOX_PATH\""), "'source.sandbox_path' is not set"},
+	{SOURCE("\"type\":\"SANDBOX_PATH\",\"sandbox_path\":{\"path\":\"p\"}"), NULL},
+	{SOURCE("\"type\":\"SECRET\""), "'source.secret' is not set"},
+	{SOURCE("\"type\":\"SECRET\",\"secret\":{" SECRET_VALUE "}"), NULL},
+	{SOURCE("\"type\":\"CSI_VOLUME\""), "'source.csi_volume' is not set"},
+	{SOURCE("\"type\":\"CSI_VOLUME\",\"csi_volume\":{\"plugin_name\":\"p\"}"),
+	 "'source.csi_volume.static_provisioning' is not set"},
+	{PARAMETER("name"), "Parameter in DockerInfo must not be 'name'"},
+	{PARAMETER("names"), NULL},
+	{TASK ",\"limits\":{\"cpus\":{\"value\":1}}", NULL},
+	{TASK ",\"limits\":{\"cpus\":{\"value\":0.999}}",
+	 "The cpu limit must be greater than or equal to the cpu request"},
+	{IDS ",\"resources\":[" CPUS(1) "," MEM(32) "]," TRUE_COMMAND
+						    ",\"limits\":{\"mem\":{\"value\":32}}",
+	 NULL},
+};
+
+Test(master_validation, commands_and_containers)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		driver_forget(d);
+		launch(parts[i].members);
+		if (parts[i].message) {
+			expect(d, "TASK_ERROR", "REASON_TASK_INVALID", parts[i].message);
+			refute(d, "RunTask");
+		} else {
+			expect(d, "RunTaskMessage");
+			refute(d, "TASK_ERROR");
+		}
+		tear_down();
+		set_up();
+	}
+}
+
+/* ---- groups ------------------------------------------------------------------------- */
+
 #define GROUP(executor, tasks)                                                                     \
 	"{\"type\":\"LAUNCH_GROUP\",\"launch_group\":{\"executor\":{\"executor_id\":"              \
 	"{\"value\":\"g\"}," executor "},\"task_group\":{\"tasks\":[" tasks "]}}}"

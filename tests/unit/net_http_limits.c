@@ -99,8 +99,9 @@ Test(http_limits, refuses_paths_itself)
 	raw_expect(&raw, "OPTIONS * HTTP/1.1\r\n\r\n", "400 Bad Request");
 	raw_expect(&raw, "GET /a/../b HTTP/1.1\r\n\r\n", "404 Not Found.");
 	raw_send(&raw, "GET /a/%2e%2E/b HTTP/1.1\r\n\r\nGET /%zz HTTP/1.1\r\n\r\n"
-		       "GET /%00 HTTP/1.1\r\n\r\nGET /% HTTP/1.1\r\n\r\n");
-	until(&fixture, raw_count(&raw, "404 Not Found.") == 5);
+		       "GET /%00 HTTP/1.1\r\n\r\nGET /% HTTP/1.1\r\n\r\n"
+		       "GET /a%4 HTTP/1.1\r\n\r\nGET /%4 HTTP/1.1\r\n\r\n");
+	until(&fixture, raw_count(&raw, "404 Not Found.") == 7);
 	raw_send(&raw, "GET /hello?a=% HTTP/1.1\r\n\r\nGET /hello?%00 HTTP/1.1\r\n\r\n");
 	until(&fixture, raw_count(&raw, "Malformed % escape in the query") == 2);
 	cr_assert_eq(fixture.log.len, 0, "no handler saw them");
