@@ -1,4 +1,4 @@
-"""pymesos (PyPI) with a custom executor of its own and framework messages both ways."""
+"""pymesos (PyPI) with a custom executor of its own and framework messages both ways; and groups."""
 
 import json
 import os
@@ -45,8 +45,22 @@ class Pymesos(common.ClientTestCase):
         self.assert_all_finished(self.tasks("pymesos", completed=True), COUNT)
 
 
+    def test_groups(self):
+        code, out, err = self.client([
+            self.python, os.path.join(common.HERE, "python", "groups.py"),
+            "%s:%d" % self.master.address, "60"])
+        self.assertEqual(code, 0, out[-3000:] + err[-3000:])
+        good = ["TASK_STARTING", "TASK_RUNNING", "TASK_FINISHED"]
+        self.assertEqual(json.loads(out.splitlines()[-1])["states"], {
+            "one-server": good, "one-client": good, "two-server": good, "two-client": good,
+            "bad-client": ["TASK_STARTING", "TASK_RUNNING", "TASK_FAILED"],
+            "bad-server": ["TASK_STARTING", "TASK_RUNNING", "TASK_KILLED"]})
+
+
 class WithCredentials(Pymesos):
     """The same where schedulers must say who they are."""
+
+    test_groups = None
 
     def setUp(self):
         path = os.path.join(self.temporary(), "credentials")
