@@ -56,8 +56,14 @@ bool agent_view_handles(const struct agent_view *v, const struct json *claims, c
 	struct executor *executor = agent_container_find((struct agent *)v->agent, root);
 	const char *user = executor ? executor_user(executor) : NULL;
 
-	if (executor && claims)
-		return agent_executor_claimed(executor, claims);
+	bool others;
+
+	if (executor && claims) {
+		/* What is its own runs as it does; as somebody else by the rules alone. */
+		others = actions[1] != ACL_ACTIONS && as && (!user || strcmp(as, user) != 0);
+		return agent_executor_claimed(executor, claims) &&
+		       (!others || agent_view_allows(v, actions[1], as));
+	}
 	return agent_view_allows(v, actions[0], user) &&
 	       (actions[1] == ACL_ACTIONS || agent_view_allows(v, actions[1], as ? as : user));
 }

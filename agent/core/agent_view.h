@@ -19,9 +19,9 @@ const struct resources *agent_view_resources(const struct agent_view *v,
 					     const struct resources *all,
 					     struct resources *scratch);
 /* Whether something may be done to a container inside of an executor's, of which that is the root:
- * by the executor itself, whose claims (or NULL) are its token's; else by the rules for its user,
- * and for the user `as` whom a new one is to run as (NULL: as the executor) if there is an action
- * for that, too. */
+ * by the executor itself, whose claims (or NULL) are its token's; else by the rules for its user.
+ * For the user `as` whom a new one is to run (NULL: as the executor) there may be an action, too,
+ * which is asked of the executor itself if that is somebody else. */
 bool agent_view_handles(const struct agent_view *v, const struct json *claims, const char *root,
 			const enum acl_action actions[2], const char *as);
 /* Whether the files of a path, as agent_resolve_path() takes it, may be read: by the user of the

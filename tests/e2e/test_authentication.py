@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import os
+import re
 
 import harness
 from scheduler import scalar, task
@@ -186,6 +187,19 @@ class Pods(harness.TestCase):
             with open(self.agent.sandbox(scheduler.id, "pod") + "/tasks/%s/stdout" % task_id,
                       encoding="ascii") as file:
                 self.assertEqual(file.read(), "\n")
+        # A session in the executor's own container, by an operator, learns nothing that it may use.
+        parent = scheduler.updates[ids[0]][0]["container_status"]["container_id"]["parent"]
+        status, _, body = harness.request(
+            self.agent.address, "POST", "/api/v1", json.dumps({
+                "type": "LAUNCH_NESTED_CONTAINER_SESSION", "launch_nested_container_session": {
+                    "container_id": {"value": "s", "parent": parent},
+                    "command": {"value": "env; echo"}}}),
+            {"Content-Type": "application/json", "Accept": "application/json", **OPS})
+        self.assertEqual(status, 200)
+        shown = b"".join(base64.b64decode(data) for data in re.findall(
+            rb'"data":"([A-Za-z0-9+/=]+)"', body))
+        self.assertIn(b"MESOS_EXECUTOR_ID=pod", shown)
+        self.assertNotIn(b"TOKEN", shown)
         scheduler.kill(ids[0])
         for task_id in ids:
             self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")

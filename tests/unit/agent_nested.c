@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/core/agent_view.h"
 #include "base/memory/buf.h"
 
 static struct rig rig;
@@ -328,6 +329,51 @@ Test(agent_nested, sessions_are_answered_by_their_output)
 	rig_step(&rig, &closed);
 	call("remove_container", "b.s", "");
 	rig_expect(&rig, "answer 4 200\nclear e.b.s\n");
+}
+
+/* ---- who may ---------------------------------------------------------------------- */
+
+static const struct json *claims(const char *container)
+{
+	char *text = arena_printf(&rig.arena, "{\"fid\":\"%s\",\"eid\":\"e\",\"cid\":\"%s\"}",
+				  RIG_FRAMEWORK, container);
+	struct json *json;
+	struct err err = {""};
+
+	cr_assert_eq(json_parse(&rig.arena, text, strlen(text), &json, &err), 0, "%s", err.text);
+	return json;
+}
+
+Test(agent_nested, an_executor_may_use_its_own_container)
+{
+	static const char lists[] =
+		"{\"launch_nested_containers_as_user\":[{\"principals\":{\"type\":\"ANY\"},"
+		"\"users\":{\"values\":[\"good\"]}},{\"principals\":{\"type\":\"ANY\"},\"users\":"
+		"{\"type\":\"NONE\"}}],\"kill_nested_containers\":[{\"principals\":{\"type\":"
+		"\"ANY\"},\"users\":{\"type\":\"NONE\"}}]}";
+	static const enum acl_action launches[2] = {ACL_LAUNCH_NESTED_CONTAINER_UNDER,
+						    ACL_LAUNCH_NESTED_CONTAINER_AS};
+	static const enum acl_action kills[2] = {ACL_KILL_NESTED_CONTAINER, ACL_ACTIONS};
+	const char *root = rig_container(&rig, "e");
+	struct agent_view view = {.agent = rig.agent};
+	struct acls *acls;
+	struct err err = {""};
+
+	cr_assert(agent_view_handles(&view, NULL, root, launches, "root"));
+	cr_assert_eq(acls_parse(lists, strlen(lists), &acls, &err), 0, "%s", err.text);
+	view.acls = acls;
+	cr_expect(agent_view_handles(&view, claims(root), root, kills, NULL));
+	cr_expect(agent_view_handles(&view, claims(root), root, launches, NULL));
+	cr_expect(agent_view_handles(&view, claims(root), root, launches, "nobody"));
+	cr_expect(agent_view_handles(&view, claims(root), root, launches, "good"));
+	cr_expect_not(agent_view_handles(&view, claims(root), root, launches, "root"));
+	cr_expect_not(agent_view_handles(&view, claims("another"), root, kills, NULL));
+	cr_expect_not(agent_view_handles(&view, claims("another"), root, launches, "good"));
+	cr_expect_not(agent_view_handles(&view, NULL, root, kills, NULL));
+	cr_expect(agent_view_handles(&view, NULL, root, launches, "good"));
+	cr_expect_not(agent_view_handles(&view, NULL, root, launches, NULL));
+	cr_expect_not(agent_view_handles(&view, NULL, "nobody", launches, NULL));
+	acls_free(acls);
 }
 
 /* ---- ends ------------------------------------------------------------------------- */

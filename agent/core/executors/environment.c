@@ -8,6 +8,7 @@
 #include "agent/core/nested/nested.h"
 #include "base/time/duration.h"
 
+#define TOKEN "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct variable {
@@ -103,7 +104,7 @@ static void set_mesos(struct environment *env, struct agent *agent, const struct
 	set(env, "MESOS_HTTP_COMMAND_EXECUTOR", options->http_command_executor ? "1" : "0");
 	set_durations(env, options, executor);
 	if (options->executor_secret.len)
-		set(env, "MESOS_EXECUTOR_AUTHENTICATION_TOKEN",
+		set(env, TOKEN,
 		    agent_executor_token(env->arena, options->executor_secret, executor));
 	set(env, "MESOS_SANDBOX", executor->sandbox);
 }
@@ -124,7 +125,20 @@ static void set_executor(struct environment *env, struct agent *agent,
 		set_command(env, executor->info->command->environment);
 }
 
-/* A session has that of its parent, and what its command says. */
+static void unset(struct environment *env, const char *name)
+{
+	struct variable *variable;
+
+	HASH_FIND(hh, env->variables, name, strlen(name), variable);
+	if (!variable)
+		return;
+	HASH_DEL(env->variables, variable);
+	free(variable);
+	env->count--;
+}
+
+/* A session has that of its parent, but for what proves who an executor is, and what its command
+ * says. */
 static void set_nested(struct environment *env, struct agent *agent, const struct nested *nested)
 {
 	const struct nested *parent = agent_nested_parent(agent, nested);
@@ -135,6 +149,7 @@ static void set_nested(struct environment *env, struct agent *agent, const struc
 		set_nested(env, agent, parent);
 	else
 		set_executor(env, agent, nested->executor);
+	unset(env, TOKEN);
 	set_command(env, nested->launch->command->environment);
 }
 
