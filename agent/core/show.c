@@ -1,5 +1,6 @@
 #include "agent/core/show.h"
 
+#include "agent/core/executors/executors.h"
 #include "agent/core/view_objects.h"
 
 /* ---- tasks ------------------------------------------------------------------------- */
@@ -208,5 +209,21 @@ void agent_show_each_container(const struct agent_view *v,
 			if (agent_view_sees_container(v, e))
 				each(context, &c);
 		}
+	}
+}
+
+void agent_show_each_inside(const struct agent *agent, const char *container,
+			    void (*each)(void *context, const char *id), void *context)
+{
+	const struct executor *executor = agent_container_find((struct agent *)agent, container);
+
+	if (!executor)
+		return;
+	for (const struct list *at = executor->nested.next; at != &executor->nested;
+	     at = at->next) {
+		const struct nested *nested = list_entry(at, struct nested, link);
+
+		if (nested->state == NESTED_RUNNING)
+			each(context, nested->id);
 	}
 }

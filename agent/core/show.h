@@ -32,5 +32,8 @@ struct shown_container {
 void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),
 			       void *context);
+/* Those that run inside of an executor's container, however deep: ids, parent.own. */
+void agent_show_each_inside(const struct agent *agent, const char *container,
+			    void (*each)(void *context, const char *id), void *context);
 
 #endif

@@ -25,6 +25,7 @@ struct containers_read {
 	struct http_request *request;
 	struct wanted wanted;		  /* in the request */
 	bool full;			  /* with what only /containers has */
+	bool nested;			  /* GET_CONTAINERS: those inside of others, too */
 	Mesos__Agent__Response *response; /* of GET_CONTAINERS, in the request's arena; or NULL */
 };
 
@@ -35,11 +36,44 @@ struct listing {
 	struct json_writer *w;
 };
 
-static const struct usage *usage_of(const struct listing *to, const struct shown_container *c)
+/* What is inside of an executor's container is no child of it, and counts as its own. */
+struct usage_sum {
+	const struct listing *to;
+	struct usage usage;
+};
+
+static const struct usage *usage_of(const struct listing *to, const char *container)
 {
-	int64_t pid = containers_pid(to->read->shell->containers, c->container);
+	int64_t pid = containers_pid(to->read->shell->containers, container);
 
 	return pid ? usage_find(to->usages, pid) : NULL;
+}
+
+static void add_inside(void *context, const char *id)
+{
+	struct usage_sum *sum = context;
+	const struct usage *usage = usage_of(sum->to, id);
+
+	if (!usage)
+		return;
+	sum->usage.user += usage->user;
+	sum->usage.system += usage->system;
+	sum->usage.rss += usage->rss;
+}
+
+/* False: it has no process. */
+static bool usage_with_inside(const struct listing *to, const struct shown_container *c,
+			      struct usage *out)
+{
+	const struct usage *own = usage_of(to, c->container);
+	struct usage_sum sum = {.to = to};
+
+	if (!own)
+		return false;
+	sum.usage = *own;
+	agent_show_each_inside(to->read->shell->steps.core, c->container, add_inside, &sum);
+	*out = sum.usage;
+	return true;
 }
 
 static void write_statistics(struct json_writer *w, const struct shown_container *c,
@@ -72,44 +106,96 @@ static void rest_containers_write_status(struct json_writer *w, const char *cont
 	jw_end_object(w);
 }
 
-static void collect_container(void *context, const struct shown_container *c)
+/* ---- GET_CONTAINERS ------------------------------------------------------------------- */
+
+/* Of the parts of parent.own, which the id ends with. */
+static Mesos__ContainerID *id_message(struct arena *arena, const char *id)
 {
-	const struct listing *to = context;
+	Mesos__ContainerID *message = NULL;
+
+	for (size_t len; *id; id += len + (id[len] == '.')) {
+		Mesos__ContainerID *inner =
+			PROTO_NEW(arena, Mesos__ContainerID, mesos__container_id__descriptor);
+
+		len = strcspn(id, ".");
+		inner->value = arena_printf(arena, "%.*s", (int)len, id);
+		inner->parent = message;
+		message = inner;
+	}
+	return message;
+}
+
+static Mesos__ResourceStatistics *statistics_message(struct arena *arena, const struct usage *usage)
+{
+	Mesos__ResourceStatistics *statistics =
+		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
+
+	statistics->timestamp = clock_seconds(clock_now());
+	statistics->has_cpus_system_time_secs = statistics->has_cpus_user_time_secs = true;
+	statistics->has_mem_rss_bytes = true;
+	statistics->cpus_system_time_secs = usage->system;
+	statistics->cpus_user_time_secs = usage->user;
+	statistics->mem_rss_bytes = usage->rss;
+	return statistics;
+}
+
+static Mesos__Agent__Response__GetContainers__Container *
+push_container(const struct listing *to, const struct shown_container *c, const char *id,
+	       const struct usage *usage)
+{
 	struct arena *arena = &to->read->request->arena;
 	Mesos__Agent__Response__GetContainers *get = to->read->response->get_containers;
-	Mesos__Agent__Response__GetContainers__Container *one;
-	Mesos__ResourceStatistics *statistics;
-	const struct usage *usage = usage_of(to, c);
+	Mesos__Agent__Response__GetContainers__Container *one =
+		PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
+			  mesos__agent__response__get_containers__container__descriptor);
 
-	if (!usage)
-		return;
-	one = PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
-			mesos__agent__response__get_containers__container__descriptor);
 	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
 	one->framework_id->value = (char *)c->framework_id;
 	one->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
 	one->executor_id->value = (char *)c->executor_id;
 	one->executor_name = (char *)c->name;
-	one->container_id = PROTO_NEW(arena, Mesos__ContainerID, mesos__container_id__descriptor);
-	one->container_id->value = (char *)c->container;
+	one->container_id = id_message(arena, id);
 	one->container_status =
 		PROTO_NEW(arena, Mesos__ContainerStatus, mesos__container_status__descriptor);
 	one->container_status->container_id = one->container_id;
 	one->container_status->has_executor_pid = true;
 	one->container_status->executor_pid = (uint32_t)usage->pid;
-	statistics =
-		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
-	statistics->timestamp = clock_seconds(clock_now());
-	statistics->has_cpus_soft_limit = statistics->has_cpus_system_time_secs = true;
-	statistics->has_cpus_user_time_secs = statistics->has_mem_rss_bytes = true;
+	one->resource_statistics = statistics_message(arena, usage);
+	proto_push(arena, get->n_containers, get->containers, one);
+	return one;
+}
+
+struct collection {
+	const struct listing *to;
+	const struct shown_container *of;
+};
+
+static void collect_inside(void *context, const char *id)
+{
+	const struct collection *collection = context;
+	const struct usage *usage = usage_of(collection->to, id);
+
+	if (usage)
+		push_container(collection->to, collection->of, id, usage);
+}
+
+static void collect_container(void *context, const struct shown_container *c)
+{
+	const struct listing *to = context;
+	Mesos__ResourceStatistics *statistics;
+	struct collection inside = {to, c};
+	struct usage usage;
+
+	if (!usage_with_inside(to, c, &usage))
+		return;
+	statistics = push_container(to, c, c->container, &usage)->resource_statistics;
+	statistics->has_cpus_soft_limit = true;
 	statistics->has_mem_limit_bytes = statistics->has_mem_soft_limit_bytes = true;
 	statistics->cpus_soft_limit = c->cpus;
-	statistics->cpus_system_time_secs = usage->system;
-	statistics->cpus_user_time_secs = usage->user;
-	statistics->mem_rss_bytes = usage->rss;
 	statistics->mem_limit_bytes = statistics->mem_soft_limit_bytes = (uint64_t)(c->mem * MB);
-	one->resource_statistics = statistics;
-	proto_push(arena, get->n_containers, get->containers, one);
+	if (to->read->nested)
+		agent_show_each_inside(to->read->shell->steps.core, c->container, collect_inside,
+				       &inside);
 }
 
 /* ---- REST ---------------------------------------------------------------------------- */
@@ -127,9 +213,9 @@ static void list_container(void *context, const struct shown_container *c)
 {
 	const struct listing *to = context;
 	struct json_writer *w = to->w;
-	const struct usage *usage = usage_of(to, c);
+	struct usage usage;
 
-	if (!usage || !is_wanted(&to->read->wanted, c))
+	if (!is_wanted(&to->read->wanted, c) || !usage_with_inside(to, c, &usage))
 		return;
 	jw_begin_object(w);
 	if (to->read->full)
@@ -138,9 +224,9 @@ static void list_container(void *context, const struct shown_container *c)
 	jw_kv_string(w, "executor_name", c->name);
 	jw_kv_string(w, "framework_id", c->framework_id);
 	jw_kv_string(w, "source", c->source);
-	write_statistics(w, c, usage);
+	write_statistics(w, c, &usage);
 	if (to->read->full)
-		rest_containers_write_status(w, c->container, usage->pid);
+		rest_containers_write_status(w, c->container, usage.pid);
 	jw_end_object(w);
 }
 
@@ -187,10 +273,10 @@ static void containers_ask(const struct containers_read *what)
 }
 
 void agent_containers_call(struct agent_shell *shell, struct http_request *request,
-			   Mesos__Agent__Response *response)
+			   Mesos__Agent__Response *response, bool nested)
 {
 	containers_ask(&(struct containers_read){
-		.shell = shell, .request = request, .response = response});
+		.shell = shell, .request = request, .response = response, .nested = nested});
 }
 
 void agent_reply_statistics(struct agent_shell *shell, struct http_request *request)

@@ -39,16 +39,24 @@ static void usage_work(struct slow_job *slow)
 
 /* ---- on the loop -------------------------------------------------------------- */
 
-static void usage_add(void *context, const struct shown_container *c)
+static void usage_add_pid(void *context, const char *container)
 {
 	struct usage_turns *turns = context;
 	struct usages *usages = &turns->usages;
-	int64_t pid = containers_pid(turns->shell->containers, c->container);
+	int64_t pid = containers_pid(turns->shell->containers, container);
 
 	if (!pid)
 		return;
 	usages->items = xrealloc(usages->items, (usages->count + 1) * sizeof(*usages->items));
 	usages->items[usages->count++] = (struct usage){.pid = pid};
+}
+
+static void usage_add(void *context, const struct shown_container *c)
+{
+	struct usage_turns *turns = context;
+
+	usage_add_pid(turns, c->container);
+	agent_show_each_inside(turns->shell->steps.core, c->container, usage_add_pid, turns);
 }
 
 static int compare_usages(const void *a, const void *b)

@@ -192,6 +192,34 @@ class Groups(harness.TestCase):
         scheduler.wait_terminal(ids[0])
         wait_for(lambda: not sleepers("7653", folder), "they end", 20)
 
+    def test_what_they_use(self):
+        _, executor, _, statuses = self.running(
+            "sleep 1000", "x=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 1000")
+        pids = {status["container_status"]["executor_pid"] for status in statuses}
+
+        def containers(nested):
+            status, _, body = harness.request(
+                self.agent.address, "POST", "/api/v1",
+                json.dumps({"type": "GET_CONTAINERS", "get_containers": {"show_nested": nested}}),
+                {"Content-Type": "application/json", "Accept": "application/json"})
+            self.assertEqual(status, 200)
+            return json.loads(body)["get_containers"]["containers"]
+
+        def all_seen():
+            shown = {c["container_status"]["executor_pid"]: c for c in containers(True)}
+            own = [c for c in shown.values() if "parent" not in c["container_id"]]
+            return len(shown) == 3 and pids < set(shown) and \
+                own[0]["resource_statistics"]["mem_rss_bytes"] > 30000000 and shown
+        shown = wait_for(all_seen, "what the tasks use", 20)
+        inside = [shown[pid] for pid in pids]
+        for container in inside:
+            self.assertEqual(container["executor_id"], executor["executor_id"])
+            self.assertIn("parent", container["container_id"])
+        own, = containers(False)
+        self.assertEqual(own["container_id"], inside[0]["container_id"]["parent"])
+        statistics, = self.agent.json("/monitor/statistics")
+        self.assertGreater(statistics["statistics"]["mem_rss_bytes"], 30000000)
+
     def test_teardown_leaves_nothing(self):
         scheduler, executor, _, statuses = self.running("sleep 1000", "setsid sleep 1000")
         scheduler.teardown()
