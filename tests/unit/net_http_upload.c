@@ -290,3 +290,50 @@ Test(http_upload, of_a_connection_that_is_not_kept)
 	until(&fixture, raw_has(&raw, "whole") && raw.eof);
 	expect_body("abc");
 }
+
+/* ---- by their type --------------------------------------------------------------------- */
+
+static void set_up_typed(void)
+{
+	fixture_init(&fixture);
+	fixture.options.streams = streams;
+	fixture.options.streams_type = "application/recordio";
+	fixture.handler = handle;
+	fixture_start(&fixture);
+	raw_open(&raw, &fixture);
+	upload = (struct upload){0};
+}
+
+TestSuite(http_upload_typed, .init = set_up_typed, .fini = tear_down_upload, .timeout = 60);
+
+/* All in the bytes at hand, so that the quick way could take them. */
+Test(http_upload_typed, whole_requests_of_the_type_come_in_parts)
+{
+	raw_expect(&raw,
+		   BEGIN "Content-Type: application/recordio\r\nContent-Length: 5\r\n\r\nhello",
+		   "whole");
+	expect_body("hello");
+	cr_expect_eq(upload.asked, 1);
+	raw_send(&raw,
+		 BEGIN "content-type: application/recordio\r\nTransfer-Encoding: chunked\r\n\r\n"
+		       "2\r\nab\r\n0\r\n\r\n");
+	until(&fixture, raw_count(&raw, "whole") == 2);
+	expect_body("helloab");
+	cr_expect_eq(upload.begun, 2);
+}
+
+Test(http_upload_typed, whole_requests_of_other_types_are_not_asked_for)
+{
+	raw_expect(&raw,
+		   "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/record\r\n"
+		   "Content-Length: 5\r\n\r\nhello",
+		   "\r\n\r\nhello");
+	raw_expect(&raw,
+		   "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/recordiox\r\n"
+		   "Content-Length: 5\r\n\r\nhello",
+		   "\r\n\r\nhello");
+	raw_expect(&raw, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd",
+		   "\r\n\r\nabcd");
+	cr_expect_eq(upload.asked, 0);
+	cr_expect_eq(upload.begun, 0);
+}
