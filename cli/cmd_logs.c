@@ -135,10 +135,9 @@ static int ask_if_live(const struct logs_flags *flags, const char *id, struct er
 }
 
 static int show(const struct logs_flags *flags, const struct place *place, const char *id,
-		struct err *err)
+		const char *file, struct err *err)
 {
 	const struct timespec pause = {0, FOLLOW_PAUSE_MS * 1000000L};
-	const char *file = flags->standard_error ? "stderr" : flags->file;
 	size_t offset = 0;
 	int live = flags->follow;
 
@@ -161,11 +160,27 @@ static int show(const struct logs_flags *flags, const struct place *place, const
 	}
 }
 
+/* The container of a task of a group is inside of its executor's, which links its sandbox. */
+static bool is_inside(const struct json *task)
+{
+	const struct json *statuses = json_get(task, "statuses");
+
+	for (size_t i = 0; statuses && i < statuses->count; i++) {
+		const struct json *container = json_get(&statuses->items[i], "container_status");
+		const struct json *id = container ? json_get(container, "container_id") : NULL;
+
+		if (id && json_get(id, "parent"))
+			return true;
+	}
+	return false;
+}
+
 static int logs_of(const struct logs_flags *flags, const char *id, struct err *err)
 {
 	struct arena arena;
 	const struct json *task;
 	struct place place = {0};
+	const char *file;
 	int rv = ERR_NOT_FOUND;
 
 	arena_init(&arena);
@@ -177,8 +192,11 @@ static int logs_of(const struct logs_flags *flags, const char *id, struct err *e
 					 ? json_get_string(task, "executor_id")
 					 : id;
 		place.agent = agent_address(&arena, flags, json_get_string(task, "slave_id"), err);
+		file = flags->standard_error ? "stderr" : flags->file;
+		if (is_inside(task))
+			file = arena_printf(&arena, "tasks/%s/%s", id, file);
 		if (place.agent)
-			rv = show(flags, &place, id, err);
+			rv = show(flags, &place, id, file, err);
 	}
 	arena_free(&arena);
 	return rv;

@@ -63,6 +63,8 @@ class Groups(harness.TestCase):
                          os.path.realpath(folder + "/tasks/" + ids[1]))
         self.assertEqual(self.read(folder + "/tasks/%s/stdout" % ids[2]).split(),
                          ["*", "127.0.0.1", "unset"])
+        self.assertEqual(harness.run(
+            ["logs", "--master=%s:%d" % self.master.address, ids[0]])[:2], (0, "one\n"))
         self.gone(scheduler, executor)
 
     def test_what_statuses_say(self):
