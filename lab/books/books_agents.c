@@ -385,9 +385,11 @@ static void take_tasks(struct books *b, struct view *v, bool known,
 		/* What is over is not taken in by a master that had the agent. */
 		if (c || fw->torn || is_elsewhere(b, v, t) ||
 		    (known && (t->acknowledged || books_terminal(task->state)))) {
-			/* It may still be counted, until its update comes; or, launched twice, as
-			 * long as it runs. */
-			if (!c && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
+			/* Launched twice, it is counted as long as it runs, though the other one
+			 * has ended; else it may be, until its update comes. */
+			if (!c && t->launches > 1 && !books_terminal(task->state))
+				be_unsure(b, v, HOUR);
+			else if (!c && books_stored(b, "master", AFTER_KILL, "task/%s", t->key))
 				be_unsure(b, v, t->launches > 1 ? HOUR : MINUTE);
 			continue;
 		}
