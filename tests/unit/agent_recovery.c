@@ -283,6 +283,88 @@ Test(agent_recovery, damage_is_an_error)
 	cr_assert(str_has_prefix(err.text, "Pair 'task/F/e/t' of the store: "), "%s", err.text);
 }
 
+/* Starts the agent with another value of a key, or without the key (NULL). What it says. */
+static const char *starts_damaged(const char *key, const char *value)
+{
+	static struct err err;
+	bool found = false;
+
+	stop();
+	start();
+	running();
+	rig_kill_agent(&rig);
+	for (size_t i = 0; i < rig.pair_count; i++) {
+		struct rig_pair *pair = &rig.pairs[i];
+
+		if (strcmp(pair->key, key) != 0)
+			continue;
+		found = true;
+		buf_clear(&pair->value);
+		if (value)
+			buf_append(&pair->value, value, strlen(value));
+		else
+			memset(pair->key, 'x', strlen(pair->key));
+	}
+	cr_assert(found, "no pair %s", key);
+	err = (struct err){""};
+	return rig_try_start(&rig, false, &err) < 0 ? err.text : "";
+}
+
+static void pick_errors(void *context, const char *name, double value)
+{
+	if (strcmp(name, "slave/recovery_errors") == 0)
+		*(double *)context = value;
+}
+
+static double recovery_errors(void)
+{
+	double errors = -1;
+
+	agent_each_metric(rig.agent, pick_errors, &errors);
+	return errors;
+}
+
+#define UUID "00000000-0000-4000-8000-000000000001"
+
+Test(agent_recovery, what_is_damaged_is_named)
+{
+	static const struct {
+		const char *key, *value, *says;
+	} rows[] = {
+		{"executor/F/e/container", "x custom", "holds no container"},
+		{"executor/F/e/container", UUID, "holds no container"},
+		{"executor/F/e/container", "", "holds no container"},
+		{"executor/F/e/process", "x", "holds no process"},
+		{"executor/F/e/process", "7", "holds no process"},
+		{"executor/F/e/info", "x", "holds no mesos.ExecutorInfo"},
+		{"framework/F/info", "x", "holds no mesos.FrameworkInfo"},
+		{"agent/info", "x", "holds no mesos.AgentInfo"},
+		{"task/F/e/t", "x", "holds no mesos.Task"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *says = starts_damaged(rows[i].key, rows[i].value);
+
+		cr_expect(str_has_prefix(says, "Pair '") && strstr(says, rows[i].key) &&
+				  strstr(says, rows[i].says),
+			  "%s: %s", rows[i].key, says);
+	}
+}
+
+/* A batch is written as a whole: without one of its records the others are of no use. */
+Test(agent_recovery, what_is_not_whole_is_counted_and_dropped)
+{
+	static const char *const keys[] = {"executor/F/e/container", "executor/F/e/info",
+					   "framework/F/info"};
+
+	cr_expect_str_eq(starts_damaged("executor/F/e/process", NULL), "");
+	cr_expect_eq(recovery_errors(), 0);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		cr_expect_str_eq(starts_damaged(keys[i], NULL), "");
+		cr_expect_geq(recovery_errors(), 1, "%s: %g", keys[i], recovery_errors());
+	}
+}
+
 /* ---- other flags (1.4) --------------------------------------------------- */
 
 static bool starts_with(const char *policy, const char *resources, const char *hostname,

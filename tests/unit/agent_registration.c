@@ -206,3 +206,35 @@ Test(agent_registration, reports_tasks_and_answers_for_unknown_ones)
 			 "send master StatusUpdateMessage gone LOST RECONCILIATION "
 			 "\"Reconciliation: task unknown to the agent\"\n");
 }
+
+/* What the master says of its patience is taken if it can be meant. */
+Test(agent_registration, ping_timeouts_that_make_no_sense_are_ignored)
+{
+	static const struct {
+		double seconds;
+		int64_t silent, redetects; /* s */
+	} rows[] = {{0, 74, 76}, {-1, 74, 76}, {1e9, 74, 76}, {10, 9, 11}, {0.5, 0, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		Mesos__Internal__SlaveRegisteredMessage *message;
+
+		rig_free(&rig);
+		rig_init(&rig);
+		rig_start(&rig);
+		message = rig_new(&rig, Mesos__Internal__SlaveRegisteredMessage,
+				  mesos__internal__slave_registered_message__descriptor);
+		message->agent_id = rig_agent_id(&rig);
+		message->connection = rig_new(&rig, Mesos__Internal__MasterSlaveConnection,
+					      mesos__internal__master_slave_connection__descriptor);
+		message->connection->has_total_ping_timeout_seconds = 1;
+		message->connection->total_ping_timeout_seconds = rows[i].seconds;
+		rig_detect(&rig, RIG_MASTER);
+		rig_tick(&rig, SECOND);
+		rig_message(&rig, RIG_MASTER, message);
+		rig_take(&rig);
+		rig_tick(&rig, rows[i].silent * SECOND);
+		rig_expect(&rig, "");
+		rig_tick(&rig, (rows[i].redetects - rows[i].silent) * SECOND);
+		rig_expect(&rig, "redetect\n");
+	}
+}

@@ -300,3 +300,12 @@ Test(agent_volumes_disks, volumes_are_where_the_disk_is)
 	order(6, "DESTROY", "destroy", "volumes", ON(50, PATH_SOURCE, PERSISTENT));
 	cr_assert(strstr(rig_take(&rig), "remove /p/volumes/roles/r/v1\n"));
 }
+
+Test(agent_volumes, removals_that_nobody_asked_for_change_nothing)
+{
+	reserve_and_create();
+	rig_volume_removed(&rig, "/w/volumes/roles/r/v1");
+	rig_volume_removed(&rig, "/w/volumes/roles/r/other");
+	rig_expect(&rig, "");
+	expect_state(RESERVED_64);
+}
