@@ -89,15 +89,6 @@ bool agent_container_allowed(struct agent_shell *shell, const struct http_reques
 	return false;
 }
 
-const char *agent_container_text(struct arena *arena, const Mesos__ContainerID *id)
-{
-	const char *text = id->value;
-
-	while ((id = id->parent))
-		text = arena_printf(arena, "%s.%s", id->value, text);
-	return text;
-}
-
 /* ---- calls and answers ------------------------------------------------------------------- */
 
 void agent_container_call(struct agent_shell *shell, struct http_request *request,

@@ -23,8 +23,6 @@ void agent_container_call(struct agent_shell *shell, struct http_request *reques
 /* Whether the caller may make the call, which must have a container's id. */
 bool agent_container_allowed(struct agent_shell *shell, const struct http_request *request,
 			     const Mesos__Agent__Call *call);
-/* The id as the core has it: parent.own; in the arena. */
-const char *agent_container_text(struct arena *arena, const Mesos__ContainerID *id);
 /* AGENT_ANSWER of the core. */
 void agent_container_answer(struct agent_shell *shell, const struct agent_action *action);
 /* The server is about to end, and the requests with it. */

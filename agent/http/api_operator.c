@@ -373,8 +373,8 @@ static void attach_output(const struct agent_call *c)
 		return;
 	}
 	session_attach_output(c->shell, c->request,
-			      agent_container_text(&c->request->arena,
-						   c->call->attach_container_output->container_id));
+			      agent_container_key(&c->request->arena,
+						  c->call->attach_container_output->container_id));
 }
 
 static void attach_input(const struct agent_call *c)

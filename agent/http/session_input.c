@@ -66,7 +66,7 @@ static void begin_input(struct attached_input *input, Mesos__Agent__Call *call)
 		input_answer(input, 403, NULL);
 		return;
 	}
-	id = agent_container_text(arena, attach->container_id);
+	id = agent_container_key(arena, attach->container_id);
 	if (!session_find(shell, id)) {
 		input_answer(input, 404, arena_printf(arena, "Container %s cannot be found", id));
 		return;

@@ -80,14 +80,18 @@ class Groups(harness.TestCase):
         wait_for(lambda: not harness.processes.alive(found["executor_pid"]), "its end", 20)
 
     def test_a_failure_ends_the_group(self):
-        scheduler, executor, ids = self.start("sleep 0.3; exit 3", "sleep 1000", "exit 0")
+        scheduler, executor, ids = self.start(
+            "while [ ! -e stop ]; do sleep 0.05; done; exit 3", "sleep 1000", "exit 0")
+        self.assertEqual(scheduler.wait_terminal(ids[2])["state"], "TASK_FINISHED")
+        with open(self.sandbox(scheduler, executor) + "/tasks/%s/stop" % ids[0], "w",
+                  encoding="ascii"):
+            pass
         self.assertEqual(scheduler.wait_terminal(ids[0])["message"], "Command exited with status 3")
         self.assertEqual(scheduler.states(ids[0])[-1], "TASK_FAILED")
         self.assertEqual(scheduler.wait_terminal(ids[1])["message"],
                          "Command terminated with signal Terminated")
         self.assertEqual(scheduler.states(ids[1]),
                          ["TASK_STARTING", "TASK_RUNNING", "TASK_KILLING", "TASK_KILLED"])
-        self.assertEqual(scheduler.wait_terminal(ids[2])["state"], "TASK_FINISHED")
         self.gone(scheduler, executor)
 
     def test_one_that_ends_well_ends_nothing(self):

@@ -148,13 +148,18 @@ class Sessions(harness.TestCase):
         self.assertEqual(self.exit_status(container_id), 0)
 
     def test_much_both_ways(self):
-        """More than any buffer holds, through a container that reads slowly at first."""
-        container_id, _, output = self.begin("echo ready; sleep 0.2; cat | cat")
+        """More than any buffer holds, through a container that reads late."""
+        container_id, _, output = self.begin(
+            "echo ready; until [ -e go ]; do sleep 0.02; done; cat | cat")
         output.wait(b"ready\n")
         connection = self.attach(container_id)
         piece = os.urandom(49999)
-        for _ in range(100):
+        for number in range(100):
             self.put_text(connection, piece)
+            if number == 4:  # more than its pipe holds
+                with open(self.agent.sandbox(self.scheduler.id, self.task) + "/go", "w",
+                          encoding="ascii"):
+                    pass
         self.put_text(connection, b"")
         connection.send(b"0\r\n\r\n")
         self.assertEqual(connection.getresponse().status, 200)

@@ -306,6 +306,30 @@ Test(agent_nested, inside_of_one_inside)
 	cr_assert(strstr(rig_take(&rig), "does not run"));
 }
 
+/* Nothing is copied once for each level of what no container can be. */
+Test(agent_nested, ids_that_are_too_deep_or_too_long_are_none)
+{
+	static Mesos__ContainerID chain[35];
+	char *longest = arena_alloc(&rig.arena, 257);
+
+	for (size_t i = 0; i < 35; i++) {
+		mesos__container_id__init(&chain[i]);
+		chain[i].value = (char *)"c";
+		chain[i].parent = i ? &chain[i - 1] : NULL;
+	}
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[0]), "");
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[2]), "c.c.c");
+	cr_expect_eq(strlen(agent_container_key(&rig.arena, &chain[32])), 65);
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[33]), "");
+	memset(longest, 'a', 256);
+	longest[256] = 0;
+	chain[2].value = longest;
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[2]), "");
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[3]), "");
+	longest[255] = 0;
+	cr_expect_eq(strlen(agent_container_key(&rig.arena, &chain[2])), 259);
+}
+
 /* ---- sessions --------------------------------------------------------------------- */
 
 Test(agent_nested, sessions_are_answered_by_their_output)

@@ -267,8 +267,7 @@ static bool is_container_name(const char *name)
 	return agent_id_usable(name) && !strpbrk(name, ". ");
 }
 
-/* "" if it is inside of none, or no id. */
-static const char *container_key(struct agent *agent, const Mesos__ContainerID *id)
+const char *agent_container_key(struct arena *arena, const Mesos__ContainerID *id)
 {
 	const char *text = id->value;
 	int depth = 0;
@@ -278,7 +277,7 @@ static const char *container_key(struct agent *agent, const Mesos__ContainerID *
 	for (id = id->parent; id; id = id->parent) {
 		if (!is_container_name(id->value) || ++depth > DEPTH_MAX)
 			return "";
-		text = agent_key(agent, "%s.%s", id->value, text);
+		text = arena_printf(arena, "%s.%s", id->value, text);
 	}
 	return text;
 }
@@ -348,7 +347,7 @@ void agent_handle_container_call(struct agent *agent, const struct agent_event *
 
 	mesos__agent__call__launch_container__init(&ask.launch);
 	id = read_newer(call, &ask);
-	ask.id = container_key(agent, id);
+	ask.id = agent_container_key(&agent->out->arena, id);
 	ask.launch.container_id = (Mesos__ContainerID *)id;
 	if (!*ask.id) {
 		agent_answer(agent, ask.number, 400,
