@@ -45,8 +45,22 @@ static const struct flag flag_table[] = {
 	TEXT(default_role, "*", "Role of the resources that name none."),
 	TEXT(domain, NULL, "Fault domain of the agent, as JSON."),
 	TEXT(isolation, "posix/cpu,posix/mem",
-	     "Isolators: posix/cpu, posix/mem, filesystem/posix."),
-	TEXT(launcher, "posix", "How processes are started: posix."),
+	     "Isolators: posix/cpu, posix/mem, filesystem/posix (nothing is enforced), "
+	     "cgroups/cpu, "
+	     "cgroups/mem, cgroups/pids, cgroups/blkio, cgroups/cpuset, cgroups/all, disk/du, "
+	     "posix/rlimits, linux/nnp."),
+	TEXT(launcher, "posix",
+	     "How processes are started: posix, or linux, in control groups (as the isolators that "
+	     "begin with cgroups/ do)."),
+	FILE_PATH(cgroups_hierarchy, "/sys/fs/cgroup", "Where control groups are mounted."),
+	TEXT(cgroups_root, "mesos",
+	     "Control group of the agent's containers, below the hierarchy."),
+	BOOLEAN(cgroups_enable_cfs, "false",
+		"Containers get no more processors than they asked for, even if some are idle."),
+	BOOLEAN(cgroups_limit_swap, "false", "Limits of memory count swap, too (version 1 only)."),
+	TIME(container_disk_watch_interval, "15secs", "How often disk/du looks at sandboxes."),
+	BOOLEAN(enforce_container_disk_quota, "false",
+		"disk/du ends containers whose sandbox holds more than their disk."),
 	TEXT(containerizers, "mesos", "Containerizers: mesos."),
 	FILE_PATH(runtime_dir, NULL,
 		  "Directory of what is lost on reboot (default: /var/run/mesos, or below the "
@@ -118,14 +132,9 @@ static const struct flag flag_table[] = {
 	UNUSED(bounding_capabilities),
 	INERT(cgroups_cpu_enable_pids_and_tids_count, FLAG_BOOL, "false"),
 	INERT(cgroups_destroy_timeout, FLAG_DURATION, "1mins"),
-	INERT(cgroups_enable_cfs, FLAG_BOOL, "false"),
-	INERT(cgroups_hierarchy, FLAG_PATH, "/sys/fs/cgroup"),
-	INERT(cgroups_limit_swap, FLAG_BOOL, "false"),
 	UNUSED(cgroups_net_cls_primary_handle),
 	UNUSED(cgroups_net_cls_secondary_handles),
-	INERT(cgroups_root, FLAG_STRING, "mesos"),
 	INERT(check_agent_port_range_only, FLAG_BOOL, NULL),
-	INERT(container_disk_watch_interval, FLAG_DURATION, "15secs"),
 	UNUSED(container_logger),
 	UNUSED(container_ports_isolated_range),
 	INERT(container_ports_watch_interval, FLAG_DURATION, NULL),
@@ -156,7 +165,6 @@ static const struct flag flag_table[] = {
 	UNUSED(egress_rate_limit_per_container),
 	UNUSED(egress_rate_per_cpu),
 	INERT(egress_unique_flow_per_container, FLAG_BOOL, NULL),
-	INERT(enforce_container_disk_quota, FLAG_BOOL, "false"),
 	INERT(enforce_container_ports, FLAG_BOOL, NULL),
 	UNUSED(ephemeral_ports_per_container),
 	UNUSED(eth0_name),
@@ -225,93 +233,17 @@ static const struct flag flag_table[] = {
 	FLAG_TABLE_END,
 };
 
-/* Mesos' isolators that mesita has no part of: their limits are not enforced. */
-static const char *const absent_isolators[] = {
-	"appc/runtime",
-	"cgroups",
-	"cgroups/all",
-	"cgroups/blkio",
-	"cgroups/cpu",
-	"cgroups/cpuset",
-	"cgroups/devices",
-	"cgroups/hugetlb",
-	"cgroups/mem",
-	"cgroups/net_cls",
-	"cgroups/net_prio",
-	"cgroups/perf_event",
-	"cgroups/pids",
-	"disk/du",
-	"disk/xfs",
-	"docker/runtime",
-	"docker/volume",
-	"environment_secret",
-	"filesystem/linux",
-	"filesystem/shared",
-	"filesystem/windows",
-	"gpu/nvidia",
-	"linux/capabilities",
-	"linux/devices",
-	"linux/nnp",
-	"linux/seccomp",
-	"namespaces/ipc",
-	"namespaces/pid",
-	"network/cni",
-	"network/port_mapping",
-	"network/ports",
-	"posix/disk",
-	"posix/rlimits",
-	"volume/csi",
-	"volume/host_path",
-	"volume/image",
-	"volume/sandbox_path",
-	"volume/secret",
-	NULL,
-};
-
-static bool is_one_of(const char *const *list, const char *name)
-{
-	for (; *list; list++)
-		if (!strcmp(*list, name))
-			return true;
-	return false;
-}
-
-static int check_isolation(const struct agent_flags *f, struct err *err)
-{
-	static const char *const present[] = {"posix/cpu", "posix/mem", "process",
-					      "filesystem/posix", NULL};
-	char *list = xstrdup(f->isolation), *save = NULL;
-	int rv = 0;
-
-	for (char *name = strtok_r(list, ", ", &save); name && !rv;
-	     name = strtok_r(NULL, ", ", &save)) {
-		if (is_one_of(present, name))
-			continue;
-		if (is_one_of(absent_isolators, name))
-			log_warning(
-				"--isolation: '%s' is not part of this version of mesita and not "
-				"enforced",
-				name);
-		else
-			rv = err_set(err, ERR_INVALID,
-				     "Unknown or unsupported isolator '%s' in --isolation", name);
-	}
-	free(list);
-	return rv;
-}
-
-static int check_containers(const struct agent_flags *f, struct err *err)
+static int check_containers(struct agent_flags *f, struct err *err)
 {
 	char *list, *save = NULL;
 	bool mesos = false;
 
 	if (strcmp(f->launcher, "posix") && strcmp(f->launcher, "linux"))
-		return err_set(err, ERR_INVALID,
-			       "Unknown or unsupported launcher '%s' in --launcher: expected posix",
-			       f->launcher);
-	if (!strcmp(f->launcher, "linux"))
-		log_warning("--launcher=linux is not part of this version of mesita: the posix "
-			    "launcher is used");
+		return err_set(
+			err, ERR_INVALID,
+			"Unknown or unsupported launcher '%s' in --launcher: expected posix or "
+			"linux",
+			f->launcher);
 	list = xstrdup(f->containerizers);
 	for (char *name = strtok_r(list, ", ", &save); name; name = strtok_r(NULL, ", ", &save)) {
 		if (!strcmp(name, "mesos"))
@@ -323,7 +255,7 @@ static int check_containers(const struct agent_flags *f, struct err *err)
 	free(list);
 	if (!mesos)
 		return err_set(err, ERR_INVALID, "--containerizers must include mesos");
-	return check_isolation(f, err);
+	return isolation_parse(f->isolation, f->launcher, &f->isolated, err);
 }
 
 static int check_master(const char *master, struct err *err)

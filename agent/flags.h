@@ -2,6 +2,7 @@
 #ifndef AGENT_FLAGS_H
 #define AGENT_FLAGS_H
 
+#include "agent/isolation.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,6 +37,11 @@ struct agent_flags {
 	const char *domain;
 	const char *isolation;
 	const char *launcher;
+	struct isolation isolated; /* both, parsed */
+	const char *cgroups_hierarchy, *cgroups_root;
+	bool cgroups_enable_cfs, cgroups_limit_swap;
+	int64_t container_disk_watch_interval; /* ns */
+	bool enforce_container_disk_quota;
 	const char *containerizers;
 	bool switch_user;
 	const char *frameworks_home;

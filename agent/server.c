@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/containers/disk_watch.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
@@ -221,6 +222,9 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.native_library = library,
 		.max_completed_executors_per_framework =
 			(int)f->max_completed_executors_per_framework,
+		.limits_cpus = f->isolated.controllers & CGROUPS_BIT(CPU),
+		.limits_mem = f->isolated.controllers & CGROUPS_BIT(MEMORY),
+		.limits_strictly = f->cgroups_enable_cfs,
 	};
 	Mesos__Attribute **attributes;
 	int rv = host_resources(shell->shapes, f->resources, f->default_role, f->work_dir,
@@ -299,6 +303,9 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.program = shell->program,
 		.runtime_dir = f->runtime_dir,
 		.frameworks_home = f->frameworks_home,
+		.groups = shell->groups,
+		.rlimits = f->isolated.rlimits,
+		.no_new_privileges = f->isolated.no_new_privileges,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
 		.spares = is_reader,
@@ -326,6 +333,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		return rv;
 	shell->containers = containers_create(&posix_backend, shell->posix, report_cb, shell);
 	posix_answer(shell->posix, shell->containers);
+	agent_shell_watch_disks(shell);
 	return 0;
 }
 
@@ -391,6 +399,8 @@ static int server_start(struct agent_shell *shell, struct err *err)
 	if (rv == 0)
 		rv = listen_http(shell, err);
 	if (rv == 0)
+		rv = agent_shell_open_groups(shell, err);
+	if (rv == 0)
 		rv = create_core(shell, err);
 	if (rv == 0)
 		rv = create_parts(shell, err);
@@ -426,6 +436,7 @@ static void close_parts(struct agent_shell *shell)
 		containers_destroy_all(shell->containers);
 	if (shell->posix)
 		posix_close(shell->posix);
+	disk_watch_close(shell->disks);
 	if (shell->gc)
 		gc_close(shell->gc);
 	if (shell->volumes)
@@ -452,6 +463,7 @@ static void server_stop(struct agent_shell *shell)
 	uv_loop_close(&shell->loop);
 	hangup_free(&shell->hangup);
 	event_streams_free(&shell->streams);
+	cgroups_close(shell->groups);
 	agent_destroy(shell->steps.core);
 	agent_steps_free(&shell->steps);
 	resources_free(&shell->resources);

@@ -104,6 +104,11 @@ static void shell_signal(void *context, const char *container, int number)
 	containers_signal(((struct agent_shell *)context)->containers, container, number);
 }
 
+static void shell_limit(void *context, const char *container, const struct agent_limits *limits)
+{
+	containers_limit(((struct agent_shell *)context)->containers, container, limits);
+}
+
 static void shell_clear(void *context, const char *container)
 {
 	containers_clear(((struct agent_shell *)context)->containers, container);
@@ -173,6 +178,7 @@ const struct agent_outlet agent_shell_outlet = {
 	.reattach = shell_reattach,
 	.destroy = shell_destroy,
 	.signal = shell_signal,
+	.limit = shell_limit,
 	.clear = shell_clear,
 	.answer = shell_answer,
 	.store = shell_store,

@@ -61,10 +61,12 @@ struct agent_shell {
 	struct slow_pool *slow;
 	struct slow_lane files[AGENT_FILE_LANES]; /* requests for files take turns */
 	unsigned next_file;
+	struct cgroups *groups; /* NULL: containers have none */
 	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;
-	const char *log_file; /* served as /slave/log; NULL: nobody knows where it is */
+	const char *log_file;	  /* served as /slave/log; NULL: nobody knows where it is */
+	struct disk_watch *disks; /* NULL: without disk/du */
 	struct volume_worker *volumes;
 	struct volume_remover *remover;
 	struct detector *detector;
@@ -139,5 +141,12 @@ void agent_files_debug(void *shell, struct http_request *request);
 void agent_files_browse(void *shell, struct http_request *request);
 void agent_files_read(void *shell, struct http_request *request);
 void agent_files_download(void *shell, struct http_request *request);
+
+/* ---- shell_isolation.c: what --isolation asks for ------------------------- */
+
+/* Control groups, if containers have some; before the core. ERR_INVALID, ERR_IO: not here. */
+int agent_shell_open_groups(struct agent_shell *shell, struct err *err);
+/* After the containers. */
+void agent_shell_watch_disks(struct agent_shell *shell);
 
 #endif

@@ -12,9 +12,9 @@
 
 #include "base/list.h"
 
-/* At most. The agent has six lanes (removal of volumes, their making, collection, two for files,
- * usage of containers), so one thread is always left for launches. */
-#define SLOW_THREADS 7
+/* At most. The agent has seven lanes (removal of volumes, their making, collection, two for files,
+ * usage of containers, their disks), so one thread is always left for launches. */
+#define SLOW_THREADS 8
 
 struct slow_pool;
 

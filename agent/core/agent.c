@@ -318,6 +318,9 @@ static void route(struct agent *agent, const struct agent_event *event)
 	case AGENT_CONTAINER_FAILED:
 		agent_handle_container_failed(agent, event);
 		break;
+	case AGENT_CONTAINER_LIMITED:
+		agent_handle_container_limited(agent, event);
+		break;
 	case AGENT_CONTAINER_EXITED:
 		agent_handle_container_exited(agent, event);
 		break;

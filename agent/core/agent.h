@@ -62,6 +62,9 @@ struct agent_options {
 	struct slice executor_secret; /* signs their tokens; empty: they are not asked for one */
 	const char *native_library;   /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
 	int max_completed_executors_per_framework; /* 150 */
+	/* Containers keep to limits: of processors, of memory; and without a limit of processors
+	 * one has but those that it asked for. */
+	bool limits_cpus, limits_mem, limits_strictly;
 };
 
 /* ---- events -------------------------------------------------------------- */
@@ -75,14 +78,15 @@ enum agent_event_type {
 	AGENT_CONTAINER_CALL, /* of the operator API, about containers inside of executors' */
 	AGENT_SESSION_CLOSED, /* nobody reads a session's output any more */
 	AGENT_CONTAINER_STARTED,
-	AGENT_CONTAINER_FAILED, /* could not be started; it is gone */
-	AGENT_CONTAINER_EXITED, /* its first process ended and nothing of it is left */
-	AGENT_STORED,		/* every store action up to `ticket` is written */
-	AGENT_SHUTDOWN,		/* SIGUSR1: unregister, end all executors, exit */
-	AGENT_COLLECTED,	/* a path of COLLECT was removed (or was not there) */
-	AGENT_VOLUMES_MADE,	/* answers MAKE_VOLUMES, maybe much later */
-	AGENT_VOLUME_REMOVED,	/* answers REMOVE_VOLUME, likewise */
-	AGENT_VOLUMES_LINKED,	/* answers LINK_VOLUMES, likewise */
+	AGENT_CONTAINER_FAILED,	 /* could not be started; it is gone */
+	AGENT_CONTAINER_EXITED,	 /* its first process ended and nothing of it is left */
+	AGENT_CONTAINER_LIMITED, /* it broke a limit, or one could not be set: it must end */
+	AGENT_STORED,		 /* every store action up to `ticket` is written */
+	AGENT_SHUTDOWN,		 /* SIGUSR1: unregister, end all executors, exit */
+	AGENT_COLLECTED,	 /* a path of COLLECT was removed (or was not there) */
+	AGENT_VOLUMES_MADE,	 /* answers MAKE_VOLUMES, maybe much later */
+	AGENT_VOLUME_REMOVED,	 /* answers REMOVE_VOLUME, likewise */
+	AGENT_VOLUMES_LINKED,	 /* answers LINK_VOLUMES, likewise */
 	AGENT_TICK,
 };
 
@@ -143,6 +147,14 @@ struct agent_event {
 			int status; /* raw wait status */
 		} container_exited;
 		struct {
+			const char *container;
+			/* CONTAINER_LIMITATION_MEMORY or _DISK, or CONTAINER_UPDATE_FAILED */
+			Mesos__TaskStatus__Reason reason;
+			const char *text;
+			const char *resource; /* that it used up; NULL: none */
+			double amount;	      /* of it, in its unit */
+		} container_limited;
+		struct {
 			uint64_t ticket;
 		} stored;
 		struct {
@@ -177,6 +189,7 @@ enum agent_action_type {
 	AGENT_REATTACH,
 	AGENT_DESTROY, /* kill everything in the container; EXITED follows */
 	AGENT_SIGNAL,  /* to the first process of a container */
+	AGENT_LIMIT,   /* what a container may use from now on; LIMITED follows if it cannot be */
 	AGENT_CLEAR,   /* how a container inside of another ended need not be kept any more */
 	AGENT_ANSWER,  /* to a CONTAINER_CALL, in its step or much later */
 	AGENT_STORE,
@@ -203,6 +216,14 @@ struct agent_volumes {
 	size_t count;
 };
 
+/* What a container may use, memory in bytes. Above what it asked for it gets what nobody else
+ * wants, up to its limits. */
+struct agent_limits {
+	double cpus, mem;
+	double cpus_limit, mem_limit; /* NAN: none was set; INFINITY: all there is */
+	bool revocable;		      /* its processors are */
+};
+
 struct agent_launch {
 	const char *container; /* id: of an executor's, a UUID; inside of others, parent.own */
 	const char *framework_id;
@@ -215,6 +236,8 @@ struct agent_launch {
 	Mesos__ContainerInfo *info;  /* or NULL */
 	char *const *environment;    /* whole environment, NAME=VALUE, NULL-ended */
 	const struct resources *resources;
+	struct agent_limits limits;
+	bool limited; /* it has limits of its own; else those of what it is inside of */
 	struct agent_volumes volumes; /* to be linked */
 };
 
@@ -250,6 +273,10 @@ struct agent_action {
 			const char *container;
 			int number;
 		} signal;
+		struct {
+			const char *container;
+			struct agent_limits limits;
+		} limit;
 		struct {
 			const char *container;
 		} clear;

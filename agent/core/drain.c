@@ -33,15 +33,18 @@ static Mesos__KillPolicy *kill_policy(struct agent *agent, const struct task *ta
 	return policy;
 }
 
-/* Tasks move between the lists when they are killed, to the terminated ones. */
+/* A launched task stays in its list until it is over. A queued one leaves it at once, with all of
+ * its group. */
 static void kill_tasks(struct agent *agent, struct executor *executor)
 {
-	static const enum task_place live[] = {TASK_LAUNCHED, TASK_QUEUED};
 	struct task *task, *next;
 
-	for (int i = 0; i < 2; i++) {
-		list_for_each (task, next, &executor->tasks[live[i]], link)
-			agent_kill(agent, task, kill_policy(agent, task));
+	list_for_each (task, next, &executor->tasks[TASK_LAUNCHED], link)
+		agent_kill(agent, task, kill_policy(agent, task));
+	while ((task = list_first(&executor->tasks[TASK_QUEUED], struct task, link))) {
+		agent_kill(agent, task, kill_policy(agent, task));
+		if (task == list_first(&executor->tasks[TASK_QUEUED], struct task, link))
+			break;
 	}
 }
 

@@ -158,6 +158,8 @@ struct executor {
 	Mesos__TaskState pending_state;
 	Mesos__TaskStatus__Reason pending_reason;
 	char *pending_message;
+	Mesos__TaskResourceLimitation *pending_limitation; /* heap, or NULL */
+	bool bursts; /* a task of it had limits: see limits.c */
 	struct list tasks[TASK_PLACES];
 	struct list completed; /* newest last, AGENT_COMPLETED_TASKS_MAX */
 	unsigned completed_count;
@@ -186,7 +188,8 @@ struct nested {
 	uint64_t start_ticks;
 	bool known; /* once ended: its wait status is */
 	int status;
-	uint64_t ticket;   /* of what was stored of it last */
+	Mesos__Agent__Response__WaitContainer *broken; /* heap: why it had to end, or NULL */
+	uint64_t ticket;			       /* of what was stored of it last */
 	uint64_t request;  /* LAUNCH or REMOVE that is to be answered; 0 = none */
 	struct list waits; /* requests that are told its end */
 };

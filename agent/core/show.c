@@ -1,6 +1,7 @@
 #include "agent/core/show.h"
 
 #include "agent/core/executors/executors.h"
+#include "agent/core/executors/limits.h"
 #include "agent/core/view_objects.h"
 
 /* ---- tasks ------------------------------------------------------------------------- */
@@ -189,6 +190,20 @@ void agent_show_agent(const struct agent *agent, struct arena *arena,
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
+static double sandbox_disk(const struct resources *r)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct resource_piece *piece = &r->pieces[i];
+
+		if (!resource_shape_persistence(piece->shape) &&
+		    !strcmp(resource_shape_name(piece->shape), "disk"))
+			sum += resource_piece_quantity(piece);
+	}
+	return (double)sum / 1000;
+}
+
 void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),
 			       void *context)
@@ -202,8 +217,8 @@ void agent_show_each_container(const struct agent_view *v,
 				.source = e->info->source,
 				.directory = e->sandbox,
 				.container = e->container,
-				.cpus = (double)resources_quantity(&e->allocated, "cpus") / 1000,
-				.mem = (double)resources_quantity(&e->allocated, "mem") / 1000,
+				.limits = agent_executor_limits(v->agent, e),
+				.disk = sandbox_disk(&e->allocated),
 			};
 
 			if (agent_view_sees_container(v, e))

@@ -27,7 +27,8 @@ size_t agent_show_count(const struct agent *agent, bool past, size_t limit);
 
 struct shown_container {
 	const char *framework_id, *executor_id, *name, *source, *container, *directory;
-	double cpus, mem; /* mem in MB */
+	struct agent_limits limits;
+	double disk; /* MB that its sandbox may hold: without volumes */
 };
 void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),

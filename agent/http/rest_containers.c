@@ -5,6 +5,7 @@
 
 #include "agent/core/show.h"
 #include "agent/http/api_operator.h"
+#include "agent/http/container_statistics.h"
 #include "agent/http/usage.h"
 #include "agent/shell.h"
 #include "base/time/clock.h"
@@ -56,9 +57,9 @@ static void add_inside(void *context, const char *id)
 
 	if (!usage)
 		return;
-	sum->usage.user += usage->user;
-	sum->usage.system += usage->system;
-	sum->usage.rss += usage->rss;
+	sum->usage.counted.cpus_user_time_secs += usage->counted.cpus_user_time_secs;
+	sum->usage.counted.cpus_system_time_secs += usage->counted.cpus_system_time_secs;
+	sum->usage.counted.mem_rss_bytes += usage->counted.mem_rss_bytes;
 }
 
 /* False: it has no process. */
@@ -71,26 +72,22 @@ static bool usage_with_inside(const struct listing *to, const struct shown_conta
 	if (!own)
 		return false;
 	sum.usage = *own;
-	agent_show_each_inside(to->read->shell->steps.core, c->container, add_inside, &sum);
+	/* A control group counts those inside with it. */
+	if (!own->group)
+		agent_show_each_inside(to->read->shell->steps.core, c->container, add_inside, &sum);
 	*out = sum.usage;
 	return true;
 }
 
-static void write_statistics(struct json_writer *w, const struct shown_container *c,
+static void write_statistics(const struct listing *to, const struct shown_container *c,
 			     const struct usage *usage)
 {
+	Mesos__ResourceStatistics statistics = statistics_of(usage, c, to->read->shell->disks);
+	struct json_writer *w = to->w;
+
 	jw_key(w, "statistics");
 	jw_begin_object(w);
-	if (c->cpus > 0)
-		jw_kv_double(w, "cpus_soft_limit", c->cpus);
-	jw_kv_double(w, "cpus_system_time_secs", usage->system);
-	jw_kv_double(w, "cpus_user_time_secs", usage->user);
-	if (c->mem > 0)
-		jw_kv_int(w, "mem_limit_bytes", (int64_t)(c->mem * MB));
-	jw_kv_int(w, "mem_rss_bytes", (int64_t)usage->rss);
-	if (c->mem > 0)
-		jw_kv_int(w, "mem_soft_limit_bytes", (int64_t)(c->mem * MB));
-	jw_kv_double(w, "timestamp", clock_seconds(clock_now()));
+	statistics_write(w, &statistics);
 	jw_end_object(w);
 }
 
@@ -125,23 +122,9 @@ static Mesos__ContainerID *id_message(struct arena *arena, const char *id)
 	return message;
 }
 
-static Mesos__ResourceStatistics *statistics_message(struct arena *arena, const struct usage *usage)
-{
-	Mesos__ResourceStatistics *statistics =
-		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
-
-	statistics->timestamp = clock_seconds(clock_now());
-	statistics->has_cpus_system_time_secs = statistics->has_cpus_user_time_secs = true;
-	statistics->has_mem_rss_bytes = true;
-	statistics->cpus_system_time_secs = usage->system;
-	statistics->cpus_user_time_secs = usage->user;
-	statistics->mem_rss_bytes = usage->rss;
-	return statistics;
-}
-
-static Mesos__Agent__Response__GetContainers__Container *
-push_container(const struct listing *to, const struct shown_container *c, const char *id,
-	       const struct usage *usage)
+static void push_container(const struct listing *to, const struct shown_container *c,
+			   const char *id, const struct usage *usage,
+			   const struct shown_container *limits)
 {
 	struct arena *arena = &to->read->request->arena;
 	Mesos__Agent__Response__GetContainers *get = to->read->response->get_containers;
@@ -160,9 +143,10 @@ push_container(const struct listing *to, const struct shown_container *c, const 
 	one->container_status->container_id = one->container_id;
 	one->container_status->has_executor_pid = true;
 	one->container_status->executor_pid = (uint32_t)usage->pid;
-	one->resource_statistics = statistics_message(arena, usage);
+	one->resource_statistics =
+		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
+	*one->resource_statistics = statistics_of(usage, limits, to->read->shell->disks);
 	proto_push(arena, get->n_containers, get->containers, one);
-	return one;
 }
 
 struct collection {
@@ -176,23 +160,18 @@ static void collect_inside(void *context, const char *id)
 	const struct usage *usage = usage_of(collection->to, id);
 
 	if (usage)
-		push_container(collection->to, collection->of, id, usage);
+		push_container(collection->to, collection->of, id, usage, NULL);
 }
 
 static void collect_container(void *context, const struct shown_container *c)
 {
 	const struct listing *to = context;
-	Mesos__ResourceStatistics *statistics;
 	struct collection inside = {to, c};
 	struct usage usage;
 
 	if (!usage_with_inside(to, c, &usage))
 		return;
-	statistics = push_container(to, c, c->container, &usage)->resource_statistics;
-	statistics->has_cpus_soft_limit = true;
-	statistics->has_mem_limit_bytes = statistics->has_mem_soft_limit_bytes = true;
-	statistics->cpus_soft_limit = c->cpus;
-	statistics->mem_limit_bytes = statistics->mem_soft_limit_bytes = (uint64_t)(c->mem * MB);
+	push_container(to, c, c->container, &usage, c);
 	if (to->read->nested)
 		agent_show_each_inside(to->read->shell->steps.core, c->container, collect_inside,
 				       &inside);
@@ -224,7 +203,7 @@ static void list_container(void *context, const struct shown_container *c)
 	jw_kv_string(w, "executor_name", c->name);
 	jw_kv_string(w, "framework_id", c->framework_id);
 	jw_kv_string(w, "source", c->source);
-	write_statistics(w, c, &usage);
+	write_statistics(to, c, &usage);
 	if (to->read->full)
 		rest_containers_write_status(w, c->container, usage.pid);
 	jw_end_object(w);

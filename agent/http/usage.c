@@ -11,18 +11,21 @@
 
 static void usage_measure(struct process_list *all, struct usage *usage)
 {
+	Mesos__ResourceStatistics *counted = &usage->counted;
 	double tick = (double)sysconf(_SC_CLK_TCK);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
+	counted->has_cpus_user_time_secs = counted->has_cpus_system_time_secs = 1;
+	counted->has_mem_rss_bytes = 1;
 	process_list_mark(all, (pid_t)usage->pid);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct process *p = &all->items[i];
 
 		if (!p->member)
 			continue;
-		usage->user += (double)p->user_ticks / tick;
-		usage->system += (double)p->system_ticks / tick;
-		usage->rss += p->rss_pages * page;
+		counted->cpus_user_time_secs += (double)p->user_ticks / tick;
+		counted->cpus_system_time_secs += (double)p->system_ticks / tick;
+		counted->mem_rss_bytes += p->rss_pages * page;
 	}
 }
 
@@ -32,8 +35,13 @@ static void usage_work(struct slow_job *slow)
 	struct process_list all;
 
 	process_list_read(&all);
-	for (size_t i = 0; i < turns->usages.count; i++)
-		usage_measure(&all, &turns->usages.items[i]);
+	for (size_t i = 0; i < turns->usages.count; i++) {
+		struct usage *usage = &turns->usages.items[i];
+
+		usage_measure(&all, usage);
+		if (usage->group)
+			cgroups_measure(turns->shell->groups, usage->group, &usage->counted);
+	}
 	process_list_free(&all);
 }
 
@@ -48,7 +56,13 @@ static void usage_add_pid(void *context, const char *container)
 	if (!pid)
 		return;
 	usages->items = xrealloc(usages->items, (usages->count + 1) * sizeof(*usages->items));
-	usages->items[usages->count++] = (struct usage){.pid = pid};
+	usages->items[usages->count++] = (struct usage){
+		.pid = pid,
+		.group = turns->shell->groups && cgroups_has(turns->shell->groups, container)
+				 ? xstrdup(container)
+				 : NULL,
+		.counted = MESOS__RESOURCE_STATISTICS__INIT,
+	};
 }
 
 static void usage_add(void *context, const struct shown_container *c)
@@ -101,6 +115,8 @@ static void usage_done(struct slow_job *slow, bool canceled)
 	/* What the walk was for is over when it was canceled: see usage_close(). */
 	if (!canceled)
 		usage_tell(&turns->asking, &turns->usages);
+	for (size_t i = 0; i < turns->usages.count; i++)
+		free(turns->usages.items[i].group);
 	free(turns->usages.items);
 	turns->usages = (struct usages){0};
 	turns->walking = false;

@@ -1,17 +1,19 @@
-/* What the processes of containers use, as /proc tells. Looking at all processes of a machine
- * costs, so a thread does it, once for all who asked before it began. */
+/* What the processes of containers use, as /proc tells, or their control groups. Looking at all
+ * processes of a machine costs, so a thread does it, once for all who asked before it began. */
 #ifndef AGENT_HTTP_USAGE_H
 #define AGENT_HTTP_USAGE_H
 
 #include "agent/containers/slow.h"
+#include "proto/proto.h"
 
 struct agent_shell;
 
 /* Of one container. */
 struct usage {
-	int64_t pid;	     /* of its first process */
-	double user, system; /* seconds of processors, of processes that live */
-	uint64_t rss;	     /* bytes */
+	int64_t pid; /* of its first process */
+	char *group; /* its id, if it has a control group of its own; heap, or NULL */
+	/* Without limits. As /proc has it: seconds of processors, and bytes, of what lives. */
+	Mesos__ResourceStatistics counted;
 };
 
 /* Of all of them, sorted by pid. */

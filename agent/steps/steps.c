@@ -58,6 +58,9 @@ static void steps_carry_out(struct agent_steps *steps, const struct agent_action
 	case AGENT_SIGNAL:
 		o->signal(context, action->signal.container, action->signal.number);
 		break;
+	case AGENT_LIMIT:
+		o->limit(context, action->limit.container, &action->limit.limits);
+		break;
 	case AGENT_CLEAR:
 		o->clear(context, action->clear.container);
 		break;
@@ -142,6 +145,13 @@ static void keep_event(struct agent_steps *steps, const struct agent_event *even
 	case AGENT_CONTAINER_EXITED:
 		copy->container_exited.container =
 			arena_strdup(arena, event->container_exited.container);
+		break;
+	case AGENT_CONTAINER_LIMITED:
+		copy->container_limited.container =
+			arena_strdup(arena, event->container_limited.container);
+		copy->container_limited.text = arena_strdup(arena, event->container_limited.text);
+		copy->container_limited.resource =
+			keep_text(arena, event->container_limited.resource);
 		break;
 	case AGENT_COLLECTED:
 		copy->collected.path = arena_strdup(arena, event->collected.path);

@@ -25,6 +25,7 @@ struct agent_outlet {
 	void (*reattach)(void *context, const char *container, int64_t pid, uint64_t start_ticks);
 	void (*destroy)(void *context, const char *container);
 	void (*signal)(void *context, const char *container, int number);
+	void (*limit)(void *context, const char *container, const struct agent_limits *limits);
 	void (*clear)(void *context, const char *container);
 	/* AGENT_ANSWER */
 	void (*answer)(void *context, const struct agent_action *action);

@@ -185,7 +185,7 @@ void job_report_over(const struct job_task *task)
 	if (task->agent_name)
 		printf(" on %s", task->agent_name);
 	if (task->state != MESOS__TASK_STATE__TASK_FINISHED && task->message && *task->message)
-		printf(": %s", task->message);
+		printf(": %.*s", (int)strcspn(task->message, "\n"), task->message);
 	if (task->state != MESOS__TASK_STATE__TASK_FINISHED && task->reason)
 		printf(" (%s)", task->reason);
 	putchar('\n');

@@ -241,6 +241,13 @@ static void host_forget(void *context, const char *id, bool over)
 		world_cancel(c->part->world, &c->happening);
 }
 
+static void host_limit(void *context, const char *id, const struct agent_limits *limits)
+{
+	(void)context;
+	(void)id;
+	(void)limits;
+}
+
 static void host_clear(void *context, const char *id)
 {
 	(void)context;
@@ -256,6 +263,7 @@ const struct container_backend agent_part_host = {
 	.signal = host_signal,
 	.clean = host_clean,
 	.forget = host_forget,
+	.limit = host_limit,
 	.clear = host_clear,
 };
 

@@ -254,6 +254,13 @@ static void part_signal(void *context, const char *container, int number)
 	containers_signal(((struct agent_part *)context)->containers, container, number);
 }
 
+static void part_limit(void *context, const char *container, const struct agent_limits *limits)
+{
+	struct agent_part *part = context;
+
+	containers_limit(part->containers, container, limits);
+}
+
 static void part_clear(void *context, const char *container)
 {
 	containers_clear(((struct agent_part *)context)->containers, container);
@@ -311,7 +318,9 @@ static void part_redetect(void *context)
 {
 	struct agent_part *part = context;
 
-	world_after(part->world, &part->detect, REDETECT_DELAY);
+	/* Asked again before it came, it does not come later. */
+	if (!timer_running(&part->detect.timer))
+		world_after(part->world, &part->detect, REDETECT_DELAY);
 }
 
 static void part_exit(void *context, int status, const char *text)
@@ -334,6 +343,7 @@ static const struct agent_outlet outlet = {
 	.reattach = part_reattach,
 	.destroy = part_destroy,
 	.signal = part_signal,
+	.limit = part_limit,
 	.clear = part_clear,
 	.answer = part_answer,
 	.store = part_store,

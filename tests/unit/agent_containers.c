@@ -39,6 +39,11 @@ static void backend_signal(void *context, const char *id, int signal)
 	buf_printf(&trace, "signal %s %d;", id, signal);
 }
 
+static void backend_limit(void *context, const char *id, const struct agent_limits *limits)
+{
+	buf_printf(&trace, "limit %s %g %g;", id, limits->cpus, limits->mem);
+}
+
 static void backend_clear(void *context, const char *id)
 {
 	buf_printf(&trace, "clear %s;", id);
@@ -63,6 +68,7 @@ static const struct container_backend backend = {
 	.signal = backend_signal,
 	.clean = backend_clean,
 	.forget = backend_forget,
+	.limit = backend_limit,
 	.clear = backend_clear,
 };
 

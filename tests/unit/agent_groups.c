@@ -158,6 +158,10 @@ Test(agent_groups, refused_for_one_of_its_tasks)
 	" KILLED TASK_KILLED_DURING_LAUNCH \"A task within the task group was killed before "      \
 	"delivery to the executor\"\n"
 
+#define DRAINED                                                                                    \
+	" KILLED AGENT_DRAINING \"A task within the task group was killed before delivery to the " \
+	"executor\"\n"
+
 Test(agent_groups, a_kill_before_delivery_ends_all_of_it)
 {
 	run("a b", "e", 1);
@@ -173,6 +177,29 @@ Test(agent_groups, a_kill_before_delivery_ends_all_of_it)
 			 "event 1 LAUNCH_GROUP c\nreply 200\n");
 	rig_kill(&rig, "c");
 	rig_expect(&rig, "event 1 KILL c\n");
+}
+
+/* One kill ends several tasks of the list that is being walked. */
+Test(agent_groups, draining_before_delivery_ends_each_task_once)
+{
+	Mesos__Internal__DrainSlaveMessage *message =
+		rig_new(&rig, Mesos__Internal__DrainSlaveMessage,
+			mesos__internal__drain_slave_message__descriptor);
+
+	run("a b", "e", 1);
+	rig_run(&rig, "alone", "e", 0);
+	run("c d", "e", 0);
+	rig_take(&rig);
+	message->config = rig_new(&rig, Mesos__DrainConfig, mesos__drain_config__descriptor);
+	message->config->max_grace_period =
+		rig_new(&rig, Mesos__DurationInfo, mesos__duration_info__descriptor);
+	rig_message(&rig, RIG_MASTER, message);
+	rig_expect(&rig, "send master StatusUpdateMessage a" DRAINED
+			 "send master StatusUpdateMessage b" DRAINED
+			 "send master StatusUpdateMessage alone KILLED AGENT_DRAINING \"Killed "
+			 "before delivery to the executor\"\n"
+			 "send master StatusUpdateMessage c" DRAINED
+			 "send master StatusUpdateMessage d" DRAINED);
 }
 
 Test(agent_groups, an_executor_without_a_task_left_ends)

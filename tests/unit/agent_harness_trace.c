@@ -235,6 +235,12 @@ void rig_trace(struct rig *rig, const struct agent_action *action)
 		buf_printf(&rig->trace, "signal %s %d\n",
 			   executor_of(rig, action->signal.container), action->signal.number);
 		break;
+	case AGENT_LIMIT:
+		buf_printf(&rig->trace, "limit %s %g %g %g %g\n",
+			   executor_of(rig, action->limit.container), action->limit.limits.cpus,
+			   action->limit.limits.mem / 1048576, action->limit.limits.cpus_limit,
+			   action->limit.limits.mem_limit / 1048576);
+		break;
 	case AGENT_CLEAR:
 		buf_printf(&rig->trace, "clear %s\n", executor_of(rig, action->clear.container));
 		break;

@@ -97,6 +97,17 @@ Test(master_updates, unknown_tasks_are_forwarded_only)
 	cr_expect_not(framework_find_task(f, "other"));
 }
 
+Test(master_updates, of_a_framework_that_is_no_more_ends_it_on_the_agent)
+{
+	driver_call(d, 1, "{\"type\":\"TEARDOWN\",\"framework_id\":{\"value\":\"M-0000\"}}");
+	driver_forget(d);
+	update("TASK_KILLED", 1);
+	expect(d, "master -> " AGENT1, "ShutdownFrameworkMessage", "M-0000");
+	driver_forget(d);
+	driver_update(d, AGENT1, "M-S0", "M-0007", "t", "TASK_KILLED", 1);
+	refute(d, "ShutdownFrameworkMessage");
+}
+
 Test(master_updates, terminal_states_stick_and_free_resources_at_once)
 {
 	struct agent *a = master_find_agent(d->m, "M-S0");

@@ -205,6 +205,15 @@ void containers_started(struct containers *c, const char *id, int64_t pid, uint6
 		c->report(c->report_context, &event);
 }
 
+void containers_limited(struct containers *c, const struct agent_event *event)
+{
+	const struct container *container = container_find(c, event->container_limited.container);
+
+	/* What ends because it was asked to needs no reason. */
+	if (container && !container->destroyed)
+		c->report(c->report_context, event);
+}
+
 static void destroy_children(struct containers *c, const struct container *container)
 {
 	struct container *child, *next;
@@ -292,6 +301,14 @@ void containers_destroy(struct containers *c, const char *id)
 	/* The others end when they are ready. */
 	if (container->stage == CONTAINER_RUNNING || container->stage == CONTAINER_FETCHING)
 		c->backend->kill(c->context, container->id);
+}
+
+void containers_limit(struct containers *c, const char *id, const struct agent_limits *limits)
+{
+	const struct container *container = container_find(c, id);
+
+	if (container && !container->destroyed && container->stage <= CONTAINER_RUNNING)
+		c->backend->limit(c->context, id, limits);
 }
 
 void containers_signal(struct containers *c, const char *id, int signal)

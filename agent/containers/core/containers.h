@@ -40,6 +40,9 @@ struct container_backend {
 	void (*find)(void *context, const char *id, int64_t pid, uint64_t start_ticks);
 	/* All of its processes, or its fetcher: that answers what is under way the sooner. */
 	void (*kill)(void *context, const char *id);
+	/* What one that has limits of its own may use from now on; containers_limited() if that
+	 * fails. */
+	void (*limit)(void *context, const char *id, const struct agent_limits *limits);
 	/* To the first process alone, which runs. */
 	void (*signal)(void *context, const char *id, int signal);
 	/* containers_cleaned(). */
@@ -59,8 +62,8 @@ struct containers_counters {
 
 struct containers;
 
-/* `report` hears STARTED, FAILED and EXITED, also from inside of the functions below. Their
- * strings are valid inside the call. */
+/* `report` hears STARTED, FAILED, LIMITED and EXITED, also from inside of the functions below.
+ * Their strings are valid inside the call. */
 struct containers *containers_create(const struct container_backend *backend, void *context,
 				     void (*report)(void *context, const struct agent_event *event),
 				     void *report_context);
@@ -76,6 +79,9 @@ void containers_reattach(struct containers *containers, const char *id, int64_t 
 			 uint64_t start_ticks);
 /* EXITED follows in any case. */
 void containers_destroy(struct containers *containers, const char *id);
+/* What it may use from now on. Nothing for one that is over or about to be. */
+void containers_limit(struct containers *containers, const char *id,
+		      const struct agent_limits *limits);
 /* Nobody will ask again how it ended, which is kept of those inside of others. */
 void containers_clear(struct containers *containers, const char *id);
 /* Sends a signal to its first process, if that runs. */
@@ -92,6 +98,8 @@ void containers_failed(struct containers *containers, const char *id, enum agent
 		       const char *text);
 void containers_started(struct containers *containers, const char *id, int64_t pid,
 			uint64_t start_ticks);
+/* It broke a limit, or one could not be set, at any time before it is over. */
+void containers_limited(struct containers *containers, const struct agent_event *event);
 /* Its first process is no more; `known`: with this wait status. */
 void containers_ended(struct containers *containers, const char *id, bool known, int status);
 /* Nothing of it lives; or, if not `clean`, what lives cannot be killed. */

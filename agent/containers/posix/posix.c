@@ -100,12 +100,20 @@ int posix_start_process(struct posix_container *container, const struct spawn *s
 {
 	struct posix *posix = container->owner;
 	struct spawn limited = *spawn;
+	struct cgroups_door door = {.count = 0};
 	struct process process;
 	pid_t pid;
 
 	if (posix->options.open_files.rlim_max)
 		limited.open_files = &posix->options.open_files;
+	if (posix->options.groups &&
+	    cgroups_open_door(posix->options.groups, container->id, &door, err) < 0)
+		return ERR_IO;
+	limited.no_new_privileges = posix->options.no_new_privileges;
+	limited.groups = door.files;
+	limited.group_count = door.count;
 	pid = spawn_process(&limited, err);
+	cgroups_close_door(&door);
 	if (pid < 0)
 		return (int)pid;
 	container->pid = pid;
@@ -177,6 +185,8 @@ static void process_ended_cb(void *context)
 static void kill_tree(struct posix_job *job)
 {
 	process_tree_signal(job->container->pid, SIGKILL);
+	if (job->container->grouped)
+		cgroups_kill(job->container->owner->options.groups, job->container->id);
 }
 
 static void tree_killed(struct posix_job *job)
@@ -241,14 +251,12 @@ static size_t sweep(struct posix *posix)
 	return alive;
 }
 
-static void clean_soon(struct posix *posix);
-
 static void kill_left(struct posix_job *job)
 {
 	job->alive = process_tree_kill_left(job->container->pid, job->container->id);
 }
 
-static bool is_late(const struct posix_container *container)
+bool posix_is_late(const struct posix_container *container)
 {
 	return uv_now(container->owner->options.loop) > container->clean_deadline;
 }
@@ -257,10 +265,10 @@ static void left_killed(struct posix_job *job)
 {
 	struct posix_container *container = job->container;
 
-	if (!job->alive || is_late(container))
+	if (!job->alive || posix_is_late(container))
 		containers_cleaned(container->owner->containers, container->id, !job->alive);
 	else
-		clean_soon(container->owner);
+		posix_clean_soon(container->owner);
 }
 
 /* One whose children are ours and that need not be waited for. */
@@ -269,7 +277,8 @@ static struct posix_container *first_clean(const struct posix *posix, size_t ali
 	struct posix_container *container;
 
 	for (container = posix->table; container; container = container->hh.next)
-		if (container->cleaning && container->child && (!alive || is_late(container)))
+		if (container->cleaning && container->child && !container->grouped &&
+		    (!alive || posix_is_late(container)))
 			return container;
 	return NULL;
 }
@@ -285,11 +294,13 @@ static void posix_clean_cb(uv_timer_t *timer)
 	while ((container = first_clean(posix, alive)))
 		containers_cleaned(posix->containers, container->id, !alive);
 	for (container = posix->table; container; container = container->hh.next) {
-		if (!container->cleaning)
+		if (!container->cleaning || container->jobs)
 			continue;
-		if (container->child)
+		if (container->grouped)
+			posix_group_clean(container);
+		else if (container->child)
 			waiting = true;
-		else if (!container->jobs)
+		else
 			begin_job(container, kill_left, left_killed);
 	}
 	posix->pause =
@@ -298,11 +309,25 @@ static void posix_clean_cb(uv_timer_t *timer)
 		uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
 }
 
-static void clean_soon(struct posix *posix)
+void posix_clean_soon(struct posix *posix)
 {
 	if (uv_is_active((uv_handle_t *)&posix->timer))
 		return;
 	uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
+}
+
+void posix_clean_rest(struct posix_container *container)
+{
+	struct posix *posix = container->owner;
+
+	if (!container->child) {
+		begin_job(container, kill_left, left_killed);
+	} else if (!sweep(posix)) {
+		containers_cleaned(posix->containers, container->id, true);
+	} else {
+		posix->pause = 1;
+		posix_clean_soon(posix);
+	}
 }
 
 static void posix_clean(void *context, const char *id)
@@ -312,14 +337,11 @@ static void posix_clean(void *context, const char *id)
 
 	container->cleaning = true;
 	container->clean_deadline = uv_now(posix->options.loop) + CLEAN_TIMEOUT_MS;
-	if (!container->child) {
-		begin_job(container, kill_left, left_killed);
-	} else if (!sweep(posix)) {
-		containers_cleaned(posix->containers, id, true);
-	} else {
-		posix->pause = 1;
-		clean_soon(posix);
-	}
+	posix->pause = 1;
+	if (container->grouped)
+		posix_group_clean(container);
+	else
+		posix_clean_rest(container);
 }
 
 /* ---- containers of an earlier agent ---------------------------------------------- */
@@ -354,6 +376,7 @@ static void watch_found(struct posix_container *container)
 			process_watch_start(posix->options.loop, container->pid,
 					    container->start_ticks, process_ended_cb, container);
 	if (container->watch) {
+		posix_group_watch(container);
 		containers_started(posix->containers, container->id, container->pid,
 				   container->start_ticks);
 		return;
@@ -374,6 +397,8 @@ static void posix_find_process(void *context, const char *id, int64_t pid, uint6
 	struct posix_container *container = posix_add(context, id);
 
 	container->has_status = true;
+	container->grouped = container->owner->options.groups &&
+			     cgroups_has(container->owner->options.groups, id);
 	container->start_ticks = start_ticks;
 	if (pid > 1 && pid <= INT32_MAX) {
 		container->pid = (pid_t)pid;
@@ -410,6 +435,10 @@ static void posix_forget(void *context, const char *id, bool over)
 	process_watch_stop(container->watch);
 	container->watch = NULL;
 	container->forgotten = true;
+	if (over)
+		posix_group_drop(container);
+	else
+		posix_group_unwatch(container);
 	/* The end of one inside of another is asked for later: posix_clear(). */
 	if (over && container->has_status && !strchr(id, '.'))
 		begin_job(container, remove_status, nothing_follows);
@@ -433,6 +462,7 @@ const struct container_backend posix_backend = {
 	.start = posix_start,
 	.find = posix_find_process,
 	.kill = posix_kill,
+	.limit = posix_limit,
 	.signal = posix_signal,
 	.clean = posix_clean,
 	.forget = posix_forget,

@@ -9,6 +9,9 @@
  * number. Only for containers that were reattached to after a restart of the agent
  * (their orphans went elsewhere) is /proc walked, on a thread as everything that may be slow.
  *
+ * With control groups all that is simpler: what is in a container's group is its own, whoever's
+ * child it is.
+ *
  * Custom executors run below `mesita init` (init.h); the command executor, which is the
  * agent's own program, is started directly. */
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_H
@@ -17,6 +20,7 @@
 #include <sys/resource.h>
 #include <uv.h>
 
+#include "agent/containers/cgroups/cgroups.h"
 #include "agent/containers/core/containers.h"
 #include "agent/containers/slow.h"
 
@@ -30,6 +34,9 @@ struct posix_options {
 	const char *frameworks_home;
 	const char *hadoop_home;       /* or NULL */
 	int64_t fetcher_stall_timeout; /* ns */
+	bool rlimits;		       /* those that containers ask for are set */
+	bool no_new_privileges;	       /* of containers */
+	struct cgroups *groups;	       /* for those with limits of their own; or NULL */
 	struct rlimit open_files;      /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);

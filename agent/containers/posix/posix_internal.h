@@ -2,6 +2,7 @@
  *
  *	posix.c		their table, their end
  *	posix_launch.c	from the launch to the first process
+ *	posix_groups.c	control groups of those that have one
  *	posix_status.c	the exit status that init writes down */
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 #define AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
@@ -10,6 +11,8 @@
 #include "agent/containers/posix/process_watch.h"
 #include "agent/containers/posix/spawn.h"
 #include "base/table.h"
+
+struct posix_oom;
 
 struct posix_container {
 	UT_hash_handle hh;     /* by id */
@@ -22,9 +25,13 @@ struct posix_container {
 	bool listed;   /* in posix.by_pid */
 	bool fetching; /* its process is the fetcher */
 	bool cleaning;
-	bool ended;	 /* while it was being killed: it is reaped after that */
-	bool has_status; /* init was told to write it down, or may have been */
-	bool forgotten;	 /* freed with its last job */
+	bool ended;	     /* while it was being killed: it is reaped after that */
+	bool has_status;     /* init was told to write it down, or may have been */
+	bool forgotten;	     /* freed with its last job */
+	bool grouped;	     /* it has a control group of its own */
+	bool limits_changed; /* since it was prepared */
+	struct agent_limits limits;
+	struct posix_oom *oom; /* watches the memory of its group; or NULL */
 	int jobs;
 	uint64_t clean_deadline; /* loop's ms */
 	int streams[3]; /* our ends of a session's, -1: none, or taken; see posix_take_streams() */
@@ -55,6 +62,7 @@ struct posix_job {
 			struct agent_launch launch; /* copied into the start's arena */
 			int rv;
 			bool unfetchable; /* by what its URIs say */
+			bool grouped;
 			enum agent_start_stage stage;
 			struct err err;
 		} prepare;
@@ -86,6 +94,27 @@ void posix_begin_job(struct posix_container *container, void (*work)(struct posi
 /* Its first process (or the fetcher) is watched. */
 int posix_start_process(struct posix_container *container, const struct spawn *spawn,
 			struct err *err);
+
+void posix_clean_soon(struct posix *posix);
+/* Nobody waits any longer for what it left behind. */
+bool posix_is_late(const struct posix_container *container);
+/* Its control group, if it had one, is gone. */
+void posix_clean_rest(struct posix_container *container);
+
+/* ---- posix_groups.c -------------------------------------------------------- */
+
+void posix_limit(void *posix, const char *id, const struct agent_limits *limits);
+/* On a thread. */
+int posix_group_make(struct posix_container *container, const struct agent_launch *launch,
+		     struct err *err);
+void posix_group_made(struct posix_container *container);
+/* Tells if it runs out of memory, or did. */
+void posix_group_watch(struct posix_container *container);
+void posix_group_unwatch(struct posix_container *container);
+/* Kills what is left in its group and removes that; posix_clean_rest() follows. */
+void posix_group_clean(struct posix_container *container);
+/* Removes the group of one that is over. */
+void posix_group_drop(struct posix_container *container);
 
 /* ---- posix_launch.c -------------------------------------------------------- */
 

@@ -48,6 +48,7 @@ void posix_start(void *context, const char *id)
 	}
 	posix_free_start(container->start);
 	container->start = NULL;
+	posix_group_watch(container);
 	containers_started(posix->containers, id, container->pid, container->start_ticks);
 }
 
@@ -193,6 +194,23 @@ static int make_arguments(struct posix_container *container, struct err *err)
 	return 0;
 }
 
+static int make_limits(struct posix_start *start, const Mesos__ContainerInfo *info, struct err *err)
+{
+	const Mesos__RLimitInfo *wanted = info ? info->rlimit_info : NULL;
+	struct spawn_limit *limits;
+	int rv = 0;
+
+	if (!wanted)
+		return 0;
+	limits = arena_alloc(&start->arena, (wanted->n_rlimits + 1) * sizeof(*limits));
+	for (size_t i = 0; i < wanted->n_rlimits && rv == 0; i++)
+		rv = container_rlimit(wanted->rlimits[i], &limits[i].resource, &limits[i].value,
+				      err);
+	start->spawn.limits = limits;
+	start->spawn.limit_count = wanted->n_rlimits;
+	return rv;
+}
+
 static int find_user(const char *name, struct posix_start *start, struct err *err)
 {
 	int rv;
@@ -255,7 +273,15 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 		job->prepare.unfetchable = true;
 		return err_wrap(err, rv, "Could not fetch");
 	}
-	return make_arguments(container, err);
+	rv = make_arguments(container, err);
+	if (rv == 0 && container->owner->options.rlimits)
+		rv = make_limits(container->start, launch->info, err);
+	/* Last: what fails before it leaves no group behind. */
+	if (rv == 0 && launch->limited && container->owner->options.groups) {
+		rv = posix_group_make(container, launch, err);
+		job->prepare.grouped = rv == 0;
+	}
+	return rv;
 }
 
 /* On a thread, to which the start belongs meanwhile. */
@@ -283,6 +309,8 @@ static void prepare_done(struct posix_job *job)
 
 	if (job->prepare.unfetchable)
 		containers_counters(containers)->fetches_failed++;
+	if (job->prepare.grouped)
+		posix_group_made(container);
 	if (job->prepare.rv < 0)
 		containers_failed(containers, container->id, job->prepare.stage,
 				  job->prepare.err.text);
@@ -298,6 +326,8 @@ static struct agent_launch copy_launch(const struct agent_launch *launch, struct
 		.container = arena_strdup(arena, launch->container),
 		.sandbox = arena_strdup(arena, launch->sandbox),
 		.session = launch->session,
+		.limits = launch->limits,
+		.limited = launch->limited,
 		.user = launch->user ? arena_strdup(arena, launch->user) : NULL,
 		.command = start->command = proto_copy(launch->command),
 		.info = launch->info ? proto_copy_to(arena, launch->info) : NULL,

@@ -114,9 +114,18 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	 * here touches the real-time signals behind SIGSYS. */
 	for (int i = 1; i <= SIGSYS; i++)
 		sigaction(i, &standard, NULL);
+	for (size_t i = 0; i < spawn->group_count; i++)
+		if (write(spawn->groups[i], "0", 1) != 1)
+			child_fail(plan, "Failed to enter the control group of");
 	setsid();
 	if (spawn->open_files)
 		setrlimit(RLIMIT_NOFILE, spawn->open_files);
+	for (size_t i = 0; i < spawn->limit_count; i++)
+		if (setrlimit((__rlimit_resource_t)spawn->limits[i].resource,
+			      &spawn->limits[i].value))
+			child_fail(plan, "Failed to set the limits of");
+	if (spawn->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		child_fail(plan, "Failed to give up new privileges of");
 	if (!spawn->leaves_orphans)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	/* Before the user is switched: it may be closed out of the directories above. */

@@ -10,6 +10,11 @@
 #include "agent/containers/user.h"
 #include "base/err.h"
 
+struct spawn_limit {
+	int resource; /* RLIMIT_... */
+	struct rlimit value;
+};
+
 struct spawn {
 	const char *program;	  /* without '/': searched in PATH of `environment` */
 	char *const *arguments;	  /* argv[0] included, NULL-ended */
@@ -19,7 +24,12 @@ struct spawn {
 	int input;		  /* descriptors that become 0, 1 and 2 */
 	int output;
 	int error;
-	bool leaves_orphans;		 /* it is no child subreaper */
+	const int *groups; /* files of control groups that it enters before anything else */
+	size_t group_count;
+	bool leaves_orphans;		  /* it is no child subreaper */
+	const struct spawn_limit *limits; /* others; they count more than open_files */
+	size_t limit_count;
+	bool no_new_privileges; /* neither it nor what it starts gets more by executing a program */
 	const struct rlimit *open_files; /* how many it may have open; NULL = as we */
 };
 

@@ -48,6 +48,7 @@ void agent_handle_shutdown_executor(struct agent *agent, const char *from,
 void agent_handle_container_started(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_failed(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_exited(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_limited(struct agent *agent, const struct agent_event *event);
 
 /* Its token, in the arena; and whether such a token's claims (NULL: it has none) are its own. */
 const char *agent_executor_token(struct arena *arena, struct slice secret,

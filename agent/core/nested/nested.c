@@ -4,6 +4,7 @@
 
 #include "agent/core/actions.h"
 #include "agent/core/executors/executors.h"
+#include "agent/core/executors/limits.h"
 #include "agent/core/states.h"
 #include "agent/core/store/checkpoint.h"
 
@@ -57,6 +58,7 @@ static void nested_free(struct agent *agent, struct nested *nested)
 	list_remove(&nested->removing);
 	agent_nested_drop_waits(agent, nested);
 	proto_free(nested->launch);
+	proto_free(nested->broken);
 	free(nested->sandbox);
 	free(nested->id);
 	free(nested);
@@ -92,6 +94,13 @@ static const char *nested_user(struct agent *agent, const struct nested *nested)
 	return parent ? nested_user(agent, parent) : agent_executor_user(agent, nested->executor);
 }
 
+/* Else it shares those of what it is inside of. */
+static bool has_own_limits(const Mesos__ContainerInfo *info)
+{
+	return info && info->linux_info && info->linux_info->has_share_cgroups &&
+	       !info->linux_info->share_cgroups;
+}
+
 static void nested_launch(struct agent *agent, struct nested *nested)
 {
 	struct arena *arena = &agent->out->arena;
@@ -110,6 +119,9 @@ static void nested_launch(struct agent *agent, struct nested *nested)
 	launch->info = proto_copy_to(arena, nested->launch->container);
 	launch->environment = agent_nested_environment(agent, nested);
 	launch->resources = &nested->executor->allocated;
+	launch->limited = has_own_limits(nested->launch->container);
+	if (launch->limited)
+		launch->limits = agent_launch_limits(agent, nested->launch);
 	agent_nested_share(arena, launch, parent ? parent->sandbox : nested->executor->sandbox);
 }
 
@@ -193,6 +205,29 @@ bool agent_nested_exited(struct agent *agent, const struct agent_event *event)
 	}
 	agent_store_nested(agent, nested);
 	agent_wait(agent, nested->ticket, WAIT_NESTED, nested->id, NULL, NULL);
+	return true;
+}
+
+bool agent_nested_limited(struct agent *agent, const struct agent_event *event)
+{
+	struct nested *nested = agent_nested_find(agent, event->container_limited.container);
+	Mesos__Agent__Response__WaitContainer why = MESOS__AGENT__RESPONSE__WAIT_CONTAINER__INIT;
+
+	if (!nested)
+		return false;
+	if (nested->broken || nested->state >= NESTED_ENDED)
+		return true;
+	why.has_state = 1;
+	why.state = MESOS__TASK_STATE__TASK_FAILED;
+	why.has_reason = 1;
+	why.reason = event->container_limited.reason;
+	why.message = (char *)event->container_limited.text;
+	why.limitation = agent_limitation(agent, event);
+	nested->broken = proto_copy(&why);
+	/* Its end is stored after it. */
+	agent_store_nested_broken(agent, nested);
+	agent_emit(agent, AGENT_DESTROY)->destroy.container =
+		arena_strdup(&agent->out->arena, nested->id);
 	return true;
 }
 

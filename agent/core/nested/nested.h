@@ -29,6 +29,7 @@ void agent_nested_follow(struct agent *agent, const char *id);
 bool agent_nested_started(struct agent *agent, const struct agent_event *event);
 bool agent_nested_failed(struct agent *agent, const struct agent_event *event);
 bool agent_nested_exited(struct agent *agent, const struct agent_event *event);
+bool agent_nested_limited(struct agent *agent, const struct agent_event *event);
 void agent_nested_collected(struct agent *agent, const char *path);
 /* The executor is over, and all that was inside of it. */
 void agent_nested_over(struct agent *agent, struct executor *executor);
@@ -51,6 +52,7 @@ void agent_nested_drop_waits(struct agent *agent, struct nested *nested);
 /* -- nested_store.c -- */
 
 void agent_store_nested(struct agent *agent, struct nested *nested);
+void agent_store_nested_broken(struct agent *agent, struct nested *nested);
 void agent_forget_nested(struct agent *agent, const struct nested *nested);
 int agent_load_nested(struct agent *agent, const char *id, const char *what, struct slice value,
 		      struct err *err);

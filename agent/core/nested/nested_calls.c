@@ -45,6 +45,20 @@ void agent_answer(struct agent *agent, uint64_t number, int status, const char *
 	agent_new(agent, Mesos__Agent__Response__##Type,                                           \
 		  mesos__agent__response__##name##__descriptor)
 
+/* Both kinds of answer have the same fields. */
+#define FILL_END(answer, nested)                                                                   \
+	do {                                                                                       \
+		(answer)->has_exit_status = (nested)->known;                                       \
+		(answer)->exit_status = (nested)->status;                                          \
+		if (!(nested)->broken)                                                             \
+			break;                                                                     \
+		(answer)->has_state = (answer)->has_reason = 1;                                    \
+		(answer)->state = (nested)->broken->state;                                         \
+		(answer)->reason = (nested)->broken->reason;                                       \
+		(answer)->message = (nested)->broken->message;                                     \
+		(answer)->limitation = (nested)->broken->limitation;                               \
+	} while (0)
+
 static void answer_end(struct agent *agent, const struct nested *nested, uint64_t number,
 		       bool older)
 {
@@ -56,16 +70,16 @@ static void answer_end(struct agent *agent, const struct nested *nested, uint64_
 		response->type = MESOS__AGENT__RESPONSE__TYPE__WAIT_NESTED_CONTAINER;
 		response->wait_nested_container =
 			NEW_RESPONSE(agent, WaitNestedContainer, wait_nested_container);
-		response->wait_nested_container->has_exit_status = nested->known;
-		response->wait_nested_container->exit_status = nested->status;
+		FILL_END(response->wait_nested_container, nested);
 	} else {
 		response->type = MESOS__AGENT__RESPONSE__TYPE__WAIT_CONTAINER;
 		response->wait_container = NEW_RESPONSE(agent, WaitContainer, wait_container);
-		response->wait_container->has_exit_status = nested->known;
-		response->wait_container->exit_status = nested->status;
+		FILL_END(response->wait_container, nested);
 	}
 	agent_answer(agent, number, 200, "");
-	agent->out->items[agent->out->count - 1].answer.response = response;
+	/* It may be forgotten in this step. */
+	agent->out->items[agent->out->count - 1].answer.response =
+		nested->broken ? proto_copy_to(&agent->out->arena, response) : response;
 }
 
 void agent_nested_tell_end(struct agent *agent, struct nested *nested)

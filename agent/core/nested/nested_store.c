@@ -1,6 +1,7 @@
 /* What is stored of containers inside of others:
  *   nested/<id>/launch   LaunchContainer
  *   nested/<id>/state    "<state> <s|c> <pid> <start ticks> <known> <status>"; s: a session
+ *   nested/<id>/broken   WaitContainer: the limit that it broke, or that could not be set
  * whether or not the framework checkpoints: what it leaves behind must be found. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,8 +29,15 @@ void agent_store_nested(struct agent *agent, struct nested *nested)
 	nested->ticket = agent_ticket(agent);
 }
 
+void agent_store_nested_broken(struct agent *agent, struct nested *nested)
+{
+	agent_put(agent, nested_key(agent, nested, "broken"), nested->broken);
+}
+
 void agent_forget_nested(struct agent *agent, const struct nested *nested)
 {
+	if (nested->broken)
+		agent_delete(agent, nested_key(agent, nested, "broken"));
 	agent_delete(agent, nested_key(agent, nested, "launch"));
 	agent_delete(agent, nested_key(agent, nested, "state"));
 }
@@ -69,6 +77,12 @@ int agent_load_nested(struct agent *agent, const char *id, const char *what, str
 		return nested->launch && nested->launch->command
 			       ? 0
 			       : err_set(err, ERR_INVALID, "it holds no launch of a container");
+	}
+	if (strcmp(what, "broken") == 0) {
+		proto_free(nested->broken);
+		nested->broken = proto_unpack_heap(
+			&mesos__agent__response__wait_container__descriptor, value.data, value.len);
+		return nested->broken ? 0 : err_set(err, ERR_INVALID, "it holds no broken limit");
 	}
 	text = xstrndup(value.data, value.len);
 	rv = load_state(nested, text, err);

@@ -203,6 +203,7 @@ static int load_task(struct agent *agent, const struct parts *parts, struct slic
 	task = agent_task_create(executor, record, NULL,
 				 task_state_terminal(record->state) ? TASK_TERMINATED
 								    : TASK_LAUNCHED);
+	executor->bursts = executor->bursts || record->n_limits;
 	if (task->place == TASK_LAUNCHED)
 		resources_add_messages(agent->options.shapes, &executor->allocated,
 				       record->resources, record->n_resources);

@@ -65,8 +65,9 @@ static bool is_docker(const Mesos__TaskInfo *task)
 	return task->container && task->container->type == MESOS__CONTAINER_INFO__TYPE__DOCKER;
 }
 
-/* No isolator here enforces limits. */
-static bool task_limits_refused(const Mesos__TaskInfo *task, struct refusal *refusal)
+/* Only isolators that are there keep limits. */
+static bool task_limits_refused(const struct agent *agent, const Mesos__TaskInfo *task,
+				struct refusal *refusal)
 {
 	if (is_docker(task))
 		return false;
@@ -74,11 +75,11 @@ static bool task_limits_refused(const Mesos__TaskInfo *task, struct refusal *ref
 		const char *name = task->limits[i]->key;
 
 		refusal->reason = REASON(GC_ERROR);
-		if (name && strcmp(name, "cpus") == 0)
+		if (name && strcmp(name, "cpus") == 0 && !agent->options.limits_cpus)
 			refusal->text = "CPU limits can only be set on tasks launched in Mesos "
 					"containers when the agent has loaded the 'cgroups/cpu' "
 					"isolator";
-		else if (name && strcmp(name, "mem") == 0)
+		else if (name && strcmp(name, "mem") == 0 && !agent->options.limits_mem)
 			refusal->text = "Memory limits can only be set on tasks launched in Mesos "
 					"containers when the agent has loaded the 'cgroups/mem' "
 					"isolator";
@@ -89,10 +90,11 @@ static bool task_limits_refused(const Mesos__TaskInfo *task, struct refusal *ref
 	return false;
 }
 
-static bool limits_refused(const struct run_order *order, struct refusal *refusal)
+static bool limits_refused(const struct agent *agent, const struct run_order *order,
+			   struct refusal *refusal)
 {
 	for (size_t i = 0; i < order->count; i++) {
-		if (task_limits_refused(order->tasks[i], refusal))
+		if (task_limits_refused(agent, order->tasks[i], refusal))
 			return true;
 	}
 	return false;
@@ -264,7 +266,7 @@ static void run_order(struct agent *agent, struct framework *framework,
 {
 	struct executor *executor = agent_executor_find(framework, order->executor_id);
 	struct refusal refusal = {0};
-	bool early = limits_refused(order, &refusal) || draining_refused(agent, &refusal) ||
+	bool early = limits_refused(agent, order, &refusal) || draining_refused(agent, &refusal) ||
 		     version_refused(agent, order, &refusal) ||
 		     resources_refused(agent, order, &refusal);
 

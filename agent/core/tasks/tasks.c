@@ -8,6 +8,19 @@
 #include "agent/core/objects.h"
 #include "agent/core/store/checkpoint.h"
 
+/* The two maps are alike, but of types of their own. */
+static void copy_limits(struct arena *arena, const Mesos__TaskInfo *info, Mesos__Task *task)
+{
+	for (size_t i = 0; i < info->n_limits; i++) {
+		Mesos__Task__LimitsEntry *limit = PROTO_NEW(arena, Mesos__Task__LimitsEntry,
+							    mesos__task__limits_entry__descriptor);
+
+		limit->key = info->limits[i]->key;
+		limit->value = info->limits[i]->value;
+		proto_push(arena, task->n_limits, task->limits, limit);
+	}
+}
+
 Mesos__Task *agent_task_record(struct agent *agent, const char *framework_id,
 			       const Mesos__TaskInfo *info)
 {
@@ -27,6 +40,7 @@ Mesos__Task *agent_task_record(struct agent *agent, const char *framework_id,
 	task.container = info->container;
 	task.health_check = info->health_check;
 	task.kill_policy = info->kill_policy;
+	copy_limits(&agent->out->arena, info, &task);
 	if (info->command && info->command->user)
 		task.user = info->command->user;
 	else if (info->executor && info->executor->command)

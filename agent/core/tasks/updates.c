@@ -236,9 +236,11 @@ static ProtobufCBinaryData new_uuid(struct agent *agent)
 	return (ProtobufCBinaryData){UUID_BYTES, uuid};
 }
 
-void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
-		       const char *executor_id, Mesos__TaskState state,
-		       Mesos__TaskStatus__Reason reason, const char *message)
+Mesos__Internal__StatusUpdate *agent_draft_update(struct agent *agent, struct framework *framework,
+						  const char *task_id, const char *executor_id,
+						  Mesos__TaskState state,
+						  Mesos__TaskStatus__Reason reason,
+						  const char *message)
 {
 	Mesos__Internal__StatusUpdate *update = agent_new(
 		agent, Mesos__Internal__StatusUpdate, mesos__internal__status_update__descriptor);
@@ -261,5 +263,14 @@ void agent_make_update(struct agent *agent, struct framework *framework, const c
 	update->timestamp = status->timestamp;
 	update->has_uuid = 1;
 	update->uuid = new_uuid(agent);
-	agent_update(agent, NULL, update);
+	return update;
+}
+
+void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
+		       const char *executor_id, Mesos__TaskState state,
+		       Mesos__TaskStatus__Reason reason, const char *message)
+{
+	agent_update(
+		agent, NULL,
+		agent_draft_update(agent, framework, task_id, executor_id, state, reason, message));
 }

@@ -8,7 +8,13 @@
  * and is completed in place. NULL, or why the executor may not send it now. */
 const char *agent_update(struct agent *agent, struct executor *sender,
 			 Mesos__Internal__StatusUpdate *update);
-/* Makes and takes an update by the agent. `executor_id` may be NULL. */
+/* An update by the agent, in the step's arena. `executor_id` may be NULL. */
+Mesos__Internal__StatusUpdate *agent_draft_update(struct agent *agent, struct framework *framework,
+						  const char *task_id, const char *executor_id,
+						  Mesos__TaskState state,
+						  Mesos__TaskStatus__Reason reason,
+						  const char *message);
+/* Makes and takes one. */
 void agent_make_update(struct agent *agent, struct framework *framework, const char *task_id,
 		       const char *executor_id, Mesos__TaskState state,
 		       Mesos__TaskStatus__Reason reason, const char *message);

@@ -86,6 +86,21 @@ static Mesos__ContainerInfo *make_container(struct arena *arena, const Mesos__Ta
 	return container;
 }
 
+/* The two maps are alike, but of types of their own. */
+static void add_limits(struct arena *arena, const Mesos__TaskInfo *info,
+		       Mesos__Agent__Call__LaunchContainer *launch)
+{
+	for (size_t i = 0; i < info->n_limits; i++) {
+		Mesos__Agent__Call__LaunchContainer__LimitsEntry *limit =
+			PROTO_NEW(arena, Mesos__Agent__Call__LaunchContainer__LimitsEntry,
+				  mesos__agent__call__launch_container__limits_entry__descriptor);
+
+		limit->key = info->limits[i]->key;
+		limit->value = info->limits[i]->value;
+		proto_push(arena, launch->n_limits, launch->limits, limit);
+	}
+}
+
 Mesos__Agent__Call__LaunchContainer *pod_launch_make(struct arena *arena,
 						     const struct pod_task *task)
 {
@@ -99,6 +114,7 @@ Mesos__Agent__Call__LaunchContainer *pod_launch_make(struct arena *arena,
 	launch->container = make_container(arena, task->info);
 	launch->n_resources = task->info->n_resources;
 	launch->resources = task->info->resources;
+	add_limits(arena, task->info, launch);
 	return launch;
 }
 

@@ -360,14 +360,9 @@ void rejoin_answer_frameworks(struct rejoin *r)
 {
 	for (size_t i = 0; i < r->message->n_frameworks; i++) {
 		const char *id = r->message->frameworks[i]->id->value;
-		Mesos__Internal__ShutdownFrameworkMessage *shutdown;
 
-		if (!master_find_completed(r->m, id))
-			continue;
-		shutdown = STEP_NEW(r->m, Mesos__Internal__ShutdownFrameworkMessage,
-				    mesos__internal__shutdown_framework_message__descriptor);
-		shutdown->framework_id = master_framework_id(r->m, id);
-		master_send_agent(r->m, r->a, shutdown);
+		if (master_find_completed(r->m, id))
+			master_shut_down_framework(r->m, r->a, id);
 	}
 	for (size_t i = 0; i < r->message->n_frameworks; i++) {
 		struct framework *f =

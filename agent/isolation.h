@@ -1,0 +1,21 @@
+/* What --isolation and --launcher ask for. */
+#ifndef AGENT_ISOLATION_H
+#define AGENT_ISOLATION_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct isolation {
+	bool groups;		/* containers have control groups */
+	unsigned controllers;	/* CGROUPS_BIT() of those that are asked for */
+	bool every;		/* all that the machine has */
+	bool disk;		/* disk/du */
+	bool rlimits;		/* posix/rlimits */
+	bool no_new_privileges; /* linux/nnp */
+};
+
+/* ERR_INVALID: a name that is none, or twice, or two that exclude one another. */
+int isolation_parse(const char *list, const char *launcher, struct isolation *out, struct err *err);
+
+#endif
