@@ -20,6 +20,7 @@ int cmd_execute(int argc, char **argv); /* mesos-execute */
 int cmd_ps(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_kill(int argc, char **argv);
+int cmd_exec(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int executor_main(int argc, char **argv);
 int default_executor_main(int argc, char **argv);
@@ -49,6 +50,8 @@ int cli_no_arguments(const struct flags *flags, const char *command);
 			"The secret of --principal (file:///path reads a file).", NULL, NULL       \
 	}
 void cli_log_in(const char *principal, const char *secret);
+/* That as the value of an Authorization header, or NULL. */
+const char *cli_authorization(void);
 /* Clients of this command connect with TLS if the first address is an https:// URL or the
  * environment says so (LIBPROCESS_SSL_ENABLED). `cli_http` does it itself. */
 int cli_secure(const char *address, struct err *err);

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/job/sandbox_file.h"
+#include "cli/job/task_place.h"
 
 #define FOLLOW_PAUSE_MS 300 /* between two looks at a file that did not grow */
 
@@ -39,50 +40,6 @@ struct place {
 	const char *framework;
 	const char *executor;
 };
-
-static const struct json *cmd_logs_find_task(struct arena *arena, const struct logs_flags *flags,
-					     const char *id, struct err *err)
-{
-	struct buf path = BUF_INIT;
-	const struct json *tasks;
-
-	buf_puts(&path, "/tasks?limit=1&task_id=");
-	cli_put_encoded(&path, id);
-	if (flags->framework) {
-		buf_puts(&path, "&framework_id=");
-		cli_put_encoded(&path, flags->framework);
-	}
-	tasks = cli_get_json(arena, flags->master, path.data, err);
-	buf_free(&path);
-	if (!tasks)
-		return NULL;
-	tasks = json_get(tasks, "tasks");
-	if (tasks && tasks->count > 0)
-		return &tasks->items[0];
-	err_set(err, ERR_NOT_FOUND, "the master knows no task '%s' (see `mesita ps --all`)", id);
-	return NULL;
-}
-
-/* The agent's pid says where it listens: "slave(1)@ip:port". */
-static const char *agent_address(struct arena *arena, const struct logs_flags *flags,
-				 const char *agent_id, struct err *err)
-{
-	struct buf path = BUF_INIT;
-	const struct json *slaves;
-	const char *at;
-
-	buf_puts(&path, "/slaves?slave_id=");
-	cli_put_encoded(&path, agent_id);
-	slaves = cli_get_json(arena, flags->master, path.data, err);
-	buf_free(&path);
-	slaves = slaves ? json_get(slaves, "slaves") : NULL;
-	if (!slaves)
-		return NULL;
-	at = slaves->count > 0 ? strchr(json_get_string(&slaves->items[0], "pid"), '@') : NULL;
-	if (!at)
-		err_set(err, ERR_NOT_FOUND, "agent %s of the task is not registered now", agent_id);
-	return at ? at + 1 : NULL;
-}
 
 /* Prints what is new since `offset`; returns how much, or a negative code: ERR_NOT_FOUND
  * when there is no such file (yet). */
@@ -128,7 +85,7 @@ static int ask_if_live(const struct logs_flags *flags, const char *id, struct er
 	int rv;
 
 	arena_init(&arena);
-	task = cmd_logs_find_task(&arena, flags, id, err);
+	task = cli_find_task(&arena, flags->master, id, flags->framework, err);
 	rv = task ? is_live(json_get_string(task, "state")) : ERR_NOT_FOUND;
 	arena_free(&arena);
 	return rv;
@@ -160,21 +117,6 @@ static int show(const struct logs_flags *flags, const struct place *place, const
 	}
 }
 
-/* The container of a task of a group is inside of its executor's, which links its sandbox. */
-static bool is_inside(const struct json *task)
-{
-	const struct json *statuses = json_get(task, "statuses");
-
-	for (size_t i = 0; statuses && i < statuses->count; i++) {
-		const struct json *container = json_get(&statuses->items[i], "container_status");
-		const struct json *id = container ? json_get(container, "container_id") : NULL;
-
-		if (id && json_get(id, "parent"))
-			return true;
-	}
-	return false;
-}
-
 static int logs_of(const struct logs_flags *flags, const char *id, struct err *err)
 {
 	struct arena arena;
@@ -184,16 +126,18 @@ static int logs_of(const struct logs_flags *flags, const char *id, struct err *e
 	int rv = ERR_NOT_FOUND;
 
 	arena_init(&arena);
-	task = cmd_logs_find_task(&arena, flags, id, err);
+	task = cli_find_task(&arena, flags->master, id, flags->framework, err);
 	if (task) {
 		place.framework = json_get_string(task, "framework_id");
 		/* A command task has an executor of its own id. */
 		place.executor = *json_get_string(task, "executor_id")
 					 ? json_get_string(task, "executor_id")
 					 : id;
-		place.agent = agent_address(&arena, flags, json_get_string(task, "slave_id"), err);
+		place.agent = cli_agent_address(&arena, flags->master,
+						json_get_string(task, "slave_id"), err);
 		file = flags->standard_error ? "stderr" : flags->file;
-		if (is_inside(task))
+		/* A task of a group has a sandbox of its own, which its executor links. */
+		if (json_get(cli_task_container(task), "parent"))
 			file = arena_printf(&arena, "tasks/%s/%s", id, file);
 		if (place.agent)
 			rv = show(flags, &place, id, file, err);

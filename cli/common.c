@@ -97,6 +97,11 @@ void cli_log_in(const char *principal, const char *secret)
 	authorization = principal && secret ? credential_basic(principal, secret) : NULL;
 }
 
+const char *cli_authorization(void)
+{
+	return authorization;
+}
+
 int cli_secure(const char *address, struct err *err)
 {
 	static bool known;

@@ -31,6 +31,7 @@ static const struct {
 	{"execute", "mesos-execute", cmd_execute, NULL},
 	{"ps", NULL, cmd_ps, "list tasks"},
 	{"logs", NULL, cmd_logs, "show the output of a task"},
+	{"exec", NULL, cmd_exec, "run a program inside of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
 	{"demo", NULL, cmd_demo, "show dominant resource fairness, step by step"},
 	{"master", "mesos-master", cmd_master, "be a master"},

@@ -28,9 +28,13 @@ struct operation {
 	bool opened;	   /* `opened` of the stream was called */
 	uint64_t deadline; /* loop time, 0 = none */
 	void (*answered)(void *context, const struct http_answer *answer);
+	void (*drained)(void *context); /* of an upload */
+	bool uploading;			/* its body is not whole yet */
 	struct http_stream_handlers handlers;
 	void *context;
 };
+
+#define OPEN_BODY SIZE_MAX /* length of a body that comes in pieces */
 
 enum field { FIELD_OTHER, FIELD_TYPE, FIELD_STREAM_ID, FIELD_LOCATION, FIELD_COUNT };
 
@@ -127,10 +131,12 @@ static void client_encode(struct operation *operation, struct http_client *clien
 		   client->host, ipv6 ? "]" : "", client->port);
 	for (; headers && headers[0]; headers += 2)
 		buf_printf(out, "%s: %s\r\n", headers[0], headers[1]);
-	if (len > 0 || strcmp(method, "GET") != 0)
+	if (len == OPEN_BODY)
+		buf_puts(out, "Transfer-Encoding: chunked\r\n");
+	else if (len > 0 || strcmp(method, "GET") != 0)
 		buf_printf(out, "Content-Length: %zu\r\n", len);
 	buf_puts(out, "\r\n");
-	if (len > 0)
+	if (len > 0 && len != OPEN_BODY)
 		buf_append(out, body, len);
 }
 
@@ -379,14 +385,25 @@ static void client_on_ended(void *context, int status)
 	break_wire(wire, status == UV_EOF ? "connection closed" : uv_strerror(status));
 }
 
+/* Who uploads may put more. */
+static void client_drained(struct wire *wire)
+{
+	const struct operation *operation = wire->client && wire->sent ? operation_of(wire) : NULL;
+
+	if (operation && operation->drained && transport_idle(&wire->transport))
+		operation->drained(operation->context);
+}
+
 static void client_on_written(void *context, int status)
 {
 	struct wire *wire = context;
 
+	if (status == 0 && transport_flush(&wire->transport) != 0)
+		status = UV_EIO;
 	if (status != 0)
 		break_wire(wire, uv_strerror(status));
-	else if (transport_flush(&wire->transport) != 0)
-		break_wire(wire, "write failed");
+	else
+		client_drained(wire);
 }
 
 static void client_on_dialed(void *context, int status)
@@ -629,6 +646,54 @@ void http_client_send(struct http_client *client, const char *method, const char
 		enqueue(client, method, path, headers, body, len, timeout_ms, context);
 	operation->answered = answered;
 	proceed(client);
+}
+
+void http_client_upload(struct http_client *client, const char *path, const char *const *headers,
+			void (*answered)(void *context, const struct http_answer *answer),
+			void (*drained)(void *context), void *context)
+{
+	if (client->closing)
+		return;
+	struct operation *operation =
+		enqueue(client, "POST", path, headers, NULL, OPEN_BODY, 0, context);
+	operation->answered = answered;
+	operation->drained = drained;
+	operation->uploading = true;
+	proceed(client);
+}
+
+static struct operation *upload_of(const struct http_client *client)
+{
+	struct operation *operation = list_first(&client->operations, struct operation, link);
+
+	return operation && operation->uploading ? operation : NULL;
+}
+
+void http_client_put(struct http_client *client, const void *data, size_t len)
+{
+	struct operation *operation = upload_of(client);
+	bool sent = client->wire && client->wire->sent;
+	struct buf *out;
+
+	if (!operation || client->closing)
+		return;
+	out = sent ? &client->wire->transport.out : &operation->bytes;
+	buf_printf(out, "%zx\r\n", len);
+	buf_append(out, data, len);
+	buf_puts(out, "\r\n");
+	operation->uploading = len > 0;
+	/* A break is told by the loop. */
+	if (sent && transport_flush(&client->wire->transport) != 0)
+		break_wire(client->wire, "write failed");
+}
+
+size_t http_client_unsent(const struct http_client *client)
+{
+	const struct operation *operation = upload_of(client);
+
+	if (client->wire && client->wire->sent)
+		return transport_waiting(&client->wire->transport);
+	return operation ? operation->bytes.len : 0;
 }
 
 void http_client_stream(struct http_client *client, const char *path, const char *const *headers,

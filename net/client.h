@@ -48,6 +48,16 @@ void http_client_send(struct http_client *client, const char *method, const char
 		      void (*answered)(void *context, const struct http_answer *answer),
 		      void *context);
 
+/* A POST whose body comes in pieces, on a client of its own: what is given to http_client_put()
+ * follows, until a piece of length 0 ends it. An answer may come before that; what is put then goes
+ * nowhere. `drained` is called when all that was put is out of our hands. */
+void http_client_upload(struct http_client *client, const char *path, const char *const *headers,
+			void (*answered)(void *context, const struct http_answer *answer),
+			void (*drained)(void *context), void *context);
+void http_client_put(struct http_client *client, const void *data, size_t len);
+/* Bytes that were put and are still in our hands. */
+size_t http_client_unsent(const struct http_client *client);
+
 /* A request whose 200 answer is an endless RecordIO stream, whose head must come within
  * `timeout_ms` (0 = no limit). `opened` is called with the head (and the whole body if the status
  * is not 200); then `record` for each record; `ended` once when the stream is over for whatever

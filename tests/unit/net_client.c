@@ -95,6 +95,51 @@ Test(client, sends_in_order_on_one_connection)
 	cr_assert_str_eq(fixture.log.data, "POST /echo\nGET /hello\nHEAD /hello\nPOST /none\n");
 }
 
+static int drained;
+
+static void on_drained(void *context)
+{
+	drained++;
+}
+
+/* Before there is a connection, and after. */
+Test(client, sends_a_body_in_pieces)
+{
+	char *large = xmalloc(100000);
+	struct buf expected = BUF_INIT;
+
+	memset(large, 'x', 100000);
+	http_client_upload(client, "/echo", NULL, on_answer, on_drained, NULL);
+	http_client_put(client, "one ", 4);
+	http_client_put(client, "two ", 4);
+	cr_assert_gt(http_client_unsent(client), 8);
+	until(&fixture, http_client_unsent(client) == 0);
+	http_client_put(client, large, 100000);
+	http_client_put(client, NULL, 0);
+	/* Nothing comes after the end. */
+	http_client_put(client, "three", 5);
+	buf_printf(&expected, "200   one two %.*s|", 100000, large);
+	until(&fixture, answered(expected.data));
+	cr_assert_eq(http_client_unsent(client), 0);
+	/* The next request is none of its body. */
+	buf_clear(&answers);
+	post("/echo", "next", 0);
+	http_client_put(client, "four", 4);
+	until(&fixture, answered("200   next|"));
+	buf_free(&expected);
+	free(large);
+}
+
+Test(client, may_be_answered_before_its_body_ends)
+{
+	http_client_upload(client, "/none", NULL, on_answer, on_drained, NULL);
+	http_client_put(client, "one", 3);
+	http_client_put(client, NULL, 0);
+	until(&fixture, answered("404 text/plain; charset=utf-8  404 Not Found.|"));
+	http_client_put(client, "two", 3);
+	cr_assert_eq(http_client_unsent(client), 0);
+}
+
 static void echo_header(void *context, struct http_request *request)
 {
 	const char *value = http_header(request, "X-Custom");
