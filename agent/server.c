@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/containers/disk_watch.h"
+#include "agent/containers/fetch/fetch_cache.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
@@ -308,6 +309,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.no_new_privileges = f->isolated.no_new_privileges,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
+		.fetcher_cache_dir = f->fetcher_cache_dir,
 		.spares = is_reader,
 		.spares_context = shell,
 	};
@@ -328,6 +330,8 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 	shell->gc = gc_create(&gc);
 	shell->volumes = volume_worker_create(shell->slow, report_cb, shell);
 	shell->remover = volume_remover_create(&shell->loop, shell->slow, volume_removed_cb, shell);
+	shell->cache = fetch_cache_create(shell->slow, f->fetcher_cache_dir, f->fetcher_cache_size);
+	posix.cache = shell->cache;
 	rv = posix_create(&posix, &shell->posix, err);
 	if (rv < 0)
 		return rv;
@@ -463,6 +467,7 @@ static void server_stop(struct agent_shell *shell)
 	uv_loop_close(&shell->loop);
 	hangup_free(&shell->hangup);
 	event_streams_free(&shell->streams);
+	fetch_cache_close(shell->cache);
 	cgroups_close(shell->groups);
 	agent_destroy(shell->steps.core);
 	agent_steps_free(&shell->steps);

@@ -61,7 +61,8 @@ struct agent_shell {
 	struct slow_pool *slow;
 	struct slow_lane files[AGENT_FILE_LANES]; /* requests for files take turns */
 	unsigned next_file;
-	struct cgroups *groups; /* NULL: containers have none */
+	struct cgroups *groups;	   /* NULL: containers have none */
+	struct fetch_cache *cache; /* of the fetcher */
 	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/containers/fetcher.h"
+#include "agent/containers/fetch/fetcher.h"
 #include "agent/containers/posix/init.h"
 #include "agent/server.h"
 #include "base/time/clock.h"

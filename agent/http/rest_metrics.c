@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/containers/fetch/fetch_cache.h"
 #include "agent/shell.h"
 #include "base/time/clock.h"
 #include "net/daemon/system_stats.h"
@@ -52,13 +53,15 @@ static void add_parts(const struct agent_shell *shell, struct metric_list *list)
 {
 	const struct containers_counters *containers = containers_counters(shell->containers);
 	struct gc_counters gc = gc_counters(shell->gc);
+	uint64_t total, used;
 
 	rest_metrics_add(list, "containerizer/fetcher/task_fetches_succeeded",
 			 (double)containers->fetches_succeeded);
 	rest_metrics_add(list, "containerizer/fetcher/task_fetches_failed",
 			 (double)containers->fetches_failed);
-	rest_metrics_add(list, "containerizer/fetcher/cache_size_total_bytes", 0);
-	rest_metrics_add(list, "containerizer/fetcher/cache_size_used_bytes", 0);
+	fetch_cache_sizes(shell->cache, &total, &used);
+	rest_metrics_add(list, "containerizer/fetcher/cache_size_total_bytes", (double)total);
+	rest_metrics_add(list, "containerizer/fetcher/cache_size_used_bytes", (double)used);
 	rest_metrics_add(list, "containerizer/mesos/container_destroy_errors",
 			 (double)containers->destroy_errors);
 	rest_metrics_add(list, "gc/path_removals_pending", (double)gc.pending);

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "agent/containers/fetcher.h"
+#include "agent/containers/fetch/fetcher.h"
 #include "agent/containers/posix/init.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_tree.h"

@@ -1,7 +1,7 @@
 /* The agent's flags, what is made of them, and the rules of URIs. */
 #include "agent_shell.h"
 
-#include "agent/containers/fetcher.h"
+#include "agent/containers/fetch/fetcher.h"
 #include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/host.h"

@@ -197,7 +197,12 @@ static void tree_killed(struct posix_job *job)
 
 static void posix_kill(void *context, const char *id)
 {
-	begin_job(posix_find(context, id), kill_tree, tree_killed);
+	struct posix_container *container = posix_find(context, id);
+
+	if (posix_fetch_waits(container))
+		posix_fetch_give_up(container);
+	else
+		begin_job(container, kill_tree, tree_killed);
 }
 
 /* A pid of one that is no child of ours may be another's by now. */
@@ -431,6 +436,8 @@ static void posix_forget(void *context, const char *id, bool over)
 	/* Threads may not get to it any more. */
 	if (container->fetching)
 		process_tree_signal(container->pid, SIGKILL);
+	fetch_claim_release(container->claim);
+	container->claim = NULL;
 	posix_unlist(container);
 	process_watch_stop(container->watch);
 	container->watch = NULL;

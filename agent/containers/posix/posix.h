@@ -24,6 +24,7 @@
 #include "agent/containers/core/containers.h"
 #include "agent/containers/slow.h"
 
+struct fetch_cache;
 struct posix;
 
 struct posix_options {
@@ -34,10 +35,12 @@ struct posix_options {
 	const char *frameworks_home;
 	const char *hadoop_home;       /* or NULL */
 	int64_t fetcher_stall_timeout; /* ns */
-	bool rlimits;		       /* those that containers ask for are set */
-	bool no_new_privileges;	       /* of containers */
-	struct cgroups *groups;	       /* for those with limits of their own; or NULL */
-	struct rlimit open_files;      /* of the processes that are started; zero: as we */
+	const char *fetcher_cache_dir;
+	struct fetch_cache *cache; /* outlives the containers */
+	bool rlimits;		   /* those that containers ask for are set */
+	bool no_new_privileges;	   /* of containers */
+	struct cgroups *groups;	   /* for those with limits of their own; or NULL */
+	struct rlimit open_files;  /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);
 	void *spares_context;

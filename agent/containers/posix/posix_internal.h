@@ -7,6 +7,7 @@
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 #define AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 
+#include "agent/containers/fetch/fetch_cache.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_watch.h"
 #include "agent/containers/posix/spawn.h"
@@ -21,9 +22,10 @@ struct posix_container {
 	char *id;
 	pid_t pid;
 	uint64_t start_ticks;
-	bool child;    /* of ours, not reattached to */
-	bool listed;   /* in posix.by_pid */
-	bool fetching; /* its process is the fetcher */
+	bool child;		   /* of ours, not reattached to */
+	bool listed;		   /* in posix.by_pid */
+	bool fetching;		   /* its process is the fetcher */
+	struct fetch_claim *claim; /* files of the cache; or NULL */
 	bool cleaning;
 	bool ended;	     /* while it was being killed: it is reaped after that */
 	bool has_status;     /* init was told to write it down, or may have been */
@@ -45,6 +47,7 @@ struct posix_start {
 	struct arena arena;
 	struct spawn spawn;
 	struct user user;
+	const char *user_name; /* NULL: we are it */
 	bool switches_user;
 	Mesos__CommandInfo *command; /* heap */
 	bool session;
@@ -123,6 +126,9 @@ void posix_fetch(void *posix, const char *id);
 void posix_start(void *posix, const char *id);
 void posix_free_start(struct posix_start *start);
 void posix_fetch_ended(struct posix_container *container, int status);
+/* Waits for files that others fetch; and is not to any more: it fails soon. */
+bool posix_fetch_waits(const struct posix_container *container);
+void posix_fetch_give_up(struct posix_container *container);
 
 /* ---- posix_session.c -------------------------------------------------------- */
 

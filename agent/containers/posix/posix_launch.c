@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/containers/container_info.h"
-#include "agent/containers/fetcher.h"
+#include "agent/containers/fetch/fetcher.h"
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
@@ -78,13 +78,31 @@ static int fetch_input(const Mesos__CommandInfo *command, struct err *err)
 	return fd;
 }
 
+#define FETCH_ARGUMENTS 12
+
+static int add_cache(const struct fetch_claim *claim, struct arena *arena, char **argv, int count)
+{
+	struct buf list = BUF_INIT;
+
+	fetch_claim_list(claim, &list);
+	if (list.len) {
+		argv[count++] =
+			arena_printf(arena, "--cache_directory=%s", fetch_claim_directory(claim));
+		argv[count++] = arena_printf(arena, "--cache_space=%lluB",
+					     (unsigned long long)fetch_claim_space(claim));
+		argv[count++] = arena_printf(arena, "--cache=%s", list.data);
+	}
+	buf_free(&list);
+	return count;
+}
+
 static int start_fetcher(struct posix_container *container, struct err *err)
 {
 	const struct posix_options *options = &container->owner->options;
 	struct posix_start *start = container->start;
 	struct arena *arena = &start->arena;
 	struct spawn spawn = start->spawn;
-	char *argv[8] = {"mesita", "fetch"};
+	char *argv[FETCH_ARGUMENTS] = {"mesita", "fetch"};
 	int rv, count = 2;
 
 	argv[count++] = arena_printf(arena, "--directory=%s", spawn.directory);
@@ -95,6 +113,8 @@ static int start_fetcher(struct posix_container *container, struct err *err)
 			arena_printf(arena, "--frameworks_home=%s", options->frameworks_home);
 	if (options->hadoop_home)
 		argv[count++] = arena_printf(arena, "--hadoop_home=%s", options->hadoop_home);
+	if (container->claim)
+		count = add_cache(container->claim, arena, argv, count);
 	spawn.program = options->program;
 	spawn.arguments = argv;
 	spawn.environment = environ;
@@ -107,13 +127,51 @@ static int start_fetcher(struct posix_container *container, struct err *err)
 	return rv;
 }
 
+/* All that it waited for is there, or will not be. */
+static void fetch_ready(void *context)
+{
+	struct posix_container *container = context;
+	struct err err = {""};
+
+	if (start_fetcher(container, &err) < 0)
+		containers_failed(container->owner->containers, container->id, AGENT_STAGE_LAUNCH,
+				  err.text);
+}
+
 void posix_fetch(void *context, const char *id)
 {
 	struct posix *posix = context;
-	struct err err = {""};
+	struct posix_container *container = posix_find(posix, id);
+	struct posix_start *start = container->start;
 
-	if (start_fetcher(posix_find(posix, id), &err) < 0)
-		containers_failed(posix->containers, id, AGENT_STAGE_LAUNCH, err.text);
+	if (fetch_cache_wanted(start->command))
+		container->claim = fetch_cache_claim(posix->options.cache, start->user_name,
+						     start->command, fetch_ready, container);
+	if (!container->claim || !fetch_claim_waits(container->claim))
+		fetch_ready(container);
+}
+
+bool posix_fetch_waits(const struct posix_container *container)
+{
+	return container->claim && fetch_claim_waits(container->claim);
+}
+
+static void nothing_to_do(struct posix_job *job)
+{
+	(void)job;
+}
+
+static void gave_up(struct posix_job *job)
+{
+	containers_failed(job->container->owner->containers, job->container->id, AGENT_STAGE_LAUNCH,
+			  "The fetch was given up");
+}
+
+void posix_fetch_give_up(struct posix_container *container)
+{
+	fetch_claim_release(container->claim);
+	container->claim = NULL;
+	posix_begin_job(container, nothing_to_do, gave_up, xcalloc(1, sizeof(struct posix_job)));
 }
 
 void posix_fetch_ended(struct posix_container *container, int status)
@@ -121,6 +179,8 @@ void posix_fetch_ended(struct posix_container *container, int status)
 	struct containers *containers = container->owner->containers;
 	char text[256];
 
+	fetch_claim_release(container->claim);
+	container->claim = NULL;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		containers_fetched(containers, container->id);
 		return;
@@ -260,6 +320,19 @@ static int prepare_session(struct posix_container *container, const struct agent
 	return rv < 0 ? rv : posix_session_open(container, launch->info, err);
 }
 
+/* Without its directory nothing is cached, and all is fetched. */
+static void prepare_cache(struct posix_container *container, const struct agent_launch *launch)
+{
+	struct posix_start *start = container->start;
+	struct err err = {""};
+
+	start->user_name = launch->user;
+	if (fetch_cache_wanted(launch->command) &&
+	    fetch_cache_prepare(container->owner->options.fetcher_cache_dir, launch->user,
+				start->switches_user ? &start->user : NULL, &err) < 0)
+		log_warning("Cannot use the fetcher's cache: %s", err.text);
+}
+
 static int prepare_rest(struct posix_job *job, struct err *err)
 {
 	struct posix_container *container = job->container;
@@ -273,6 +346,7 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 		job->prepare.unfetchable = true;
 		return err_wrap(err, rv, "Could not fetch");
 	}
+	prepare_cache(container, launch);
 	rv = make_arguments(container, err);
 	if (rv == 0 && container->owner->options.rlimits)
 		rv = make_limits(container->start, launch->info, err);

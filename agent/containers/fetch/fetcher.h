@@ -4,8 +4,8 @@
  * CommandInfo on standard input, its output in the sandbox's stdout and stderr. A
  * status other than 0 fails the container; why is in stderr. Unpacking and downloads
  * are left to tar, unzip, gzip, curl and hadoop. */
-#ifndef AGENT_CONTAINERS_FETCHER_H
-#define AGENT_CONTAINERS_FETCHER_H
+#ifndef AGENT_CONTAINERS_FETCH_FETCHER_H
+#define AGENT_CONTAINERS_FETCH_FETCHER_H
 
 #include "base/err.h"
 #include "base/memory/arena.h"
