@@ -61,7 +61,11 @@ static const struct flag flag_table[] = {
 	TIME(container_disk_watch_interval, "15secs", "How often disk/du looks at sandboxes."),
 	BOOLEAN(enforce_container_disk_quota, "false",
 		"disk/du ends containers whose sandbox holds more than their disk."),
-	TEXT(containerizers, "mesos", "Containerizers: mesos."),
+	TEXT(containerizers, "mesos",
+	     "Containerizers: mesos, or mesos,docker for tasks in Docker containers, too."),
+	TEXT(docker, "docker", "The program that runs those: docker, or podman."),
+	FILE_PATH(docker_socket, "/var/run/docker.sock", "Where its daemon listens."),
+	FILE_PATH(sandbox_directory, "/mnt/mesos/sandbox", "Where the sandbox is in a container."),
 	FILE_PATH(runtime_dir, NULL,
 		  "Directory of what is lost on reboot (default: /var/run/mesos, or below the "
 		  "directory of temporary files)."),
@@ -149,14 +153,12 @@ static const struct flag flag_table[] = {
 	INERT(disallow_sharing_agent_ipc_namespace, FLAG_BOOL, "false"),
 	INERT(disallow_sharing_agent_pid_namespace, FLAG_BOOL, "false"),
 	UNUSED(disk_profile_adaptor),
-	INERT(docker, FLAG_STRING, "docker"),
 	UNUSED(docker_config),
 	INERT(docker_ignore_runtime, FLAG_BOOL, "false"),
 	INERT(docker_kill_orphans, FLAG_BOOL, "true"),
 	UNUSED(docker_mesos_image),
 	INERT(docker_registry, FLAG_STRING, "https://registry-1.docker.io"),
 	INERT(docker_remove_delay, FLAG_DURATION, "6hrs"),
-	INERT(docker_socket, FLAG_STRING, "/var/run/docker.sock"),
 	INERT(docker_stop_timeout, FLAG_DURATION, "0ns"),
 	INERT(docker_store_dir, FLAG_PATH, "/tmp/mesos/store/docker"),
 	INERT(docker_volume_checkpoint_dir, FLAG_PATH, "/var/run/mesos/isolators/docker/volume"),
@@ -220,7 +222,6 @@ static const struct flag flag_table[] = {
 	INERT(qos_correction_interval_min, FLAG_DURATION, "0ns"),
 	UNUSED(resource_provider_config_dir),
 	INERT(revocable_cpu_low_priority, FLAG_BOOL, "true"),
-	INERT(sandbox_directory, FLAG_PATH, "/mnt/mesos/sandbox"),
 	UNUSED(seccomp_config_dir),
 	UNUSED(seccomp_profile_name),
 	UNUSED(secret_resolver),
@@ -250,6 +251,8 @@ static int check_containers(struct agent_flags *f, struct err *err)
 	for (char *name = strtok_r(list, ", ", &save); name; name = strtok_r(NULL, ", ", &save)) {
 		if (!strcmp(name, "mesos"))
 			mesos = true;
+		else if (!strcmp(name, "docker"))
+			f->docker_enabled = true;
 		else
 			log_warning("--containerizers: '%s' is not part of this version of mesita",
 				    name);

@@ -42,6 +42,8 @@ struct agent_flags {
 	bool cgroups_enable_cfs, cgroups_limit_swap;
 	int64_t container_disk_watch_interval; /* ns */
 	bool enforce_container_disk_quota;
+	bool docker_enabled; /* by --containerizers */
+	const char *docker, *docker_socket, *sandbox_directory;
 	const char *fetcher_cache_dir;
 	uint64_t fetcher_cache_size;
 	const char *containerizers;

@@ -223,6 +223,9 @@ static int create_core(struct agent_shell *shell, struct err *err)
 		.native_library = library,
 		.max_completed_executors_per_framework =
 			(int)f->max_completed_executors_per_framework,
+		.docker = f->docker_enabled ? f->docker : NULL,
+		.docker_socket = f->docker_socket,
+		.sandbox_directory = f->sandbox_directory,
 		.limits_cpus = f->isolated.controllers & CGROUPS_BIT(CPU),
 		.limits_mem = f->isolated.controllers & CGROUPS_BIT(MEMORY),
 		.limits_strictly = f->cgroups_enable_cfs,
@@ -305,6 +308,9 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.runtime_dir = f->runtime_dir,
 		.frameworks_home = f->frameworks_home,
 		.groups = shell->groups,
+		.docker = f->docker_enabled ? f->docker : NULL,
+		.docker_socket =
+			strcmp(f->docker_socket, "/var/run/docker.sock") ? f->docker_socket : NULL,
 		.rlimits = f->isolated.rlimits,
 		.no_new_privileges = f->isolated.no_new_privileges,
 		.hadoop_home = f->hadoop_home,

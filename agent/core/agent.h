@@ -62,6 +62,9 @@ struct agent_options {
 	struct slice executor_secret; /* signs their tokens; empty: they are not asked for one */
 	const char *native_library;   /* MESOS_NATIVE_JAVA_LIBRARY, or NULL */
 	int max_completed_executors_per_framework; /* 150 */
+	/* For tasks in Docker containers: the program, its daemon's socket, where a sandbox is in
+	 * one. NULL: there are none. */
+	const char *docker, *docker_socket, *sandbox_directory;
 	/* Containers keep to limits: of processors, of memory; and without a limit of processors
 	 * one has but those that it asked for. */
 	bool limits_cpus, limits_mem, limits_strictly;

@@ -6,6 +6,8 @@
  * after the grace period SIGKILL. While it runs its checks are made (checker.c); a task
  * that is unhealthy too often is killed as by a KILL.
  *
+ * A task in a Docker container is run by the docker program (docker/), and stopped by it.
+ *
  * Failure modes: a program that cannot be executed is a command that exited with 1. The
  * agent is gone for good (SHUTDOWN comes from the driver): the command is killed and
  * the executor ends without waiting for acknowledgements that cannot come. A terminal
@@ -25,6 +27,7 @@
 #include "base/time/duration.h"
 #include "cli/cli.h"
 #include "cli/executor/checker.h"
+#include "cli/executor/docker/docker_task.h"
 #include "cli/executor/executor_command.h"
 #include "client/executor.h"
 #include "net/client.h"
@@ -57,7 +60,10 @@ struct command_executor {
 	uv_timer_t completion;
 	uv_timer_t last_wait;
 	uv_signal_t children;
-	struct checker *checker; /* NULL: no checks */
+	struct checker *checker;    /* NULL: no checks */
+	struct docker_task *docker; /* NULL: the task is no Docker container */
+	struct docker_setting setting;
+	char *container; /* id of ours; heap */
 	int exit_status;
 	bool ending;
 };
@@ -78,6 +84,8 @@ static void close_handles(struct command_executor *e)
 {
 	checker_close(e->checker);
 	e->checker = NULL;
+	docker_task_close(e->docker);
+	e->docker = NULL;
 	uv_close((uv_handle_t *)&e->escalation, NULL);
 	uv_close((uv_handle_t *)&e->completion, NULL);
 	uv_close((uv_handle_t *)&e->last_wait, NULL);
@@ -175,6 +183,14 @@ static void escalate_after(struct command_executor *e, int64_t grace)
 		start_timer(&e->escalation, escalation_cb, deadline - now);
 }
 
+static void stop_after(struct command_executor *e, int64_t grace)
+{
+	if (e->docker)
+		docker_task_stop(e->docker, bounded(grace));
+	else
+		escalate_after(e, grace);
+}
+
 static void begin_kill(struct command_executor *e, int64_t grace)
 {
 	if (!e->task || e->over)
@@ -188,7 +204,7 @@ static void begin_kill(struct command_executor *e, int64_t grace)
 			update(e, e->task->task_id, MESOS__TASK_STATE__TASK_KILLING, NULL);
 		signal_tree(e, SIGTERM);
 	}
-	escalate_after(e, grace);
+	stop_after(e, grace);
 }
 
 static int64_t kill_grace(const Mesos__KillPolicy *first, const Mesos__KillPolicy *second)
@@ -210,7 +226,7 @@ static void completion_cb(uv_timer_t *timer)
 	e->kill_time = clock_now();
 	checker_stop(e->checker);
 	signal_tree(e, SIGTERM);
-	escalate_after(e, 0);
+	stop_after(e, 0);
 }
 
 static void checked_cb(void *context, const Mesos__TaskStatus *news, bool kill)
@@ -228,10 +244,10 @@ static void checked_cb(void *context, const Mesos__TaskStatus *news, bool kill)
 
 /* ---- the command --------------------------------------------------------- */
 
-static void command_over(struct command_executor *e, int status)
+/* With what Mesos' two executors say: "Command exited", "Container exited". */
+static void process_over(struct command_executor *e, int status, char *message)
 {
 	Mesos__TaskState state = MESOS__TASK_STATE__TASK_FAILED;
-	char *message = executor_command_message(status);
 
 	if (e->killed)
 		state = MESOS__TASK_STATE__TASK_KILLED;
@@ -239,6 +255,77 @@ static void command_over(struct command_executor *e, int status)
 		state = MESOS__TASK_STATE__TASK_FINISHED;
 	executor_finish(e, state, message);
 	free(message);
+}
+
+static void command_over(struct command_executor *e, int status)
+{
+	process_over(e, status, executor_command_message(status));
+}
+
+/* ---- a Docker container --------------------------------------------------- */
+
+static void docker_over_cb(void *context, int status)
+{
+	process_over(context, status,
+		     WIFSIGNALED(status)
+			     ? xprintf("Container terminated with signal %s",
+				       strsignal(WTERMSIG(status)))
+			     : xprintf("Container exited with status %d", WEXITSTATUS(status)));
+}
+
+static void docker_failed_cb(void *context, const char *why)
+{
+	struct command_executor *e = context;
+	char *message = xprintf("Failed to launch container: %s", why);
+
+	executor_finish(e,
+			e->killed ? MESOS__TASK_STATE__TASK_KILLED : MESOS__TASK_STATE__TASK_FAILED,
+			message);
+	free(message);
+}
+
+static void docker_running_cb(void *context, struct slice inspected, const char *address)
+{
+	struct command_executor *e = context;
+	Mesos__TaskStatus status = MESOS__TASK_STATUS__INIT;
+	Mesos__ContainerStatus container = MESOS__CONTAINER_STATUS__INIT;
+	Mesos__NetworkInfo network = MESOS__NETWORK_INFO__INIT, *networks = &network;
+	Mesos__NetworkInfo__IPAddress ip = MESOS__NETWORK_INFO__IPADDRESS__INIT, *ips = &ip;
+
+	status.task_id = e->task->task_id;
+	status.state = MESOS__TASK_STATE__TASK_RUNNING;
+	status.has_data = 1;
+	status.data = (ProtobufCBinaryData){inspected.len, (uint8_t *)inspected.data};
+	if (*address) {
+		ip.ip_address = (char *)address;
+		network.n_ip_addresses = 1;
+		network.ip_addresses = &ips;
+		container.n_network_infos = 1;
+		container.network_infos = &networks;
+		status.container_status = &container;
+	}
+	if (!e->killed)
+		executor_driver_update(e->driver, &status);
+}
+
+static bool is_docker(const Mesos__TaskInfo *task)
+{
+	return task->container && task->container->type == MESOS__CONTAINER_INFO__TYPE__DOCKER;
+}
+
+static void run_docker(struct command_executor *e)
+{
+	static const struct docker_handlers handlers = {docker_running_cb, docker_over_cb,
+							docker_failed_cb};
+	char *name = xprintf("mesos-%s", e->container ? e->container : "");
+
+	e->setting.name = name;
+	e->setting.sandbox = getenv("MESOS_SANDBOX") ? getenv("MESOS_SANDBOX") : ".";
+	e->docker = docker_task_start(&e->loop, &e->setting, e->task, &handlers, e);
+	free(name);
+	if (e->task->max_completion_time)
+		start_timer(&e->completion, completion_cb,
+			    bounded(e->task->max_completion_time->nanoseconds));
 }
 
 /* Reaps the command, and orphans: the agent starts executors as adopters of those. */
@@ -252,7 +339,7 @@ static void children_cb(uv_signal_t *handle, int signal)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == e->pid && !e->ending)
 			command_over(e, status);
-		else
+		else if (!docker_task_reap(e->docker, pid, status))
 			checker_reap(e->checker, pid, status);
 }
 
@@ -286,7 +373,9 @@ static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 	}
 	e->task = proto_copy(task);
 	update(e, task->task_id, MESOS__TASK_STATE__TASK_STARTING, NULL);
-	if (command && command->value)
+	if (is_docker(task))
+		run_docker(e);
+	else if (command && command->value)
 		executor_run(e);
 	else
 		executor_finish(e, MESOS__TASK_STATE__TASK_FAILED,
@@ -335,6 +424,8 @@ static void executor_event_cb(void *context, const Mesos__Executor__Event *event
 	case MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED:
 		if (event->subscribed)
 			note_capabilities(e, event->subscribed->framework_info);
+		if (event->subscribed && event->subscribed->container_id && !e->container)
+			e->container = xstrdup(event->subscribed->container_id->value);
 		break;
 	case MESOS__EXECUTOR__EVENT__TYPE__LAUNCH:
 		launch(e, event->launch->task);
@@ -399,6 +490,26 @@ static void kill_left(void)
 	}
 }
 
+/* Those of the agent for Docker containers; Mesos' other flags (--launcher_dir and so on) have no
+ * meaning here. */
+static void take_flags(struct docker_setting *setting, int argc, char **argv)
+{
+	const struct {
+		const char *prefix;
+		const char **value;
+	} known[] = {{"--docker=", &setting->program},
+		     {"--docker_socket=", &setting->socket},
+		     {"--mapped_directory=", &setting->mapped}};
+
+	setting->program = "docker";
+	setting->socket = DOCKER_SOCKET_DEFAULT;
+	setting->mapped = DOCKER_SANDBOX_DEFAULT;
+	for (int i = 0; i < argc; i++)
+		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+			if (str_has_prefix(argv[i], known[k].prefix))
+				*known[k].value = argv[i] + strlen(known[k].prefix);
+}
+
 int executor_main(int argc, char **argv)
 {
 	static const struct executor_handlers handlers = {.event = executor_event_cb,
@@ -406,9 +517,7 @@ int executor_main(int argc, char **argv)
 	struct command_executor e = {0};
 	struct err err = {{0}};
 
-	/* Mesos' flags (--launcher_dir and so on) have no meaning here. */
-	(void)argc;
-	(void)argv;
+	take_flags(&e.setting, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	rng_seed(&e.rng, rng_entropy());
 	uv_loop_init(&e.loop);
@@ -426,5 +535,6 @@ int executor_main(int argc, char **argv)
 	tls_free(e.tls);
 	kill_left();
 	proto_free(e.task);
+	free(e.container);
 	return e.exit_status;
 }

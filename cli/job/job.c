@@ -147,7 +147,7 @@ static void task_over(struct job_task *task)
 {
 	task->progress = JOB_OVER;
 	task->job->running -= task->was_running;
-	if (task->was_running && task->agent_address && task->job->options->style != JOB_EXECUTE)
+	if (task->has_sandbox && task->agent_address && task->job->options->style != JOB_EXECUTE)
 		job_output_read(task);
 	else
 		job_output_done(task);
@@ -168,6 +168,10 @@ static void job_take_update(struct job *job, const Mesos__TaskStatus *status)
 	task->reason = status->has_reason ? proto_enum_name(&mesos__task_status__reason__descriptor,
 							    (int)status->reason, SPELL_V1)
 					  : NULL;
+	/* A short one in a Docker container is never seen to run. */
+	if (status->state == MESOS__TASK_STATE__TASK_STARTING ||
+	    status->state == MESOS__TASK_STATE__TASK_RUNNING)
+		task->has_sandbox = true;
 	if (status->state == MESOS__TASK_STATE__TASK_RUNNING)
 		task_running(task);
 	job_report_status(task, status);

@@ -45,6 +45,7 @@ struct job_task {
 	enum job_progress progress;
 	Mesos__TaskState state;
 	bool was_running;
+	bool has_sandbox;
 	int launches;
 	char *agent_id;
 	char *agent_name;    /* host name and port of the offer */

@@ -10,16 +10,17 @@
 #include "cli/cli.h"
 #include "cli/job/job.h"
 
-#define EXITED "Command exited with status "
+static const char *const exited[] = {"Command exited with status ",
+				     "Container exited with status "};
 
 int job_exit_code(const char *message)
 {
 	int code = 0;
-	const char *at;
+	const char *at = "";
 
-	if (!message || !str_has_prefix(message, EXITED))
-		return -1;
-	at = message + strlen(EXITED);
+	for (size_t i = 0; message && i < sizeof(exited) / sizeof(exited[0]); i++)
+		if (str_has_prefix(message, exited[i]))
+			at = message + strlen(exited[i]);
 	if (!*at)
 		return -1;
 	for (; *at; at++) {

@@ -173,6 +173,11 @@ static Mesos__TaskInfo *task_from_json(struct arena *arena, const struct run_fla
 	return task;
 }
 
+static const char *image_of(const struct run_flags *flags)
+{
+	return flags->image ? flags->image : flags->docker_image;
+}
+
 /* The command of the flags: --command, or the arguments behind the flags as a program
  * with its arguments; both together: a program (--no-shell) and its arguments. */
 static int add_command(struct arena *arena, Mesos__CommandInfo *command,
@@ -182,6 +187,10 @@ static int add_command(struct arena *arena, Mesos__CommandInfo *command,
 	const char *program = flags->command ? flags->command : count ? arguments[0] : NULL;
 	size_t first = flags->command ? 0 : 1;
 
+	command->has_shell = 1;
+	/* The image says what. */
+	if (!program && image_of(flags))
+		return 0;
 	if (!program)
 		return err_set(err, ERR_INVALID, "say what to run: --command='echo hello'");
 	if (flags->command && flags->shell && count)
@@ -189,16 +198,29 @@ static int add_command(struct arena *arena, Mesos__CommandInfo *command,
 			       "what is '%s'? Put quotes around the whole command: "
 			       "--command='echo hello'",
 			       arguments[0]);
-	command->has_shell = 1;
 	command->shell = flags->command && flags->shell;
 	command->value = (char *)program;
 	if (command->shell)
 		return 0;
 	command->arguments = arena_alloc(arena, (count + 1) * sizeof(*command->arguments));
-	command->arguments[command->n_arguments++] = (char *)program;
+	/* Docker containers have the program before these, others in the first of them. */
+	if (!image_of(flags))
+		command->arguments[command->n_arguments++] = (char *)program;
 	for (size_t i = first; i < count; i++)
 		command->arguments[command->n_arguments++] = (char *)arguments[i];
 	return 0;
+}
+
+static Mesos__ContainerInfo *docker_container(struct arena *arena, const char *image)
+{
+	Mesos__ContainerInfo *info =
+		PROTO_NEW(arena, Mesos__ContainerInfo, mesos__container_info__descriptor);
+
+	info->type = MESOS__CONTAINER_INFO__TYPE__DOCKER;
+	info->docker = PROTO_NEW(arena, Mesos__ContainerInfo__DockerInfo,
+				 mesos__container_info__docker_info__descriptor);
+	info->docker->image = (char *)image;
+	return info;
 }
 
 static Mesos__TaskInfo *task_from_flags(struct arena *arena, const struct run_flags *flags,
@@ -213,6 +235,8 @@ static Mesos__TaskInfo *task_from_flags(struct arena *arena, const struct run_fl
 	    add_resources(arena, task, flags, err) < 0)
 		return NULL;
 	add_uris(arena, command, flags->uris);
+	if (image_of(flags))
+		task->container = docker_container(arena, image_of(flags));
 	task->command = command;
 	task->name = (char *)flags->name;
 	/* Those of an instance are filled in at its launch; a copy needs them set. */

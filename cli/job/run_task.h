@@ -32,7 +32,8 @@ struct run_flags {
 	bool json;
 	int64_t kill_after;
 	int64_t patience;
-	const char *containers[8]; /* flags that need container images */
+	const char *image, *docker_image; /* of a Docker container, or NULL: two names for one */
+	const char *containers[7];	  /* flags that need what there is not */
 };
 
 /* The task, complete but for what an instance's launch fills in: from --task, from

@@ -177,6 +177,8 @@ class FetcherCache(harness.TestCase):
     def test_who_waits_is_killed(self):
         url = self.origin.add("data", b"x" * 1000)
         self.origin.gate.clear()
+        # What is left is for the other.
+        self.scheduler.call("SUPPRESS")
         first = self.begin("test -s data", url)
         wait_for(lambda: self.origin.asked["/data"], "the download begins", 20)
         other = self.subscribe()

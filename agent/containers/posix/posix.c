@@ -94,6 +94,18 @@ static void begin_job(struct posix_container *container, void (*work)(struct pos
 /* ---- starting ------------------------------------------------------------ */
 
 static void process_ended_cb(void *context);
+static void posix_clean_group(struct posix_container *container);
+
+void posix_adopt(struct posix_container *container, pid_t pid)
+{
+	struct posix *posix = container->owner;
+
+	container->pid = pid;
+	container->child = container->listed = true;
+	HASH_ADD(hh_pid, posix->by_pid, pid, sizeof(pid), container);
+	container->watch =
+		process_watch_start(posix->options.loop, pid, 0, process_ended_cb, container);
+}
 
 int posix_start_process(struct posix_container *container, const struct spawn *spawn,
 			struct err *err)
@@ -116,12 +128,8 @@ int posix_start_process(struct posix_container *container, const struct spawn *s
 	cgroups_close_door(&door);
 	if (pid < 0)
 		return (int)pid;
-	container->pid = pid;
-	container->child = container->listed = true;
 	container->start_ticks = process_read(pid, &process) ? process.start_ticks : 0;
-	HASH_ADD(hh_pid, posix->by_pid, pid, sizeof(pid), container);
-	container->watch =
-		process_watch_start(posix->options.loop, pid, 0, process_ended_cb, container);
+	posix_adopt(container, pid);
 	return 0;
 }
 
@@ -165,6 +173,9 @@ static void posix_reap(struct posix_container *container)
 	if (container->fetching) {
 		container->fetching = false;
 		posix_fetch_ended(container, status);
+	} else if (container->removing) {
+		posix_docker_removed(container);
+		posix_clean_group(container);
 	} else {
 		containers_ended(posix->containers, container->id, true, status);
 	}
@@ -335,18 +346,24 @@ void posix_clean_rest(struct posix_container *container)
 	}
 }
 
+static void posix_clean_group(struct posix_container *container)
+{
+	container->cleaning = true;
+	container->clean_deadline = uv_now(container->owner->options.loop) + CLEAN_TIMEOUT_MS;
+	if (container->grouped)
+		posix_group_clean(container);
+	else
+		posix_clean_rest(container);
+}
+
 static void posix_clean(void *context, const char *id)
 {
 	struct posix *posix = context;
 	struct posix_container *container = posix_find(posix, id);
 
-	container->cleaning = true;
-	container->clean_deadline = uv_now(posix->options.loop) + CLEAN_TIMEOUT_MS;
 	posix->pause = 1;
-	if (container->grouped)
-		posix_group_clean(container);
-	else
-		posix_clean_rest(container);
+	if (!container->docker || !posix_docker_remove(container))
+		posix_clean_group(container);
 }
 
 /* ---- containers of an earlier agent ---------------------------------------------- */
@@ -402,6 +419,7 @@ static void posix_find_process(void *context, const char *id, int64_t pid, uint6
 	struct posix_container *container = posix_add(context, id);
 
 	container->has_status = true;
+	container->docker = posix_docker_marked(container->owner, id);
 	container->grouped = container->owner->options.groups &&
 			     cgroups_has(container->owner->options.groups, id);
 	container->start_ticks = start_ticks;

@@ -37,6 +37,8 @@ struct posix_options {
 	int64_t fetcher_stall_timeout; /* ns */
 	const char *fetcher_cache_dir;
 	struct fetch_cache *cache; /* outlives the containers */
+	const char *docker;	   /* program for tasks of type DOCKER; NULL: there are none */
+	const char *docker_socket; /* of its daemon; NULL: it knows */
 	bool rlimits;		   /* those that containers ask for are set */
 	bool no_new_privileges;	   /* of containers */
 	struct cgroups *groups;	   /* for those with limits of their own; or NULL */

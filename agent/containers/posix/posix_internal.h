@@ -3,6 +3,7 @@
  *	posix.c		their table, their end
  *	posix_launch.c	from the launch to the first process
  *	posix_groups.c	control groups of those that have one
+ *	posix_docker.c	what Docker runs for one
  *	posix_status.c	the exit status that init writes down */
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 #define AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
@@ -14,6 +15,11 @@
 #include "base/table.h"
 
 struct posix_oom;
+
+struct posix_before {
+	pid_t pid;
+	bool child;
+};
 
 struct posix_container {
 	UT_hash_handle hh;     /* by id */
@@ -27,11 +33,14 @@ struct posix_container {
 	bool fetching;		   /* its process is the fetcher */
 	struct fetch_claim *claim; /* files of the cache; or NULL */
 	bool cleaning;
-	bool ended;	     /* while it was being killed: it is reaped after that */
-	bool has_status;     /* init was told to write it down, or may have been */
-	bool forgotten;	     /* freed with its last job */
-	bool grouped;	     /* it has a control group of its own */
-	bool limits_changed; /* since it was prepared */
+	bool ended;		    /* while it was being killed: it is reaped after that */
+	bool has_status;	    /* init was told to write it down, or may have been */
+	bool forgotten;		    /* freed with its last job */
+	bool docker;		    /* there may be a Docker container of its name */
+	bool removing;		    /* its process removes that */
+	struct posix_before before; /* what its process was */
+	bool grouped;		    /* it has a control group of its own */
+	bool limits_changed;	    /* since it was prepared */
 	struct agent_limits limits;
 	struct posix_oom *oom; /* watches the memory of its group; or NULL */
 	int jobs;
@@ -99,6 +108,8 @@ int posix_start_process(struct posix_container *container, const struct spawn *s
 			struct err *err);
 
 void posix_clean_soon(struct posix *posix);
+/* The process, a child of ours, is watched for the container. */
+void posix_adopt(struct posix_container *container, pid_t pid);
 /* Nobody waits any longer for what it left behind. */
 bool posix_is_late(const struct posix_container *container);
 /* Its control group, if it had one, is gone. */
@@ -118,6 +129,16 @@ void posix_group_unwatch(struct posix_container *container);
 void posix_group_clean(struct posix_container *container);
 /* Removes the group of one that is over. */
 void posix_group_drop(struct posix_container *container);
+
+/* ---- posix_docker.c -------------------------------------------------------- */
+
+/* On a thread. */
+int posix_docker_mark(struct posix_container *container, struct err *err);
+bool posix_docker_marked(const struct posix *posix, const char *id);
+/* False: there is nothing to wait for. Else its process, which ends soon, removes the Docker
+ * container; posix_docker_removed() then. */
+bool posix_docker_remove(struct posix_container *container);
+void posix_docker_removed(struct posix_container *container);
 
 /* ---- posix_launch.c -------------------------------------------------------- */
 

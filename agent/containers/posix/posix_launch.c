@@ -358,6 +358,21 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 	return rv;
 }
 
+/* A Docker container is run by the command executor, which is our own program. */
+static int check_info(struct posix_container *container, const struct agent_launch *launch,
+		      enum agent_start_stage *stage, struct err *err)
+{
+	const struct posix_options *options = &container->owner->options;
+
+	if (!options->docker || !launch->info ||
+	    launch->info->type != MESOS__CONTAINER_INFO__TYPE__DOCKER || !launch->command->value ||
+	    strcmp(launch->command->value, options->program))
+		return container_info_check(launch->info, stage, err);
+	*stage = AGENT_STAGE_LAUNCH;
+	container->docker = true;
+	return posix_docker_mark(container, err);
+}
+
 /* On a thread, to which the start belongs meanwhile. */
 static void prepare_work(struct posix_job *job)
 {
@@ -369,7 +384,7 @@ static void prepare_work(struct posix_job *job)
 					  : prepare_sandbox(launch, job->container->start, err);
 	if (job->prepare.rv < 0)
 		return;
-	job->prepare.rv = container_info_check(launch->info, &job->prepare.stage, err);
+	job->prepare.rv = check_info(job->container, launch, &job->prepare.stage, err);
 	if (job->prepare.rv < 0)
 		return;
 	job->prepare.stage = AGENT_STAGE_LAUNCH;

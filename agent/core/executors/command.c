@@ -65,9 +65,31 @@ Mesos__CommandInfo *agent_default_command(struct agent *agent)
 	return own_command(agent, "default-executor");
 }
 
-static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__CommandInfo *of_task)
+static void add_docker_flags(struct agent *agent, Mesos__CommandInfo *command)
+{
+	const struct agent_options *options = &agent->options;
+	struct arena *arena = &agent->out->arena;
+
+	proto_push(arena, command->n_arguments, command->arguments,
+		   arena_printf(arena, "--docker=%s", options->docker));
+	proto_push(arena, command->n_arguments, command->arguments,
+		   arena_printf(arena, "--docker_socket=%s", options->docker_socket));
+	proto_push(arena, command->n_arguments, command->arguments,
+		   arena_printf(arena, "--mapped_directory=%s", options->sandbox_directory));
+}
+
+bool agent_runs_docker(const struct agent *agent, const Mesos__ContainerInfo *info)
+{
+	return agent->options.docker && info && info->type == MESOS__CONTAINER_INFO__TYPE__DOCKER;
+}
+
+static Mesos__CommandInfo *launch_command(struct agent *agent, const Mesos__CommandInfo *of_task,
+					  const Mesos__ContainerInfo *container)
 {
 	Mesos__CommandInfo *command = own_command(agent, "executor");
+
+	if (agent_runs_docker(agent, container))
+		add_docker_flags(agent, command);
 
 	command->n_uris = of_task->n_uris;
 	command->uris = of_task->uris;
@@ -119,7 +141,7 @@ Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *fra
 	info->container = task->container;
 	info->name = executor_name(arena, task);
 	info->source = arena_strdup(arena, task->task_id->value);
-	info->command = launch_command(agent, task->command);
+	info->command = launch_command(agent, task->command, task->container);
 	info->labels = task->labels;
 	info->discovery = task->discovery;
 	set_grace_period(agent, info, task);

@@ -187,6 +187,9 @@ const char *agent_executor_user(const struct agent *agent, const struct executor
 
 	if (!agent->options.switch_user)
 		return NULL;
+	/* Not everybody may speak with Docker's daemon; in the container users are the image's. */
+	if (executor->generated && agent_runs_docker(agent, executor->info->container))
+		return NULL;
 	return command && command->user ? command->user : executor->framework->info->user;
 }
 

@@ -7,6 +7,8 @@
 Mesos__ExecutorInfo *agent_command_executor(struct agent *agent, const char *framework_id,
 					    const Mesos__TaskInfo *task);
 
+/* Whether the command executor of a task runs it in a Docker container. */
+bool agent_runs_docker(const struct agent *agent, const Mesos__ContainerInfo *info);
 /* What the default executor is started with. */
 Mesos__CommandInfo *agent_default_command(struct agent *agent);
 
