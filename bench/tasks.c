@@ -6,6 +6,10 @@
  * EXECUTOR is the path of bench_executor: the tasks then run under one executor that is kept,
  * and the first task of all, which starts it, is not counted.
  *
+ *   bench_tasks HOST:PORT rate COUNT pods
+ *
+ * The tasks come in groups of three then, each on a default executor of its own.
+ *
  * rate prints tasks per second from the first ACCEPT to the last TASK_FINISHED; latency
  * prints the median and 99th percentile of ACCEPT to TASK_FINISHED in milliseconds. A
  * task that ends otherwise, or no progress for a minute, is a failure. */
@@ -20,6 +24,7 @@
 
 #define CPUS 0.01
 #define MEM 1.0
+#define POD 3 /* tasks of a group */
 #define STALL_MS 60000
 
 struct bench {
@@ -27,6 +32,7 @@ struct bench {
 	uv_timer_t stall;
 	struct scheduler_driver *driver;
 	char *executor; /* NULL: command tasks */
+	bool pods;
 	bool one_by_one;
 	int count;
 	int launched;
@@ -136,6 +142,57 @@ static Mesos__TaskInfo *make_task(struct bench *b, struct arena *arena, int numb
 	return task;
 }
 
+static Mesos__ExecutorInfo *default_executor(struct bench *b, struct arena *arena, int number)
+{
+	Mesos__ExecutorInfo *e =
+		PROTO_NEW(arena, Mesos__ExecutorInfo, mesos__executor_info__descriptor);
+
+	e->has_type = 1;
+	e->type = MESOS__EXECUTOR_INFO__TYPE__DEFAULT;
+	e->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	e->executor_id->value = arena_printf(arena, "pod-%d", number);
+	e->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	e->framework_id->value = (char *)scheduler_driver_id(b->driver);
+	proto_push(arena, e->n_resources, e->resources, resource(arena, "cpus", CPUS));
+	proto_push(arena, e->n_resources, e->resources, resource(arena, "mem", 32));
+	proto_push(arena, e->n_resources, e->resources, resource(arena, "disk", 1));
+	return e;
+}
+
+static Mesos__Offer__Operation *make_pod(struct bench *b, struct arena *arena,
+					 Mesos__AgentID *agent)
+{
+	Mesos__Offer__Operation *operation =
+		PROTO_NEW(arena, Mesos__Offer__Operation, mesos__offer__operation__descriptor);
+	Mesos__Offer__Operation__LaunchGroup *group =
+		PROTO_NEW(arena, Mesos__Offer__Operation__LaunchGroup,
+			  mesos__offer__operation__launch_group__descriptor);
+
+	operation->has_type = 1;
+	operation->type = MESOS__OFFER__OPERATION__TYPE__LAUNCH_GROUP;
+	operation->launch_group = group;
+	group->executor = default_executor(b, arena, b->launched);
+	group->task_group =
+		PROTO_NEW(arena, Mesos__TaskGroupInfo, mesos__task_group_info__descriptor);
+	for (int i = 0; i < POD; i++)
+		proto_push(arena, group->task_group->n_tasks, group->task_group->tasks,
+			   make_task(b, arena, b->launched++, agent));
+	return operation;
+}
+
+/* As many of them as fit, with executors. */
+static void add_pods(struct bench *b, struct arena *arena, const Mesos__Offer *offer,
+		     Mesos__Scheduler__Call__Accept *accept)
+{
+	double by_cpus = scalar(offer, "cpus") / (CPUS * (POD + 1));
+	double by_mem = scalar(offer, "mem") / (MEM * POD + 32);
+	int fits = (int)((by_cpus < by_mem ? by_cpus : by_mem) + 1e-6);
+
+	for (; fits > 0 && b->launched + POD <= b->count; fits--)
+		proto_push(arena, accept->n_operations, accept->operations,
+			   make_pod(b, arena, offer->agent_id));
+}
+
 static int tasks_for(const struct bench *b, const Mesos__Offer *offer)
 {
 	double by_cpus = scalar(offer, "cpus") / CPUS, by_mem = scalar(offer, "mem") / MEM;
@@ -160,9 +217,13 @@ static void use_offer(struct bench *b, Mesos__Offer *offer)
 	struct arena arena;
 
 	arena_init(&arena);
-	if (fits > 0 && (b->one_by_one || b->launched == 0))
+	if (b->pods && b->launched == 0)
 		b->begin = clock_now();
-	if (b->executor && !b->warmed_up && fits > 0) {
+	if (!b->pods && fits > 0 && (b->one_by_one || b->launched == 0))
+		b->begin = clock_now();
+	if (b->pods) {
+		add_pods(b, &arena, offer, &accept);
+	} else if (b->executor && !b->warmed_up && fits > 0) {
 		b->warming_up = true;
 		proto_push(&arena, launch.n_task_infos, launch.task_infos,
 			   make_task(b, &arena, -1, offer->agent_id));
@@ -178,8 +239,10 @@ static void use_offer(struct bench *b, Mesos__Offer *offer)
 	filters.refuse_seconds = 0;
 	accept.n_offer_ids = 1;
 	accept.offer_ids = &offer->id;
-	accept.n_operations = 1;
-	accept.operations = &operations;
+	if (!b->pods) {
+		accept.n_operations = 1;
+		accept.operations = &operations;
+	}
 	accept.filters = &filters;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__ACCEPT;
 	call.accept = &accept;
@@ -279,13 +342,16 @@ int main(int argc, char **argv)
 	struct err err;
 
 	if (argc < 4 || argc > 5 || atoi(argv[3]) < 1) {
-		fprintf(stderr, "usage: bench_tasks HOST:PORT rate|latency COUNT [EXECUTOR]\n");
+		fprintf(stderr,
+			"usage: bench_tasks HOST:PORT rate|latency COUNT [EXECUTOR|pods]\n");
 		return 2;
 	}
 	log_setup(LOG_LEVEL_WARNING, 2);
 	b.one_by_one = !strcmp(argv[2], "latency");
 	b.count = atoi(argv[3]);
-	b.executor = argc > 4 ? argv[4] : NULL;
+	b.pods = argc > 4 && !strcmp(argv[4], "pods");
+	b.executor = argc > 4 && !b.pods ? argv[4] : NULL;
+	b.count = b.pods ? (b.count + POD - 1) / POD * POD : b.count;
 	b.spans = xcalloc((size_t)b.count, sizeof(*b.spans));
 	info.name = "bench";
 	info.user = "root";

@@ -101,10 +101,11 @@ class Master:
 class Local:
     """A cluster of `mesita local`."""
 
-    def __init__(self, mesita, agents, *flags):
+    def __init__(self, mesita, agents, *flags, **environment):
         begin = time.monotonic()
         self.process = start([mesita, "local", "--agents=%d" % agents, "--port=0", "--json",
-                              *flags], death=signal.SIGTERM, stdout=subprocess.PIPE)
+                              *flags], death=signal.SIGTERM, stdout=subprocess.PIPE,
+                             env={**os.environ, **environment})
         try:
             self.info = self.read_info()
         except BaseException:

@@ -1,17 +1,20 @@
 """Tasks that are processes, on one agent: command tasks, and those of an executor that is kept."""
 
+import os
+
 from . import daemons, figure
 from .context import Case
 from .figure import Figure
 
+HIERARCHY = "/sys/fs/cgroup"
 RESOURCES = "--resources=cpus:4;mem:65536;disk:4096"
 
 
-def tasks(context, mode, count, *executor):
+def tasks(context, mode, count, *executor, **environment):
     # Time runs from ACCEPT on: a short interval only saves waiting for the next offer.
     interval = "1secs" if mode == "rate" and not executor else "20ms"
     with daemons.Local(context.mesita, 1, RESOURCES,
-                       "--allocation_interval=" + interval) as cluster:
+                       "--allocation_interval=" + interval, **environment) as cluster:
         return context.numbers("bench_tasks", cluster.info["master"], mode, count, *executor)
 
 
@@ -41,5 +44,35 @@ def run_kept(context):
     yield from run(context, "kept", "executor kept", "-", [executor], 4000, [])
 
 
-CASES = [Case("tasks/command", 12, run_command, own_master=True),
-         Case("tasks/kept", 12, run_kept, own_master=True)]
+def run_pods(context):
+    """Groups of three: an executor, three containers inside of its own, four ends."""
+    spawn_rate, _ = context.numbers("bench_spawn", "-", 40 if context.quick else 400)
+    rate, = tasks(context, "rate", 30 if context.quick else 600, "pods")
+    yield Figure("tasks", "pods", "rate", "in groups of three, a second", rate, "tasks/s",
+                 spawn_rate, "fork+exec", more_is_better=True, noise=0.5,
+                 targets=[figure.at_least(100)])
+
+
+def groups_usable():
+    """Control groups can be made here."""
+    unified = os.path.exists(HIERARCHY + "/cgroup.controllers")
+    place = HIERARCHY if unified else HIERARCHY + "/freezer"
+    return os.geteuid() == 0 and os.access(place, os.W_OK) and (
+        unified or os.path.exists(HIERARCHY + "/memory"))
+
+
+def run_grouped(context):
+    """Command tasks, each in a control group of its own with limits."""
+    if not groups_usable():
+        return
+    spawn_rate, _ = context.numbers("bench_spawn", context.mesita, 40 if context.quick else 400)
+    rate, = tasks(context, "rate", 40 if context.quick else 400,
+                  MESOS_ISOLATION="cgroups/cpu,cgroups/mem")
+    yield Figure("tasks", "grouped", "rate", "in control groups, a second", rate,
+                 "tasks/s", spawn_rate, "fork+exec", more_is_better=True, noise=0.5)
+
+
+CASES = [Case("tasks/command", 10, run_command, own_master=True),
+         Case("tasks/kept", 8, run_kept, own_master=True),
+         Case("tasks/pods", 4, run_pods, own_master=True),
+         Case("tasks/grouped", 4, run_grouped, own_master=True)]
