@@ -315,7 +315,6 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.no_new_privileges = f->isolated.no_new_privileges,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
-		.fetcher_cache_dir = f->fetcher_cache_dir,
 		.spares = is_reader,
 		.spares_context = shell,
 	};

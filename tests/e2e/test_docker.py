@@ -79,6 +79,11 @@ class Docker(harness.TestCase):
         except FileNotFoundError:
             return []
 
+    def marks(self):
+        """Of containers that may be there."""
+        folder = self.agent.flags["runtime_dir"] + "/containers"
+        return [name for name in os.listdir(folder) if name.endswith(".docker")]
+
     def run_docker(self, command, container=None, **fields):
         return self.scheduler.run(command, container=container or docker(), **fields)
 
@@ -99,6 +104,7 @@ class Docker(harness.TestCase):
                          ["TASK_STARTING", "TASK_RUNNING", "TASK_KILLING", "TASK_KILLED"])
         self.assertEqual(self.asked("stop"), ["stop -t 3 " + name])
         wait_for(lambda: self.asked("rm") == ["rm -f -v " + name], "it is removed", 20)
+        wait_for(lambda: not self.marks(), "nothing is kept of it", 20)
 
     def test_ends(self):
         for command, state, message in (
@@ -112,6 +118,10 @@ class Docker(harness.TestCase):
         self.assertIn("pull nowhere': exited with status 1", ended["message"])
         task_id = self.run_docker("true", container=docker(force_pull_image=True))
         self.assertEqual(self.scheduler.wait_terminal(task_id)["state"], "TASK_FINISHED")
+        ended = self.scheduler.wait_terminal(self.run_docker(
+            {"value": "true", "uris": [{"value": "/no/such/file"}]}))
+        self.assertEqual(ended["reason"], "REASON_CONTAINER_LAUNCH_FAILED")
+        wait_for(lambda: not self.marks(), "nothing is kept of them", 20)
         with open(self.folder + "/broken", "w", encoding="ascii"):
             pass
         ended = self.scheduler.wait_terminal(self.run_docker("true"))

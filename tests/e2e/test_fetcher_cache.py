@@ -241,6 +241,22 @@ class FetcherCache(harness.TestCase):
             self.finish(self.begin("test -s data", url))
         self.assertEqual(self.origin.asked["/data"], 2)
 
+    def test_a_directory_that_is_not_ours(self):
+        """Whoever may write to it could have us empty something else."""
+        outside, link = self.temporary(), os.path.join(self.temporary(), "cache")
+        with open(outside + "/kept", "w", encoding="ascii"):
+            pass
+        os.symlink(outside, link)
+        self.agent.kill()
+        self.agent.flags["fetcher_cache_dir"] = link
+        self.agent.start().wait_registered()
+        url = self.origin.add("data", b"x" * 1000)
+        for _ in range(2):
+            self.finish(self.begin("test -s data", url))
+        self.assertEqual(self.origin.asked["/data"], 2)
+        self.assertEqual(os.listdir(outside), ["kept"])
+        self.assertIn("is not ours alone", self.agent.log_tail(100000))
+
     def test_users_share_nothing(self):
         if os.geteuid():
             self.skipTest("needs root")

@@ -55,6 +55,7 @@ struct fetch_cache {
 	char *directory;
 	uint64_t size, used;
 	uint64_t serial;
+	bool ours; /* the directory; else nothing is kept */
 	struct entry *table;
 	struct list recent;
 };
@@ -276,9 +277,11 @@ struct fetch_claim *fetch_cache_claim(struct fetch_cache *cache, const char *use
 				      void (*ready)(void *context), void *context)
 {
 	const char *user = user_name ? user_name : OURS;
-	struct fetch_claim *claim =
-		xcalloc(1, sizeof(*claim) + command->n_uris * sizeof(claim->items[0]));
+	struct fetch_claim *claim;
 
+	if (!cache->ours)
+		return NULL;
+	claim = xcalloc(1, sizeof(*claim) + command->n_uris * sizeof(claim->items[0]));
 	claim->cache = cache;
 	claim->directory = xprintf("%s/%s", cache->directory, user);
 	claim->ready = ready;
@@ -344,18 +347,52 @@ void fetch_claim_release(struct fetch_claim *claim)
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-int fetch_cache_prepare(const char *directory, const char *user_name, const struct user *user,
-			struct err *err)
+int fetch_cache_prepare(const struct fetch_cache *cache, const char *user_name,
+			const struct user *user, struct err *err)
 {
-	char *path = xprintf("%s/%s", directory, user_name ? user_name : OURS);
-	int rv = sandbox_make_directories(directory, err);
+	char *path;
+	int rv;
 
+	if (!cache->ours)
+		return 0;
+	path = xprintf("%s/%s", cache->directory, user_name ? user_name : OURS);
+	rv = sandbox_make_directories(cache->directory, err);
 	if (rv == 0 && mkdir(path, 0700) && errno != EEXIST)
 		rv = err_set(err, ERR_IO, "Cannot make '%s': %s", path, strerror(errno));
 	if (rv == 0 && user && lchown(path, user->uid, user->gid))
 		rv = err_set(err, ERR_IO, "Cannot chown '%s': %s", path, strerror(errno));
 	free(path);
 	return rv;
+}
+
+static bool is_owned(const char *path, bool or_root)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+	       (info.st_uid == geteuid() || (or_root && info.st_uid == 0));
+}
+
+/* The default is in a directory that everybody may write to. Whoever else could put a link there
+ * would have us empty what it leads to. */
+static bool is_ours(const char *directory)
+{
+	struct err err = {""};
+	char *above = xstrdup(directory), *slash;
+	bool ours;
+
+	for (size_t len = strlen(above); len > 1 && above[len - 1] == '/'; len--)
+		above[len - 1] = '\0';
+	slash = strrchr(above, '/');
+	if (slash && slash > above)
+		*slash = '\0';
+	ours = sandbox_make_directories(directory, &err) == 0 && is_owned(directory, false) &&
+	       is_owned(above, true);
+	free(above);
+	if (!ours)
+		log_warning("--fetcher_cache_dir=%s is not ours alone: nothing is kept there",
+			    directory);
+	return ours;
 }
 
 struct fetch_cache *fetch_cache_create(struct slow_pool *pool, const char *directory, uint64_t size)
@@ -366,7 +403,8 @@ struct fetch_cache *fetch_cache_create(struct slow_pool *pool, const char *direc
 	cache->directory = xstrdup(directory);
 	cache->size = size;
 	list_init(&cache->recent);
-	if (access(directory, F_OK) == 0)
+	cache->ours = is_ours(directory);
+	if (cache->ours)
 		remove_later(cache, directory, true);
 	return cache;
 }

@@ -21,8 +21,8 @@ struct slow_pool;
 struct fetch_cache;
 struct fetch_claim;
 
-/* What an earlier agent left in the directory is removed, on a thread. `size`: bytes of all files.
- */
+/* What an earlier agent left in the directory is removed, on a thread; nothing is kept in one that
+ * is not ours. `size`: bytes of all files. */
 struct fetch_cache *fetch_cache_create(struct slow_pool *pool, const char *directory,
 				       uint64_t size);
 /* After all claims were released. What is kept stays, for the next agent to remove. */
@@ -30,11 +30,12 @@ void fetch_cache_close(struct fetch_cache *cache);
 void fetch_cache_sizes(const struct fetch_cache *cache, uint64_t *total, uint64_t *used);
 
 bool fetch_cache_wanted(const Mesos__CommandInfo *command);
-/* Makes the user's directory; on a thread. `user` NULL: we are it. */
-int fetch_cache_prepare(const char *directory, const char *user_name, const struct user *user,
-			struct err *err);
+/* Makes the user's directory, if anything is kept; on a thread. `user` NULL: we are it. */
+int fetch_cache_prepare(const struct fetch_cache *cache, const char *user_name,
+			const struct user *user, struct err *err);
 
-/* `ready` is called once, later, if the claim has to wait: see fetch_claim_waits(). */
+/* `ready` is called once, later, if the claim has to wait: see fetch_claim_waits(). NULL: nothing
+ * is kept. */
 struct fetch_claim *fetch_cache_claim(struct fetch_cache *cache, const char *user_name,
 				      const Mesos__CommandInfo *command,
 				      void (*ready)(void *context), void *context);

@@ -460,6 +460,9 @@ static void posix_forget(void *context, const char *id, bool over)
 	process_watch_stop(container->watch);
 	container->watch = NULL;
 	container->forgotten = true;
+	/* It was never started. */
+	if (over && container->docker)
+		posix_docker_unmark(container);
 	if (over)
 		posix_group_drop(container);
 	else

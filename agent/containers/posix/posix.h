@@ -35,14 +35,13 @@ struct posix_options {
 	const char *frameworks_home;
 	const char *hadoop_home;       /* or NULL */
 	int64_t fetcher_stall_timeout; /* ns */
-	const char *fetcher_cache_dir;
-	struct fetch_cache *cache; /* outlives the containers */
-	const char *docker;	   /* program for tasks of type DOCKER; NULL: there are none */
-	const char *docker_socket; /* of its daemon; NULL: it knows */
-	bool rlimits;		   /* those that containers ask for are set */
-	bool no_new_privileges;	   /* of containers */
-	struct cgroups *groups;	   /* for those with limits of their own; or NULL */
-	struct rlimit open_files;  /* of the processes that are started; zero: as we */
+	struct fetch_cache *cache;     /* outlives the containers */
+	const char *docker;	       /* program for tasks of type DOCKER; NULL: there are none */
+	const char *docker_socket;     /* of its daemon; NULL: it knows */
+	bool rlimits;		       /* those that containers ask for are set */
+	bool no_new_privileges;	       /* of containers */
+	struct cgroups *groups;	       /* for those with limits of their own; or NULL */
+	struct rlimit open_files;      /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);
 	void *spares_context;

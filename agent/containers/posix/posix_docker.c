@@ -14,6 +14,8 @@
 #include "base/log/log.h"
 #include "base/memory/arena.h"
 
+#define REMOVAL_SECONDS "60"
+
 extern char **environ;
 
 static char *mark_path(const struct posix *posix, const char *id)
@@ -44,7 +46,7 @@ bool posix_docker_marked(const struct posix *posix, const char *id)
 	return marked;
 }
 
-static void unmark(const struct posix_container *container)
+void posix_docker_unmark(const struct posix_container *container)
 {
 	char *path = mark_path(container->owner, container->id);
 
@@ -57,11 +59,24 @@ static pid_t start_removal(const struct posix_container *container, struct err *
 	const struct posix_options *options = &container->owner->options;
 	char *name = xprintf("mesos-%s", container->id);
 	char *host = options->docker_socket ? xprintf("unix://%s", options->docker_socket) : NULL;
-	char *plain[] = {(char *)options->docker, "rm", "-f", "-v", name, NULL};
-	char *told[] = {(char *)options->docker, "-H", host, "rm", "-f", "-v", name, NULL};
+	/* A daemon that does not answer must not hold the end of a task up for ever. */
+	char *plain[] = {"timeout", "-k", "1", REMOVAL_SECONDS, (char *)options->docker, "rm", "-f",
+			 "-v",	    name, NULL};
+	char *told[] = {"timeout",
+			"-k",
+			"1",
+			REMOVAL_SECONDS,
+			(char *)options->docker,
+			"-H",
+			host,
+			"rm",
+			"-f",
+			"-v",
+			name,
+			NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct spawn spawn = {
-		.program = options->docker,
+		.program = "timeout",
 		.arguments = host ? told : plain,
 		.environment = environ,
 		.directory = "/",
@@ -86,7 +101,7 @@ bool posix_docker_remove(struct posix_container *container)
 	if (pid < 0) {
 		log_warning("The Docker container mesos-%s cannot be removed: %s", container->id,
 			    err.text[0] ? err.text : "--containerizers has no docker");
-		unmark(container);
+		posix_docker_unmark(container);
 		return false;
 	}
 	/* It is the container's process for a while; what that was is looked at after it. */
@@ -101,5 +116,5 @@ void posix_docker_removed(struct posix_container *container)
 	container->removing = false;
 	container->pid = container->before.pid;
 	container->child = container->before.child;
-	unmark(container);
+	posix_docker_unmark(container);
 }

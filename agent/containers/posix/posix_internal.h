@@ -139,6 +139,8 @@ bool posix_docker_marked(const struct posix *posix, const char *id);
  * container; posix_docker_removed() then. */
 bool posix_docker_remove(struct posix_container *container);
 void posix_docker_removed(struct posix_container *container);
+/* There is none of it any more. */
+void posix_docker_unmark(const struct posix_container *container);
 
 /* ---- posix_launch.c -------------------------------------------------------- */
 

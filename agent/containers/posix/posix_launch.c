@@ -328,7 +328,7 @@ static void prepare_cache(struct posix_container *container, const struct agent_
 
 	start->user_name = launch->user;
 	if (fetch_cache_wanted(launch->command) &&
-	    fetch_cache_prepare(container->owner->options.fetcher_cache_dir, launch->user,
+	    fetch_cache_prepare(container->owner->options.cache, launch->user,
 				start->switches_user ? &start->user : NULL, &err) < 0)
 		log_warning("Cannot use the fetcher's cache: %s", err.text);
 }
