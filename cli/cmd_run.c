@@ -54,10 +54,14 @@ static const struct flag run_table[] = {
 	CONTAINER(appc_image, 0),
 	CONTAINER(networks, 1),
 	CONTAINER(volumes, 2),
-	CONTAINER(task_group, 3),
-	CONTAINER(effective_capabilities, 4),
-	CONTAINER(bounding_capabilities, 5),
-	CONTAINER(rlimits, 6),
+	ROW(group, FLAG_STRING, NULL,
+	    "A group of tasks that run and end together: a file with a TaskGroupInfo as JSON, or "
+	    "that itself."),
+	{"task_group", NULL, FLAG_STRING, AT(task_group), NULL,
+	 "The same, as mesos-execute has it: JSON (file:///path reads a file).", NULL, NULL},
+	CONTAINER(effective_capabilities, 3),
+	CONTAINER(bounding_capabilities, 4),
+	CONTAINER(rlimits, 5),
 	UNUSED(containerizer),
 	UNUSED(content_type),
 	UNUSED(framework_capabilities),
@@ -78,7 +82,6 @@ static int cmd_run_check(const struct run_flags *flags, struct err *err)
 		{"appc_image", "images of appc"},
 		{"networks", "container networks"},
 		{"volumes", "containers with volumes"},
-		{"task_group", "task groups"},
 		{"effective_capabilities", "an isolator of capabilities"},
 		{"bounding_capabilities", "an isolator of capabilities"},
 		{"rlimits", "an isolator of limits"},
@@ -96,6 +99,9 @@ static int cmd_run_check(const struct run_flags *flags, struct err *err)
 		return err_set(err, ERR_INVALID, "--name must not be empty");
 	if (flags->task && flags->command)
 		return err_set(err, ERR_INVALID, "--task and --command do not go together");
+	if (run_group_wanted(flags) && (flags->task || flags->command || flags->instances != 1))
+		return err_set(err, ERR_INVALID,
+			       "--group goes with none of --task, --command and --instances");
 	return 0;
 }
 
@@ -139,13 +145,18 @@ static int cmd_run_run(const struct run_flags *flags, const struct flags *parsed
 	if (rv < 0)
 		return rv;
 	arena_init(&arena);
-	options.task =
-		run_task_make(&arena, flags, parsed->positional, parsed->positional_count, err);
 	rv = ERR_INVALID;
-	if (options.task) {
-		options.task_id = options.task->task_id->value;
-		rv = job_run(&options, err);
+	if (run_group_wanted(flags)) {
+		options.group = run_group_make(&arena, flags, err);
+		options.instances = options.group ? (int)options.group->n_tasks : 0;
+		options.task_id = flags->name;
+	} else {
+		options.task = run_task_make(&arena, flags, parsed->positional,
+					     parsed->positional_count, err);
+		options.task_id = options.task ? options.task->task_id->value : NULL;
 	}
+	if (options.task || options.group)
+		rv = job_run(&options, err);
 	arena_free(&arena);
 	return rv;
 }
@@ -174,7 +185,8 @@ int cmd_run(int argc, char **argv)
 {
 	return run_with("mesita run",
 			"Usage: mesita run --command=COMMAND [--instances=N] [--master=HOST:PORT]\n"
-			"       mesita run [--flags] -- PROGRAM [ARGUMENT...]",
+			"       mesita run [--flags] -- PROGRAM [ARGUMENT...]\n"
+			"       mesita run [--flags] --group=FILE",
 			false, argc, argv);
 }
 

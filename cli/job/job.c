@@ -93,12 +93,17 @@ void job_output_done(struct job_task *task)
 
 /* ---- updates ------------------------------------------------------------- */
 
-/* The ids are ours: <task_id>, or <task_id>.<number>. */
+/* The ids are ours: <task_id>, or <task_id>.<number>; those of a group are its own. */
 static struct job_task *job_find_task(struct job *job, const char *id)
 {
-	size_t prefix = strlen(job->options->task_id);
+	size_t prefix = job->options->group ? 0 : strlen(job->options->task_id);
 	int number = 1;
 
+	for (int i = 0; job->options->group && i < job->options->instances; i++)
+		if (!strcmp(job->tasks[i].id, id))
+			return &job->tasks[i];
+	if (job->options->group)
+		return NULL;
 	if (job->options->instances > 1) {
 		if (strncmp(id, job->options->task_id, prefix) || id[prefix] != '.')
 			return NULL;
@@ -184,7 +189,7 @@ static void job_take_update(struct job *job, const Mesos__TaskStatus *status)
 static void offers_missing_cb(uv_timer_t *timer)
 {
 	struct job *job = timer->data;
-	const Mesos__TaskInfo *model = job->options->task;
+	const Mesos__TaskInfo *model = job->options->task; /* NULL: a group */
 
 	if (job->waiting_told || job->running > 0 || job->over > 0 ||
 	    job->tasks[0].progress != JOB_PENDING)
@@ -193,10 +198,11 @@ static void offers_missing_cb(uv_timer_t *timer)
 	if (!job->last_offer)
 		job_report_note(job, "waiting: no agent offers resources yet");
 	else
-		job_report_note(
-			job, "waiting: no offer holds what a task wants; the last one had %s%s",
-			job->last_offer,
-			model->n_resources ? " (--cpus, --mem and --disk make tasks smaller)" : "");
+		job_report_note(job, "waiting: no offer holds what %s wants; the last one had %s%s",
+				model ? "a task" : "the group", job->last_offer,
+				model && model->n_resources
+					? " (--cpus, --mem and --disk make tasks smaller)"
+					: "");
 }
 
 /* What was launched may have been lost with the old connection. */
@@ -339,6 +345,14 @@ static void fill_framework(const struct job_options *options, struct arena *aren
 	}
 }
 
+static char *new_id(const struct job_options *options, int i)
+{
+	if (options->group)
+		return xstrdup(options->group->tasks[i]->task_id->value);
+	return options->instances == 1 ? xstrdup(options->task_id)
+				       : xprintf("%s.%d", options->task_id, i + 1);
+}
+
 static void make_tasks(struct job *job)
 {
 	int count = job->options->instances;
@@ -348,8 +362,7 @@ static void make_tasks(struct job *job)
 		struct job_task *task = &job->tasks[i];
 
 		task->job = job;
-		task->id = count == 1 ? xstrdup(job->options->task_id)
-				      : xprintf("%s.%d", job->options->task_id, i + 1);
+		task->id = new_id(job->options, i);
 		task->state = MESOS__TASK_STATE__TASK_STAGING;
 		uv_timer_init(job->loop, &task->look);
 		uv_timer_init(job->loop, &task->kill);
@@ -442,6 +455,7 @@ int job_run(const struct job_options *options, struct err *err)
 		free(job.failure);
 		free(job.unreachable);
 		free(job.last_offer);
+		free(job.executor);
 	}
 	uv_loop_close(&loop);
 	return rv;

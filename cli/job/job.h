@@ -1,6 +1,7 @@
 /* A job of `mesita run`: N instances of a command, as a scheduler of its own on the
- * public v1 API. job.c is its life and takes the master's events, job_launch.c uses
- * offers, job_output.c reads outputs from the agents, job_report.c prints. */
+ * public v1 API; or one group of tasks. job.c is its life and takes the master's events,
+ * job_launch.c uses offers, job_group.c those for a group, job_output.c reads outputs from the
+ * agents, job_report.c prints. */
 #ifndef CLI_JOB_JOB_H
 #define CLI_JOB_JOB_H
 
@@ -33,8 +34,10 @@ struct job_options {
 	enum job_style style;
 	int64_t kill_after; /* ns; 0 = never */
 	int64_t patience;   /* ns: how long to try to reach a master at first */
-	/* What to run: complete but for task_id and agent_id. */
+	/* What to run: complete but for task_id and agent_id. NULL: a group. */
 	const Mesos__TaskInfo *task;
+	/* Complete but for agent_ids; as many tasks as `instances`, all on one agent. */
+	const Mesos__TaskGroupInfo *group;
 };
 
 enum job_progress { JOB_PENDING, JOB_LAUNCHED, JOB_OVER, JOB_REPORTED };
@@ -74,6 +77,8 @@ struct job {
 	bool subscribed;  /* once */
 	bool suppressed;
 	bool waiting_told; /* that no offer is large enough */
+	int groups;	   /* launched so far */
+	char *executor;	   /* id of the group's executor; NULL: the tasks have their own */
 	char *last_offer;  /* what the last one that was too small had; NULL */
 	bool interrupted;
 	bool ending; /* TEARDOWN was sent */
@@ -92,9 +97,19 @@ void job_fail(struct job *job, const char *why);
 
 /* -- job_launch.c -- */
 void job_launch_on(struct job *job, Mesos__Scheduler__Event__Offers *offers);
+/* Notes that the task is launched on that offer. */
+void job_launch_note(struct job_task *task, const Mesos__Offer *offer);
+/* Milli-units of a scalar that anybody may use. */
+int64_t job_available(Mesos__Resource *const *list, size_t count, const char *name);
+/* ACCEPTs the offer for the operation. */
+void job_launch_accept(struct job *job, Mesos__Offer *offer, Mesos__Offer__Operation *operation);
 /* A task whose launch came to nothing is to be launched again; false: often enough. */
 bool job_launch_again(struct job_task *task);
 void job_kill(struct job_task *task);
+
+/* -- job_group.c -- */
+/* Launches the group if it is to be launched and fits the offer; false: not on this one. */
+bool job_group_launch(struct job *job, Mesos__Offer *offer, struct arena *arena);
 
 /* -- job_output.c -- */
 /* Starts reading a task's standard output; job_output_done() is called when the task

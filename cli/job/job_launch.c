@@ -12,8 +12,7 @@ static const char *const scalars[] = {"cpus", "mem", "disk", "gpus"};
 
 #define SCALARS (sizeof(scalars) / sizeof(*scalars))
 
-/* Milli-units of a scalar that anybody may use. */
-static int64_t available(Mesos__Resource *const *list, size_t count, const char *name)
+int64_t job_available(Mesos__Resource *const *list, size_t count, const char *name)
 {
 	double sum = 0;
 
@@ -81,7 +80,8 @@ static void remember_offer(struct job *job, const Mesos__Offer *offer)
 
 	for (size_t i = 0; i < SCALARS; i++) {
 		double amount =
-			(double)available(offer->resources, offer->n_resources, scalars[i]) / 1000;
+			(double)job_available(offer->resources, offer->n_resources, scalars[i]) /
+			1000;
 
 		if (amount > 0)
 			buf_printf(&text, "%s%s:%g", text.len ? ";" : "", scalars[i], amount);
@@ -107,19 +107,24 @@ static struct share *make_shares(struct arena *arena, Mesos__Scheduler__Event__O
 		mesos__offer__operation__launch__init(&shares[i].launch);
 		for (size_t k = 0; k < SCALARS; k++)
 			shares[i].left[k] =
-				available(offer->resources, offer->n_resources, scalars[k]);
+				job_available(offer->resources, offer->n_resources, scalars[k]);
 	}
 	return shares;
 }
 
-static void assign(struct job_task *task, struct share *share, struct arena *arena)
+void job_launch_note(struct job_task *task, const Mesos__Offer *offer)
 {
 	task->progress = JOB_LAUNCHED;
 	task->launches++;
-	remember_agent(task, share->offer);
+	remember_agent(task, offer);
+	job_report_launch(task);
+}
+
+static void assign(struct job_task *task, struct share *share, struct arena *arena)
+{
 	proto_push(arena, share->launch.n_task_infos, share->launch.task_infos,
 		   job_launch_make_task(arena, task, share->offer));
-	job_report_launch(task);
+	job_launch_note(task, share->offer);
 }
 
 /* One task to each offer in turn, as long as any has room: agents share the work. */
@@ -130,7 +135,7 @@ static void distribute(struct job *job, struct share *shares, size_t count, stru
 	bool assigned = true;
 
 	for (size_t k = 0; k < SCALARS; k++)
-		want[k] = available(model->resources, model->n_resources, scalars[k]);
+		want[k] = job_available(model->resources, model->n_resources, scalars[k]);
 	while (assigned) {
 		assigned = false;
 		for (size_t i = 0; i < count; i++) {
@@ -150,25 +155,31 @@ static void fill_filters(struct job *job, Mesos__Filters *filters)
 	filters->refuse_seconds = next_pending(job) ? REFUSE_WHILE_PENDING : REFUSE_AT_LAST;
 }
 
-static void launch_on(struct job *job, Mesos__Offer *offer, Mesos__Offer__Operation__Launch *launch)
+void job_launch_accept(struct job *job, Mesos__Offer *offer, Mesos__Offer__Operation *operation)
 {
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	Mesos__Scheduler__Call__Accept body = MESOS__SCHEDULER__CALL__ACCEPT__INIT;
-	Mesos__Offer__Operation operation = MESOS__OFFER__OPERATION__INIT, *operations = &operation;
 	Mesos__Filters filters = MESOS__FILTERS__INIT;
 
-	operation.has_type = 1;
-	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
-	operation.launch = launch;
+	operation->has_type = 1;
 	fill_filters(job, &filters);
 	body.n_offer_ids = 1;
 	body.offer_ids = &offer->id;
 	body.n_operations = 1;
-	body.operations = &operations;
+	body.operations = &operation;
 	body.filters = &filters;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__ACCEPT;
 	call.accept = &body;
 	scheduler_driver_call(job->driver, &call);
+}
+
+static void launch_on(struct job *job, Mesos__Offer *offer, Mesos__Offer__Operation__Launch *launch)
+{
+	Mesos__Offer__Operation operation = MESOS__OFFER__OPERATION__INIT;
+
+	operation.type = MESOS__OFFER__OPERATION__TYPE__LAUNCH;
+	operation.launch = launch;
+	job_launch_accept(job, offer, &operation);
 }
 
 static void job_launch_decline(struct job *job, Mesos__Scheduler__Call__Decline *body)
@@ -202,8 +213,11 @@ void job_launch_on(struct job *job, Mesos__Scheduler__Event__Offers *offers)
 
 	arena_init(&arena);
 	shares = make_shares(&arena, offers);
-	distribute(job, shares, offers->n_offers, &arena);
+	if (!job->options->group)
+		distribute(job, shares, offers->n_offers, &arena);
 	for (size_t i = 0; i < offers->n_offers; i++) {
+		if (job->options->group && job_group_launch(job, shares[i].offer, &arena))
+			continue;
 		if (shares[i].launch.n_task_infos) {
 			launch_on(job, shares[i].offer, &shares[i].launch);
 			continue;

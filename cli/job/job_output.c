@@ -106,6 +106,7 @@ static bool open_reader(struct job_task *task)
 void job_output_read(struct job_task *task)
 {
 	struct buf path = BUF_INIT;
+	char *file = NULL;
 
 	if (task->reading || task->job->ending)
 		return; /* the read under way goes on by itself */
@@ -114,8 +115,13 @@ void job_output_read(struct job_task *task)
 		return;
 	}
 	uv_timer_stop(&task->look);
-	sandbox_file_path(&path, scheduler_driver_id(task->job->driver), task->id, "stdout",
+	/* The executor of a group links the sandboxes of its tasks. */
+	if (task->job->executor)
+		file = xprintf("tasks/%s/stdout", task->id);
+	sandbox_file_path(&path, scheduler_driver_id(task->job->driver),
+			  file ? task->job->executor : task->id, file ? file : "stdout",
 			  task->offset);
+	free(file);
 	if (!task->job->options->follow)
 		buf_printf(&path, "&length=%d", FIRST_LINE_MAX);
 	task->reading = true;

@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "base/files.h"
 #include "base/json/json.h"
 #include "proto/resources.h"
+
+#define GROUP_MAX (1 << 20) /* bytes of the JSON of a group */
 
 static void add_scalar(struct arena *arena, Mesos__TaskInfo *task, const char *name, double value)
 {
@@ -252,4 +255,64 @@ Mesos__TaskInfo *run_task_make(struct arena *arena, const struct run_flags *flag
 {
 	return flags->task ? task_from_json(arena, flags, err)
 			   : task_from_flags(arena, flags, arguments, count, err);
+}
+
+/* ---- groups --------------------------------------------------------------------- */
+
+bool run_group_wanted(const struct run_flags *flags)
+{
+	return flags->group || flags->task_group;
+}
+
+/* The JSON itself, or a file with it. */
+static int group_text(const struct run_flags *flags, struct buf *text, struct err *err)
+{
+	const char *given = flags->group ? flags->group : flags->task_group;
+
+	if (*given != '{')
+		return file_read(given, GROUP_MAX, text, err);
+	buf_puts(text, given);
+	return 0;
+}
+
+static void complete_task(struct arena *arena, const struct run_flags *flags, struct json *task,
+			  size_t number)
+{
+	const char *name = arena_printf(arena, "%s.%zu", flags->name, number + 1);
+
+	add_member(arena, task, "task_id", id_json(arena, name));
+	add_member(arena, task, "name", new_json(arena, JSON_STRING, name));
+	add_member(arena, task, "agent_id", id_json(arena, ""));
+}
+
+static Mesos__TaskGroupInfo *parse_group(struct arena *arena, const struct run_flags *flags,
+					 const struct buf *text, struct err *err)
+{
+	struct json *json, *tasks;
+	Mesos__TaskGroupInfo *group;
+
+	if (json_parse(arena, text->data ? text->data : "", text->len, &json, err) < 0)
+		return NULL;
+	tasks = json->type == JSON_OBJECT ? (struct json *)json_get(json, "tasks") : NULL;
+	for (size_t i = 0; tasks && tasks->type == JSON_ARRAY && i < tasks->count; i++)
+		if (tasks->items[i].type == JSON_OBJECT)
+			complete_task(arena, flags, &tasks->items[i], i);
+	group = json_to_proto(&mesos__task_group_info__descriptor, json, SPELL_V1, arena, err);
+	if (group && !group->n_tasks)
+		return err_set(err, ERR_INVALID, "it has no tasks"), NULL;
+	return group;
+}
+
+Mesos__TaskGroupInfo *run_group_make(struct arena *arena, const struct run_flags *flags,
+				     struct err *err)
+{
+	struct buf text = BUF_INIT;
+	Mesos__TaskGroupInfo *group = NULL;
+
+	if (group_text(flags, &text, err) == 0)
+		group = parse_group(arena, flags, &text, err);
+	if (!group)
+		err_wrap(err, ERR_INVALID, "--group is no TaskGroupInfo");
+	buf_free(&text);
+	return group;
 }

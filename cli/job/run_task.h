@@ -33,7 +33,8 @@ struct run_flags {
 	int64_t kill_after;
 	int64_t patience;
 	const char *image, *docker_image; /* of a Docker container, or NULL: two names for one */
-	const char *containers[7];	  /* flags that need what there is not */
+	const char *group, *task_group;	  /* two names for one */
+	const char *containers[6];	  /* flags that need what there is not */
 };
 
 /* The task, complete but for what an instance's launch fills in: from --task, from
@@ -41,5 +42,11 @@ struct run_flags {
  * arena, pointing into the flags. NULL with `err` set. */
 Mesos__TaskInfo *run_task_make(struct arena *arena, const struct run_flags *flags,
 			       const char *const *arguments, size_t count, struct err *err);
+
+bool run_group_wanted(const struct run_flags *flags);
+/* The group, complete but for agent_ids: tasks without an id or a name get those of the job, with a
+ * number. In the arena. NULL with `err` set. */
+Mesos__TaskGroupInfo *run_group_make(struct arena *arena, const struct run_flags *flags,
+				     struct err *err);
 
 #endif

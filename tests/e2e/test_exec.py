@@ -143,7 +143,7 @@ class Exec(harness.TestCase):
         wait_for(lambda: os.path.exists(path), "the program says its pid", 20)
         with open(path, encoding="ascii") as file:
             pid = int(file.read())
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.wait(20)
         wait_for(lambda: not harness.processes.alive(pid), "the program ends", 20)
 

@@ -447,3 +447,49 @@ def sleepers(seconds, work_dir):
         except OSError:
             pass
     return found
+
+
+class FromTheCommandLine(harness.TestCase):
+    """`mesita run --group`."""
+
+    def run_group(self, group, *flags):
+        return harness.run(["run", "--master=%s:%d" % self.master.address, "--name=job",
+                            "--group=" + group, *flags])
+
+    def task(self, command, **fields):
+        return {"command": {"value": command}, "resources": [scalar("cpus", 0.1),
+                                                             scalar("mem", 32)], **fields}
+
+    def test_a_group(self):
+        path = os.path.join(self.temporary(), "group.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({"tasks": [
+                self.task("echo one"), self.task("echo two", task_id={"value": "mine"})]}, file)
+        status, output, errors = self.run_group(path, "--json")
+        self.assertEqual((status, errors), (0, ""))
+        ended = {line["task"]: line for line in map(json.loads, output.splitlines())
+                 if line.get("state") == "TASK_FINISHED"}
+        self.assertEqual({name: line["output"] for name, line in ended.items()},
+                         {"job.1": "one", "mine": "two"})
+
+    def test_one_fails(self):
+        status, output, _ = self.run_group(json.dumps({"tasks": [
+            self.task("exit 3"), self.task("sleep 1000")]}))
+        self.assertEqual(status, 1)
+        self.assertIn("job.1 failed", output)
+        self.assertIn("Command exited with status 3", output)
+        self.assertIn("TASK_KILLED", output)
+        self.assertIn("0 of 2 tasks finished", output)
+
+    def test_what_is_no_group(self):
+        for group, why in (("/no/such/file", "No such file"), ("{", "syntax error"),
+                           ("{}", "it has no tasks"), ('{"tasks":[]}', "it has no tasks"),
+                           ('{"tasks":[5]}', "--group is no TaskGroupInfo"),
+                           ('{"tasks":7}', "--group is no TaskGroupInfo")):
+            status, _, errors = self.run_group(group)
+            self.assertEqual(status, 1, group)
+            self.assertIn("--group is no TaskGroupInfo", errors)
+            self.assertIn(why, errors)
+        status, _, errors = self.run_group("{}", "--command=true")
+        self.assertEqual(status, 1)
+        self.assertIn("--group goes with none of", errors)
