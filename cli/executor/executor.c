@@ -63,7 +63,8 @@ struct command_executor {
 	struct checker *checker;    /* NULL: no checks */
 	struct docker_task *docker; /* NULL: the task is no Docker container */
 	struct docker_setting setting;
-	char *container; /* id of ours; heap */
+	char *container;    /* id of ours; heap */
+	struct arena arena; /* what lives as long */
 	int exit_status;
 	bool ending;
 };
@@ -284,6 +285,18 @@ static void docker_failed_cb(void *context, const char *why)
 	free(message);
 }
 
+static void check_docker(struct command_executor *e)
+{
+	static const struct checker_handlers handlers = {.update = checked_cb};
+	struct err err = {""};
+	Mesos__TaskInfo *checked = docker_checked_task(&e->arena, &e->setting, e->task, &err);
+
+	if (checked)
+		e->checker = checker_start(&e->loop, checked, &handlers, e);
+	else if (err.text[0])
+		log_warning("%s", err.text);
+}
+
 static void docker_running_cb(void *context, struct slice inspected, const char *address)
 {
 	struct command_executor *e = context;
@@ -306,6 +319,8 @@ static void docker_running_cb(void *context, struct slice inspected, const char 
 	}
 	if (!e->killed)
 		executor_driver_update(e->driver, &status);
+	if (!e->killed)
+		check_docker(e);
 }
 
 static bool is_docker(const Mesos__TaskInfo *task)
@@ -317,12 +332,9 @@ static void run_docker(struct command_executor *e)
 {
 	static const struct docker_handlers handlers = {docker_running_cb, docker_over_cb,
 							docker_failed_cb};
-	char *name = xprintf("mesos-%s", e->container ? e->container : "");
-
-	e->setting.name = name;
+	e->setting.name = arena_printf(&e->arena, "mesos-%s", e->container ? e->container : "");
 	e->setting.sandbox = getenv("MESOS_SANDBOX") ? getenv("MESOS_SANDBOX") : ".";
 	e->docker = docker_task_start(&e->loop, &e->setting, e->task, &handlers, e);
-	free(name);
 	if (e->task->max_completion_time)
 		start_timer(&e->completion, completion_cb,
 			    bounded(e->task->max_completion_time->nanoseconds));
@@ -520,6 +532,7 @@ int executor_main(int argc, char **argv)
 	take_flags(&e.setting, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	rng_seed(&e.rng, rng_entropy());
+	arena_init(&e.arena);
 	uv_loop_init(&e.loop);
 	open_handles(&e);
 	if (tls_from_environment(false, &e.tls, &err) == 0)
@@ -536,5 +549,6 @@ int executor_main(int argc, char **argv)
 	kill_left();
 	proto_free(e.task);
 	free(e.container);
+	arena_free(&e.arena);
 	return e.exit_status;
 }

@@ -47,6 +47,7 @@ rm)
 	pid=$(cat "$name.pid" 2>/dev/null) && kill -KILL -- -"$pid" 2>/dev/null
 	rm -f "$name.pid"
 	;;
+exec) shift 2; exec "$@" ;;
 pull) [ "$2" != nowhere ] ;;
 esac
 """
@@ -147,6 +148,27 @@ class Docker(harness.TestCase):
         ended = self.scheduler.wait_terminal(task_id)
         self.assertEqual((ended["state"], ended["message"]),
                          ("TASK_KILLED", "Container exited with status 137"))
+
+    def test_health(self):
+        flag = os.path.join(self.folder, "ill")
+        task_id = self.run_docker("sleep 1000", health_check={
+            "type": "COMMAND", "command": {"value": "[ ! -e %s ]" % flag}, "delay_seconds": 0,
+            "interval_seconds": 0.1, "grace_period_seconds": 0, "consecutive_failures": 2})
+        wait_for(lambda: any(s.get("healthy") for s in self.scheduler.updates.get(task_id, ())),
+                 "it is healthy", 20)
+        with open(flag, "w", encoding="ascii"):
+            pass
+        ended = self.scheduler.wait_terminal(task_id)
+        self.assertEqual((ended["state"], ended["healthy"]), ("TASK_KILLED", False))
+        self.assertIn("/bin/sh -c [ ! -e %s ]" % flag, self.asked("exec")[0])
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            task_id = self.run_docker("sleep 1000", health_check={
+                "type": "TCP", "tcp": {"port": listening.getsockname()[1]}, "delay_seconds": 0,
+                "interval_seconds": 0.1})
+            wait_for(lambda: any(s.get("healthy") for s in self.scheduler.updates[task_id]),
+                     "it is healthy", 20)
 
     def pid(self):
         name = next(n for n in os.listdir(self.folder) if n.endswith(".pid"))

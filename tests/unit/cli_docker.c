@@ -179,3 +179,53 @@ Test(cli_docker, inspections)
 		arena_free(&arena);
 	}
 }
+
+#define CHECKED(check, network) "\"health_check\":{" check "}," DOCKER(network) "}"
+#define COMMAND(members) "\"type\":\"COMMAND\",\"command\":{" members "}"
+
+Test(cli_docker, health_checks)
+{
+	static const struct {
+		const char *task, *words; /* of the command; "": none; NULL: no check is made */
+		bool told;		  /* why */
+	} checks[] = {
+		{DOCKER("") "}", NULL, false},
+		{CHECKED(COMMAND("\"value\":\"a b\""), ""), "docker exec mesos-c /bin/sh -c a b",
+		 false},
+		{CHECKED(COMMAND("\"value\":\"a b\""), ",\"network\":\"BRIDGE\""),
+		 "docker exec mesos-c /bin/sh -c a b", false},
+		{CHECKED(COMMAND("\"shell\":false,\"value\":\"p\",\"arguments\":[\"p\",\"-x\"]"),
+			 ""),
+		 "docker exec mesos-c p -x", false},
+		{CHECKED(COMMAND("\"shell\":false,\"value\":\"p\""), ""), "docker exec mesos-c p",
+		 false},
+		{CHECKED("\"type\":\"TCP\",\"tcp\":{\"port\":1}", ""), "", false},
+		{CHECKED("\"type\":\"TCP\",\"tcp\":{\"port\":1}", ",\"network\":\"HOST\""), "",
+		 false},
+		{CHECKED("\"type\":\"TCP\",\"tcp\":{\"port\":1}", ",\"network\":\"BRIDGE\""), NULL,
+		 true},
+		{"\"check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1}}," DOCKER("") "}", NULL, false},
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const Mesos__TaskInfo *checked;
+		Mesos__CommandInfo *command;
+
+		arena_init(&arena);
+		err.text[0] = '\0';
+		checked = docker_checked_task(&arena, &setting, task_of(checks[i].task), &err);
+		cr_expect_eq(!checked, !checks[i].words, "%zu", i);
+		cr_expect_eq(err.text[0] != '\0', checks[i].told, "%zu: %s", i, err.text);
+		command = checked ? checked->health_check->command : NULL;
+		if (checked) {
+			char **words = arena_alloc(&arena, 16 * sizeof(*words));
+
+			for (size_t k = 0; command && k < command->n_arguments; k++)
+				words[k] = command->arguments[k];
+			cr_expect_str_eq(joined(words), checks[i].words, "%zu: %s", i,
+					 joined(words));
+			cr_expect(!command || !strcmp(command->value, "docker"), "%zu", i);
+		}
+		arena_free(&arena);
+	}
+}

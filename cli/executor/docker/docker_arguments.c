@@ -247,6 +247,51 @@ char **docker_run_arguments(struct arena *arena, const struct docker_setting *se
 	return list_end(&list);
 }
 
+/* ---- health --------------------------------------------------------------------------------- */
+
+static void check_inside(struct arena *arena, const struct docker_setting *setting,
+			 Mesos__HealthCheck *check)
+{
+	Mesos__CommandInfo *command = check->command;
+	bool shell = !command->has_shell || command->shell;
+	struct list list = {.arena = arena};
+
+	add_program(&list, setting);
+	add_two(&list, "exec", setting->name);
+	if (shell)
+		add_two(&list, "/bin/sh", "-c");
+	add(&list, command->value);
+	/* The first of them is the program's own name. */
+	for (size_t i = 1; !shell && i < command->n_arguments; i++)
+		add(&list, command->arguments[i]);
+	command->has_shell = 1;
+	command->shell = 0;
+	command->value = list.items[0];
+	command->n_arguments = list.count;
+	command->arguments = list.items;
+}
+
+Mesos__TaskInfo *docker_checked_task(struct arena *arena, const struct docker_setting *setting,
+				     const Mesos__TaskInfo *task, struct err *err)
+{
+	const Mesos__ContainerInfo__DockerInfo *docker = task->container->docker;
+	bool host = !docker->has_network || docker->network == NETWORK(HOST);
+	Mesos__TaskInfo *checked;
+
+	if (!task->health_check)
+		return NULL;
+	checked = proto_copy_to(arena, task);
+	checked->check = NULL;
+	if (checked->health_check->command && checked->health_check->command->value) {
+		check_inside(arena, setting, checked->health_check);
+	} else if (!host) {
+		err_set(err, ERR_INVALID,
+			"HTTP and TCP health checks need the host's network: none is made");
+		return NULL;
+	}
+	return checked;
+}
+
 /* ---- what became of it ----------------------------------------------------------------------- */
 
 /* The first network that gave it an address. */

@@ -25,6 +25,11 @@ char **docker_run_arguments(struct arena *arena, const struct docker_setting *se
 /* PROGRAM [-H unix://SOCKET] and the words, of which the last is NULL. */
 char **docker_arguments(struct arena *arena, const struct docker_setting *setting, ...)
 	__attribute__((sentinel));
+/* The task as its health is checked, in the arena: a command is one in the container; HTTP and TCP
+ * are those of the host, whose network it must have. NULL: nothing is checked; `err` says why if
+ * the task asks for it. Checks that are none of health are not made, as by Mesos. */
+Mesos__TaskInfo *docker_checked_task(struct arena *arena, const struct docker_setting *setting,
+				     const Mesos__TaskInfo *task, struct err *err);
 /* The IP address in the output of `docker inspect`, in the arena; NULL: it does not run yet. "": it
  * has none of its own. */
 const char *docker_inspected(struct arena *arena, const char *output, size_t len);
