@@ -48,13 +48,19 @@ static const struct flag flag_table[] = {
 	     "Isolators: posix/cpu, posix/mem, filesystem/posix (nothing is enforced), "
 	     "cgroups/cpu, "
 	     "cgroups/mem, cgroups/pids, cgroups/blkio, cgroups/cpuset, cgroups/all, disk/du, "
-	     "posix/rlimits, linux/nnp."),
+	     "posix/rlimits, linux/capabilities, linux/nnp."),
 	TEXT(launcher, "posix",
 	     "How processes are started: posix, or linux, in control groups (as the isolators that "
 	     "begin with cgroups/ do)."),
 	FILE_PATH(cgroups_hierarchy, "/sys/fs/cgroup", "Where control groups are mounted."),
 	TEXT(cgroups_root, "mesos",
 	     "Control group of the agent's containers, below the hierarchy."),
+	{"effective_capabilities", "allowed_capabilities", FLAG_STRING, AT(effective_capabilities),
+	 NULL,
+	 "What containers have with linux/capabilities, if they ask for nothing: "
+	 "{\"capabilities\": [\"NET_RAW\"]}, or a file of it.",
+	 NULL, NULL},
+	TEXT(bounding_capabilities, NULL, "What they may ever have, likewise."),
 	BOOLEAN(cgroups_enable_cfs, "false",
 		"Containers get no more processors than they asked for, even if some are idle."),
 	BOOLEAN(cgroups_limit_swap, "false", "Limits of memory count swap, too (version 1 only)."),
@@ -137,7 +143,6 @@ static const struct flag flag_table[] = {
 	INERT(appc_store_dir, FLAG_PATH, "/tmp/mesos/store/appc"),
 	INERT(authenticatee, FLAG_STRING, "crammd5"),
 	INERT(authorizer, FLAG_STRING, "local"),
-	UNUSED(bounding_capabilities),
 	INERT(cgroups_cpu_enable_pids_and_tids_count, FLAG_BOOL, "false"),
 	INERT(cgroups_destroy_timeout, FLAG_DURATION, "1mins"),
 	UNUSED(cgroups_net_cls_primary_handle),
@@ -164,7 +169,6 @@ static const struct flag flag_table[] = {
 	INERT(docker_volume_checkpoint_dir, FLAG_PATH, "/var/run/mesos/isolators/docker/volume"),
 	INERT(docker_volume_chown, FLAG_BOOL, "false"),
 	UNUSED(domain_socket_location),
-	UNUSED_ALIAS(effective_capabilities, allowed_capabilities),
 	UNUSED(egress_burst),
 	UNUSED(egress_ceil_limit),
 	UNUSED(egress_flow_classifier_parent),
@@ -236,6 +240,14 @@ static const struct flag flag_table[] = {
 	FLAG_TABLE_END,
 };
 
+static int parse_capabilities(const char *text, bool *has, uint64_t *set, struct err *err)
+{
+	*has = text != NULL;
+	return text && capabilities_parse(text, set, err) < 0
+		       ? err_wrap(err, ERR_INVALID, "'%s' are no capabilities", text)
+		       : 0;
+}
+
 static int check_containers(struct agent_flags *f, struct err *err)
 {
 	char *list, *save = NULL;
@@ -260,6 +272,11 @@ static int check_containers(struct agent_flags *f, struct err *err)
 	free(list);
 	if (!mesos)
 		return err_set(err, ERR_INVALID, "--containerizers must include mesos");
+	if (parse_capabilities(f->effective_capabilities, &f->capabilities.has_effective,
+			       &f->capabilities.effective, err) < 0 ||
+	    parse_capabilities(f->bounding_capabilities, &f->capabilities.has_bounding,
+			       &f->capabilities.bounding, err) < 0)
+		return ERR_INVALID;
 	return isolation_parse(f->isolation, f->launcher, &f->isolated, err);
 }
 

@@ -2,10 +2,11 @@
 #ifndef AGENT_FLAGS_H
 #define AGENT_FLAGS_H
 
-#include "agent/isolation.h"
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/containers/capabilities.h"
+#include "agent/isolation.h"
 #include "auth/acls.h"
 #include "auth/credentials.h"
 #include "base/err.h"
@@ -42,7 +43,9 @@ struct agent_flags {
 	bool cgroups_enable_cfs, cgroups_limit_swap;
 	int64_t container_disk_watch_interval; /* ns */
 	bool enforce_container_disk_quota;
-	bool docker_enabled; /* by --containerizers */
+	const char *effective_capabilities, *bounding_capabilities;
+	struct capabilities capabilities; /* both, parsed */
+	bool docker_enabled;		  /* by --containerizers */
 	const char *docker, *docker_socket, *sandbox_directory;
 	const char *fetcher_cache_dir;
 	uint64_t fetcher_cache_size;

@@ -41,6 +41,11 @@ static void use_nnp(struct isolation *isolation, unsigned controllers)
 	isolation->no_new_privileges = true;
 }
 
+static void use_capabilities(struct isolation *isolation, unsigned controllers)
+{
+	isolation->capabilities = true;
+}
+
 /* What containers have in any case. */
 static void use_nothing(struct isolation *isolation, unsigned controllers)
 {
@@ -58,6 +63,7 @@ static const struct isolator isolators[] = {
 	{"cgroups/pids", use_groups, CGROUPS_BIT(PIDS)},
 	{"disk/du", use_disk, 0},
 	{"filesystem/posix", use_nothing, 0},
+	{"linux/capabilities", use_capabilities, 0},
 	{"linux/nnp", use_nnp, 0},
 	{"posix/cpu", use_nothing, 0},
 	{"posix/disk", use_disk, 0},

@@ -12,6 +12,7 @@ struct isolation {
 	bool every;		/* all that the machine has */
 	bool disk;		/* disk/du */
 	bool rlimits;		/* posix/rlimits */
+	bool capabilities;	/* linux/capabilities */
 	bool no_new_privileges; /* linux/nnp */
 };
 

@@ -312,6 +312,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.docker_socket =
 			strcmp(f->docker_socket, "/var/run/docker.sock") ? f->docker_socket : NULL,
 		.rlimits = f->isolated.rlimits,
+		.capabilities = f->isolated.capabilities ? &f->capabilities : NULL,
 		.no_new_privileges = f->isolated.no_new_privileges,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,

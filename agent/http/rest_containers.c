@@ -123,14 +123,15 @@ static Mesos__ContainerID *id_message(struct arena *arena, const char *id)
 }
 
 static void push_container(const struct listing *to, const struct shown_container *c,
-			   const char *id, const struct usage *usage,
-			   const struct shown_container *limits)
+			   const char *id, const struct usage *usage)
 {
 	struct arena *arena = &to->read->request->arena;
 	Mesos__Agent__Response__GetContainers *get = to->read->response->get_containers;
 	Mesos__Agent__Response__GetContainers__Container *one =
 		PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
 			  mesos__agent__response__get_containers__container__descriptor);
+	/* Limits are those of the executor. */
+	const struct shown_container *limits = strcmp(id, c->container) ? NULL : c;
 
 	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
 	one->framework_id->value = (char *)c->framework_id;
@@ -160,7 +161,7 @@ static void collect_inside(void *context, const char *id)
 	const struct usage *usage = usage_of(collection->to, id);
 
 	if (usage)
-		push_container(collection->to, collection->of, id, usage, NULL);
+		push_container(collection->to, collection->of, id, usage);
 }
 
 static void collect_container(void *context, const struct shown_container *c)
@@ -171,7 +172,7 @@ static void collect_container(void *context, const struct shown_container *c)
 
 	if (!usage_with_inside(to, c, &usage))
 		return;
-	push_container(to, c, c->container, &usage, c);
+	push_container(to, c, c->container, &usage);
 	if (to->read->nested)
 		agent_show_each_inside(to->read->shell->steps.core, c->container, collect_inside,
 				       &inside);

@@ -436,3 +436,52 @@ class Limits(harness.TestCase):
             self.assertEqual((status["state"], status.get("reason")),
                              ("TASK_FAILED", "REASON_CONTAINER_LAUNCH_FAILED"))
             self.assertIn(why, status["message"])
+
+
+class Capabilities(harness.TestCase):
+    """What the processes of a container may do."""
+    agent_flags = {"isolation": "linux/capabilities",
+                   "bounding_capabilities": '{"capabilities":["NET_RAW","KILL","CHOWN"]}',
+                   "effective_capabilities": '{"capabilities":["KILL"]}'}
+    CHOWN, KILL, NET_RAW = 1 << 0, 1 << 5, 1 << 13
+
+    def setUp(self):
+        if os.geteuid():
+            self.skipTest("needs root")
+        super().setUp()
+
+    def sets(self, scheduler, info, **fields):
+        """(effective, bounding) of a task's shell."""
+        task_id = scheduler.run(
+            {"value": "grep -E 'CapEff|CapBnd' /proc/self/status", **fields},
+            container={"type": "MESOS", "linux_info": info})
+        status = scheduler.wait_terminal(task_id)
+        self.assertEqual(status["state"], "TASK_FINISHED", status.get("message"))
+        with open(self.agent.sandbox(scheduler.id, task_id) + "/stdout", encoding="utf-8") as file:
+            words = file.read().split()
+        return int(words[-3], 16), int(words[-1], 16)
+
+    def test_sets(self):
+        scheduler = self.subscribe()
+        some = {"capabilities": ["NET_RAW", "CHOWN"]}
+        for fields in ({}, {"user": "nobody"}):
+            self.assertEqual(self.sets(scheduler, {}, **fields),
+                             (self.KILL, self.KILL | self.CHOWN | self.NET_RAW)
+                             if fields else (self.KILL | self.CHOWN | self.NET_RAW,) * 2)
+            self.assertEqual(
+                self.sets(scheduler, {"effective_capabilities": some,
+                                      "bounding_capabilities": some}, **fields),
+                (self.NET_RAW | self.CHOWN,) * 2)
+            self.assertEqual(self.sets(scheduler, {
+                "effective_capabilities": {}, "bounding_capabilities": {}}, **fields), (0, 0))
+
+    def test_too_much(self):
+        scheduler = self.subscribe()
+        for info in ({"bounding_capabilities": {"capabilities": ["SYS_ADMIN"]}},
+                     {"effective_capabilities": {"capabilities": ["SYS_ADMIN"]}},
+                     {"effective_capabilities": {"capabilities": ["KILL"]},
+                      "bounding_capabilities": {"capabilities": ["CHOWN"]}}):
+            status = scheduler.wait_terminal(scheduler.run(
+                "true", container={"type": "MESOS", "linux_info": info}))
+            self.assertEqual((status["state"], status["reason"]),
+                             ("TASK_FAILED", "REASON_CONTAINER_LAUNCH_FAILED"))

@@ -39,9 +39,10 @@ struct posix_options {
 	const char *docker;	       /* program for tasks of type DOCKER; NULL: there are none */
 	const char *docker_socket;     /* of its daemon; NULL: it knows */
 	bool rlimits;		       /* those that containers ask for are set */
-	bool no_new_privileges;	       /* of containers */
-	struct cgroups *groups;	       /* for those with limits of their own; or NULL */
-	struct rlimit open_files;      /* of the processes that are started; zero: as we */
+	const struct capabilities *capabilities; /* of containers; NULL: as we */
+	bool no_new_privileges;			 /* of containers */
+	struct cgroups *groups;			 /* for those with limits of their own; or NULL */
+	struct rlimit open_files; /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);
 	void *spares_context;

@@ -59,6 +59,7 @@ struct posix_start {
 	const char *user_name; /* NULL: we are it */
 	bool switches_user;
 	Mesos__CommandInfo *command; /* heap */
+	struct capabilities capabilities;
 	bool session;
 	bool tty;
 };

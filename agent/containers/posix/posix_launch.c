@@ -271,6 +271,18 @@ static int make_limits(struct posix_start *start, const Mesos__ContainerInfo *in
 	return rv;
 }
 
+static int make_capabilities(struct posix_container *container, const Mesos__ContainerInfo *info,
+			     struct err *err)
+{
+	struct posix_start *start = container->start;
+	int rv = capabilities_of(info, container->owner->options.capabilities, &start->capabilities,
+				 err);
+
+	if (rv == 0 && start->capabilities.has_effective)
+		start->spawn.capabilities = &start->capabilities;
+	return rv;
+}
+
 static int find_user(const char *name, struct posix_start *start, struct err *err)
 {
 	int rv;
@@ -350,6 +362,8 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 	rv = make_arguments(container, err);
 	if (rv == 0 && container->owner->options.rlimits)
 		rv = make_limits(container->start, launch->info, err);
+	if (rv == 0 && container->owner->options.capabilities)
+		rv = make_capabilities(container, launch->info, err);
 	/* Last: what fails before it leaves no group behind. */
 	if (rv == 0 && launch->limited && container->owner->options.groups) {
 		rv = posix_group_make(container, launch, err);

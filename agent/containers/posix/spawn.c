@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,34 @@ static void child_switch_user(struct plan *plan)
 		child_fail(plan, "Failed to switch to the user");
 }
 
+/* Before the user is switched: what may never be had again. */
+static void child_bound_capabilities(struct plan *plan)
+{
+	const struct capabilities *c = plan->spawn->capabilities;
+
+	for (int i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!(c->bounding & (1ULL << i)) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0))
+			child_fail(plan, "Failed to drop capabilities of");
+	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+}
+
+/* After it. Who is not root keeps them over the execution of a program as ambient ones only. */
+static void child_set_capabilities(struct plan *plan)
+{
+	uint64_t set = plan->spawn->capabilities->effective;
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{.effective = (uint32_t)set},
+						 {.effective = (uint32_t)(set >> 32)}};
+
+	for (int i = 0; i < 2; i++)
+		data[i].permitted = data[i].inheritable = data[i].effective;
+	if (syscall(SYS_capset, &header, data))
+		child_fail(plan, "Failed to set the capabilities of");
+	for (int i = 0; i < 64; i++)
+		if ((set & (1ULL << i)) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0))
+			child_fail(plan, "Failed to keep capabilities of");
+}
+
 static void child_exec(struct plan *plan)
 {
 	int error = ENOENT;
@@ -131,8 +160,12 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 	/* Before the user is switched: it may be closed out of the directories above. */
 	if (chdir(spawn->directory))
 		child_fail(plan, "Failed to change the working directory");
+	if (spawn->capabilities)
+		child_bound_capabilities(plan);
 	if (spawn->user)
 		child_switch_user(plan);
+	if (spawn->capabilities)
+		child_set_capabilities(plan);
 	if (dup2(spawn->input, 0) < 0 || dup2(spawn->output, 1) < 0 || dup2(spawn->error, 2) < 0)
 		child_fail(plan, "Failed to redirect the output");
 	/* Before Linux 5.9 only what is close-on-exec is closed, which all of ours is. */

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "agent/containers/capabilities.h"
 #include "agent/containers/user.h"
 #include "base/err.h"
 
@@ -29,6 +30,7 @@ struct spawn {
 	bool leaves_orphans;		  /* it is no child subreaper */
 	const struct spawn_limit *limits; /* others; they count more than open_files */
 	size_t limit_count;
+	const struct capabilities *capabilities; /* NULL: as we */
 	bool no_new_privileges; /* neither it nor what it starts gets more by executing a program */
 	const struct rlimit *open_files; /* how many it may have open; NULL = as we */
 };
