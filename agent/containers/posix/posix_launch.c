@@ -118,6 +118,9 @@ static int start_fetcher(struct posix_container *container, struct err *err)
 	spawn.program = options->program;
 	spawn.arguments = argv;
 	spawn.environment = environ;
+	/* Those are for the program that is fetched. */
+	spawn.limit_count = 0;
+	spawn.capabilities = NULL;
 	spawn.input = fetch_input(start->command, err);
 	if (spawn.input < 0)
 		return ERR_IO;
