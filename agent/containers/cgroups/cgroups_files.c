@@ -25,7 +25,7 @@ static int cgroups_open_file(const char *directory, const char *file, int flags)
 
 int cgroups_write(const char *directory, const char *file, const char *text, struct err *err)
 {
-	int fd = cgroups_open_file(directory, file, O_WRONLY);
+	int fd = cgroups_open_file(directory, file, O_WRONLY | O_TRUNC);
 	ssize_t put = fd < 0 ? -1 : write(fd, text, strlen(text));
 	int error = errno;
 

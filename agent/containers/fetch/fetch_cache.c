@@ -2,6 +2,7 @@
 #include "agent/containers/fetch/fetch_cache.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,9 @@
 #include "base/memory/arena.h"
 #include "base/table.h"
 
-#define NAME_PART 10 /* characters of a name's beginning and end that a file has in its own */
-#define OURS "self"  /* directory of the user that we are, if it has no other name */
+#define NAME_PART 10   /* characters of a name's beginning and end that a file has in its own */
+#define SERIAL_BITS 24 /* of a file's number, below the process that made it */
+#define OURS "self"    /* directory of the user that we are, if it has no other name */
 
 struct entry {
 	UT_hash_handle hh;   /* by key: user, '@', URI */
@@ -64,7 +66,6 @@ struct fetch_cache {
 
 struct removal {
 	struct slow_job slow;
-	bool empties; /* all that is in the directory */
 	char path[];
 };
 
@@ -73,8 +74,7 @@ static void removal_work(struct slow_job *job)
 	struct removal *removal = container_of(job, struct removal, slow);
 	struct err err = {""};
 
-	if ((removal->empties ? sandbox_empty(removal->path, NULL, &err)
-			      : sandbox_remove(removal->path, NULL, &err)) < 0)
+	if (sandbox_remove(removal->path, NULL, &err) < 0)
 		log_warning("Cannot remove '%s': %s", removal->path, err.text);
 }
 
@@ -83,13 +83,12 @@ static void removal_done(struct slow_job *job, bool canceled)
 	free(container_of(job, struct removal, slow));
 }
 
-static void remove_later(struct fetch_cache *cache, const char *path, bool empties)
+static void remove_later(struct fetch_cache *cache, const char *path)
 {
 	struct removal *removal = xcalloc(1, sizeof(*removal) + strlen(path) + 1);
 
 	removal->slow.work = removal_work;
 	removal->slow.done = removal_done;
-	removal->empties = empties;
 	strcpy(removal->path, path);
 	slow_add(cache->pool, NULL, &removal->slow);
 }
@@ -156,7 +155,7 @@ static void entry_remove(struct entry *entry)
 	char *path = entry_path(entry);
 
 	if (entry->filled)
-		remove_later(cache, path, false);
+		remove_later(cache, path);
 	free(path);
 	cache->used -= entry->size;
 	list_remove(&entry->recent);
@@ -365,6 +364,34 @@ int fetch_cache_prepare(const struct fetch_cache *cache, const char *user_name,
 	return rv;
 }
 
+/* What is there is put aside at once, for what comes may have the same names. */
+static void empty_directory(struct fetch_cache *cache)
+{
+	char *aside = xprintf("%s/.old-%d", cache->directory, (int)getpid());
+	const char *own = strrchr(aside, '/') + 1;
+	DIR *directory = opendir(cache->directory);
+	struct dirent *entry;
+
+	mkdir(aside, 0700);
+	while (directory && (entry = readdir(directory))) {
+		char *from, *to;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    !strcmp(entry->d_name, own))
+			continue;
+		from = xprintf("%s/%s", cache->directory, entry->d_name);
+		to = xprintf("%s/%s", aside, entry->d_name);
+		if (rename(from, to))
+			log_warning("Cannot put '%s' aside: %s", from, strerror(errno));
+		free(from);
+		free(to);
+	}
+	if (directory)
+		closedir(directory);
+	remove_later(cache, aside);
+	free(aside);
+}
+
 static bool is_owned(const char *path, bool or_root)
 {
 	struct stat info;
@@ -401,11 +428,14 @@ struct fetch_cache *fetch_cache_create(struct slow_pool *pool, const char *direc
 
 	cache->pool = pool;
 	cache->directory = xstrdup(directory);
+	/* Agents of one machine may share the directory, and must not take others' files for
+	 * their own. */
+	cache->serial = (uint64_t)getpid() << SERIAL_BITS;
 	cache->size = size;
 	list_init(&cache->recent);
 	cache->ours = is_ours(directory);
 	if (cache->ours)
-		remove_later(cache, directory, true);
+		empty_directory(cache);
 	return cache;
 }
 
