@@ -273,7 +273,9 @@ void faults_end(struct faults *f)
 	struct process *p, *next;
 
 	world_cancel(c->world, &f->next);
-	c->world->slow_disks_until = 0;
+	/* What is being written stays slow, and the books are to know. */
+	if (c->world->slow_disks_until > c->world->now)
+		c->world->slow_disks_until = c->world->now;
 	c->world->repeats = 0;
 	list_for_each (p, next, &c->world->processes, link) {
 		/* What was stopped has missed the time until now. */
