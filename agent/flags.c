@@ -320,6 +320,9 @@ static int check_ranges(const struct agent_flags *f, struct err *err)
 		return err_set(err, ERR_INVALID, "timeouts and delays must not be negative");
 	if (f->disk_watch_interval <= 0)
 		return err_set(err, ERR_INVALID, "--disk_watch_interval must be positive");
+	if (f->container_disk_watch_interval < MILLISECOND)
+		return err_set(err, ERR_INVALID,
+			       "--container_disk_watch_interval must be at least 1ms");
 	if (!(f->gc_disk_headroom >= 0 && f->gc_disk_headroom <= 1))
 		return err_set(err, ERR_INVALID,
 			       "Invalid value for --gc_disk_headroom: must be between 0.0 and 1.0");

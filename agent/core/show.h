@@ -20,11 +20,11 @@ void agent_show_agent(const struct agent *agent, struct arena *arena,
  * knows to an open JSON object. */
 void agent_write_state(const struct agent_view *v, struct json_writer *w);
 
-/* A container of an executor that has not ended. */
 /* Frameworks, executors and tasks that there are, and with `past` those that were; counts no
  * further than `limit`. */
 size_t agent_show_count(const struct agent *agent, bool past, size_t limit);
 
+/* A container of an executor that has not ended. */
 struct shown_container {
 	const char *framework_id, *executor_id, *name, *source, *container, *directory;
 	struct agent_limits limits;

@@ -350,6 +350,7 @@ class Refused(harness.TestCase):
         self.assertIn("exclude one another",
                       self.refuse(isolation="filesystem/posix,filesystem/linux"))
         self.assertIn("Unknown or unsupported launcher", self.refuse(launcher="windows"))
+        self.assertIn("must be at least 1ms", self.refuse(container_disk_watch_interval="0ns"))
 
     def test_no_control_groups(self):
         """A hierarchy that has none."""
