@@ -72,6 +72,29 @@ static const struct flag flag_table[] = {
 	TEXT(docker, "docker", "The program that runs those: docker, or podman."),
 	FILE_PATH(docker_socket, "/var/run/docker.sock", "Where its daemon listens."),
 	FILE_PATH(sandbox_directory, "/mnt/mesos/sandbox", "Where the sandbox is in a container."),
+	TEXT(image_providers, NULL,
+	     "Kinds of images that containers may have: docker, which --isolation=filesystem/linux,"
+	     "docker/runtime goes with."),
+	TEXT(image_provisioner_backend, "overlay",
+	     "How containers get the files of an image: overlay, or copy."),
+	TEXT(docker_registry, "https://registry-1.docker.io",
+	     "Where images come from that name no registry: a registry, or a directory of what "
+	     "`docker save` wrote (NAME.tar, or NAME/) and of OCI layouts."),
+	FILE_PATH(docker_store_dir, "/tmp/mesos/store/docker", "Where images are kept."),
+	TEXT(docker_config, NULL,
+	     "How registries know who pulls, as in docker's config.json: JSON, or a file of it."),
+	TEXT(image_gc_config, NULL,
+	     "When images that nobody uses are removed: {\"image_disk_headroom\": 0.1, "
+	     "\"image_disk_watch_interval\": {\"nanoseconds\": 3600000000000}, "
+	     "\"excluded_images\": [...]}, or a file of it."),
+	{"default_container_shm_size", NULL, FLAG_BYTES, AT(default_container_shm_size), "0B",
+	 "Size of /dev/shm in containers with --isolation=namespaces/ipc that do not say (0: half "
+	 "of "
+	 "the memory).",
+	 NULL, NULL},
+	BOOLEAN(disallow_sharing_agent_pid_namespace, "false",
+		"Executors' containers may not ask to share the machine's processes."),
+	BOOLEAN(disallow_sharing_agent_ipc_namespace, "false", "Likewise its System V IPC."),
 	FILE_PATH(runtime_dir, NULL,
 		  "Directory of what is lost on reboot (default: /var/run/mesos, or below the "
 		  "directory of temporary files)."),
@@ -154,18 +177,12 @@ static const struct flag flag_table[] = {
 	UNUSED(csi_plugin_config_dir),
 	UNUSED(default_container_dns),
 	UNUSED(default_container_info),
-	UNUSED(default_container_shm_size),
-	INERT(disallow_sharing_agent_ipc_namespace, FLAG_BOOL, "false"),
-	INERT(disallow_sharing_agent_pid_namespace, FLAG_BOOL, "false"),
 	UNUSED(disk_profile_adaptor),
-	UNUSED(docker_config),
 	INERT(docker_ignore_runtime, FLAG_BOOL, "false"),
 	INERT(docker_kill_orphans, FLAG_BOOL, "true"),
 	UNUSED(docker_mesos_image),
-	INERT(docker_registry, FLAG_STRING, "https://registry-1.docker.io"),
 	INERT(docker_remove_delay, FLAG_DURATION, "6hrs"),
 	INERT(docker_stop_timeout, FLAG_DURATION, "0ns"),
-	INERT(docker_store_dir, FLAG_PATH, "/tmp/mesos/store/docker"),
 	INERT(docker_volume_checkpoint_dir, FLAG_PATH, "/var/run/mesos/isolators/docker/volume"),
 	INERT(docker_volume_chown, FLAG_BOOL, "false"),
 	UNUSED(domain_socket_location),
@@ -184,9 +201,6 @@ static const struct flag flag_table[] = {
 	UNUSED(host_path_volume_force_creation),
 	INERT(http_executor_domain_sockets, FLAG_BOOL, "false"),
 	INERT(http_heartbeat_interval, FLAG_DURATION, "30secs"),
-	UNUSED(image_gc_config),
-	UNUSED(image_providers),
-	UNUSED(image_provisioner_backend),
 	UNUSED(ingress_burst),
 	UNUSED(ingress_ceil_limit),
 	INERT(ingress_isolate_existing_containers, FLAG_BOOL, NULL),
@@ -248,6 +262,30 @@ static int parse_capabilities(const char *text, bool *has, uint64_t *set, struct
 		       : 0;
 }
 
+static int check_isolation(struct agent_flags *f, struct err *err)
+{
+	struct isolation *isolated = &f->isolated;
+	int rv = isolation_parse(f->isolation, f->launcher, isolated, err);
+
+	if (rv < 0)
+		return rv;
+	if (f->image_providers && strcmp(f->image_providers, "docker"))
+		return err_set(err, ERR_INVALID,
+			       "--image_providers=%s: only images of docker are supported",
+			       f->image_providers);
+	if ((f->image_providers || isolated->host_paths || isolated->secrets) &&
+	    !isolated->file_systems)
+		return err_set(err, ERR_INVALID, "%s needs filesystem/linux in --isolation, too",
+			       f->image_providers ? "--image_providers"
+						  : "A volume of a container");
+	if (strcmp(f->image_provisioner_backend, "overlay") &&
+	    strcmp(f->image_provisioner_backend, "copy"))
+		return err_set(err, ERR_INVALID,
+			       "--image_provisioner_backend=%s: expected overlay or copy",
+			       f->image_provisioner_backend);
+	return 0;
+}
+
 static int check_containers(struct agent_flags *f, struct err *err)
 {
 	char *list, *save = NULL;
@@ -277,7 +315,7 @@ static int check_containers(struct agent_flags *f, struct err *err)
 	    parse_capabilities(f->bounding_capabilities, &f->capabilities.has_bounding,
 			       &f->capabilities.bounding, err) < 0)
 		return ERR_INVALID;
-	return isolation_parse(f->isolation, f->launcher, &f->isolated, err);
+	return check_isolation(f, err);
 }
 
 static int check_master(const char *master, struct err *err)

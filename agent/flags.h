@@ -47,6 +47,10 @@ struct agent_flags {
 	struct capabilities capabilities; /* both, parsed */
 	bool docker_enabled;		  /* by --containerizers */
 	const char *docker, *docker_socket, *sandbox_directory;
+	const char *image_providers, *image_provisioner_backend, *image_gc_config;
+	const char *docker_registry, *docker_store_dir, *docker_config;
+	uint64_t default_container_shm_size; /* bytes; 0: as the kernel has it */
+	bool disallow_sharing_agent_pid_namespace, disallow_sharing_agent_ipc_namespace;
 	const char *fetcher_cache_dir;
 	uint64_t fetcher_cache_size;
 	const char *containerizers;

@@ -46,6 +46,41 @@ static void use_capabilities(struct isolation *isolation, unsigned controllers)
 	isolation->capabilities = true;
 }
 
+static void use_file_systems(struct isolation *isolation, unsigned controllers)
+{
+	isolation->file_systems = true;
+}
+
+static void use_pids(struct isolation *isolation, unsigned controllers)
+{
+	isolation->pids = true;
+}
+
+static void use_ipc(struct isolation *isolation, unsigned controllers)
+{
+	isolation->ipc = true;
+}
+
+static void use_host_paths(struct isolation *isolation, unsigned controllers)
+{
+	isolation->host_paths = true;
+}
+
+static void use_sandbox_paths(struct isolation *isolation, unsigned controllers)
+{
+	isolation->sandbox_paths = true;
+}
+
+static void use_secrets(struct isolation *isolation, unsigned controllers)
+{
+	isolation->secrets = true;
+}
+
+static void use_image_runtime(struct isolation *isolation, unsigned controllers)
+{
+	isolation->image_runtime = true;
+}
+
 /* What containers have in any case. */
 static void use_nothing(struct isolation *isolation, unsigned controllers)
 {
@@ -62,26 +97,31 @@ static const struct isolator isolators[] = {
 	{"cgroups/mem", use_groups, CGROUPS_BIT(MEMORY)},
 	{"cgroups/pids", use_groups, CGROUPS_BIT(PIDS)},
 	{"disk/du", use_disk, 0},
+	{"docker/runtime", use_image_runtime, 0},
+	{"filesystem/linux", use_file_systems, 0},
 	{"filesystem/posix", use_nothing, 0},
 	{"linux/capabilities", use_capabilities, 0},
 	{"linux/nnp", use_nnp, 0},
+	{"namespaces/ipc", use_ipc, 0},
+	{"namespaces/pid", use_pids, 0},
 	{"posix/cpu", use_nothing, 0},
 	{"posix/disk", use_disk, 0},
 	{"posix/mem", use_nothing, 0},
 	{"posix/rlimits", use_rlimits, 0},
 	{"process", use_nothing, 0},
+	{"volume/host_path", use_host_paths, 0},
+	{"volume/sandbox_path", use_sandbox_paths, 0},
+	{"volume/secret", use_secrets, 0},
 	{NULL, NULL, 0},
 };
 
 /* Mesos' isolators that mesita has no part of. */
 static const char *const absent_isolators[] = {
-	"appc/runtime",		"cgroups/devices",     "cgroups/hugetlb",    "cgroups/net_cls",
-	"cgroups/net_prio",	"cgroups/perf_event",  "disk/xfs",	     "docker/runtime",
-	"docker/volume",	"environment_secret",  "filesystem/linux",   "filesystem/shared",
-	"filesystem/windows",	"gpu/nvidia",	       "linux/capabilities", "linux/devices",
-	"linux/seccomp",	"namespaces/ipc",      "namespaces/pid",     "network/cni",
-	"network/port_mapping", "network/ports",       "volume/csi",	     "volume/host_path",
-	"volume/image",		"volume/sandbox_path", "volume/secret",	     NULL,
+	"appc/runtime",	      "cgroups/devices",    "cgroups/hugetlb",	  "cgroups/net_cls",
+	"cgroups/net_prio",   "cgroups/perf_event", "disk/xfs",		  "docker/volume",
+	"environment_secret", "filesystem/shared",  "filesystem/windows", "gpu/nvidia",
+	"linux/devices",      "linux/seccomp",	    "network/cni",	  "network/port_mapping",
+	"network/ports",      "volume/csi",	    "volume/image",	  NULL,
 };
 
 static const struct isolator *find_isolator(const char *name)

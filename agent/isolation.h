@@ -14,6 +14,13 @@ struct isolation {
 	bool rlimits;		/* posix/rlimits */
 	bool capabilities;	/* linux/capabilities */
 	bool no_new_privileges; /* linux/nnp */
+	bool file_systems;	/* filesystem/linux */
+	bool pids;		/* namespaces/pid */
+	bool ipc;		/* namespaces/ipc */
+	bool host_paths;	/* volume/host_path */
+	bool sandbox_paths;	/* volume/sandbox_path */
+	bool secrets;		/* volume/secret */
+	bool image_runtime;	/* docker/runtime */
 };
 
 /* ERR_INVALID: a name that is none, or twice, or two that exclude one another. */

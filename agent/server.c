@@ -308,6 +308,7 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.runtime_dir = f->runtime_dir,
 		.frameworks_home = f->frameworks_home,
 		.groups = shell->groups,
+		.rooms = shell->has_rooms ? &shell->rooms : NULL,
 		.docker = f->docker_enabled ? f->docker : NULL,
 		.docker_socket =
 			strcmp(f->docker_socket, "/var/run/docker.sock") ? f->docker_socket : NULL,
@@ -410,6 +411,8 @@ static int server_start(struct agent_shell *shell, struct err *err)
 		rv = listen_http(shell, err);
 	if (rv == 0)
 		rv = agent_shell_open_groups(shell, err);
+	if (rv == 0)
+		rv = agent_shell_open_rooms(shell, err);
 	if (rv == 0)
 		rv = create_core(shell, err);
 	if (rv == 0)

@@ -7,6 +7,7 @@
 
 #include "agent/containers/core/containers.h"
 #include "agent/containers/gc.h"
+#include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/core/agent_view.h"
 #include "agent/detector.h"
@@ -62,6 +63,8 @@ struct agent_shell {
 	struct slow_lane files[AGENT_FILE_LANES]; /* requests for files take turns */
 	unsigned next_file;
 	struct cgroups *groups;	   /* NULL: containers have none */
+	struct room_options rooms; /* of containers, if `has_rooms` */
+	bool has_rooms;
 	struct fetch_cache *cache; /* of the fetcher */
 	struct posix *posix;
 	struct containers *containers;
@@ -147,6 +150,8 @@ void agent_files_download(void *shell, struct http_request *request);
 
 /* Control groups, if containers have some; before the core. ERR_INVALID, ERR_IO: not here. */
 int agent_shell_open_groups(struct agent_shell *shell, struct err *err);
+/* What containers may see of their own; before them. ERR_STATE: not here. */
+int agent_shell_open_rooms(struct agent_shell *shell, struct err *err);
 /* After the containers. */
 void agent_shell_watch_disks(struct agent_shell *shell);
 

@@ -1,4 +1,9 @@
 /* The parts of the shell that --isolation asks for. */
+#include <sched.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "agent/containers/disk_watch.h"
 #include "agent/core/show.h"
 #include "agent/shell.h"
@@ -50,4 +55,50 @@ int agent_shell_open_groups(struct agent_shell *shell, struct err *err)
 	};
 
 	return f->isolated.groups ? cgroups_open(&options, &shell->groups, err) : 0;
+}
+
+/* Whether mounts of our own can be made, by a child that tries. */
+static bool can_mount(void)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC) ? 1 : 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int agent_shell_open_rooms(struct agent_shell *shell, struct err *err)
+{
+	const struct agent_flags *f = shell->flags;
+	const struct isolation *isolated = &f->isolated;
+
+	if (!isolated->file_systems && !isolated->pids && !isolated->ipc)
+		return 0;
+	if (!can_mount())
+		return err_set(
+			err, ERR_STATE,
+			"--isolation=%s: containers cannot have namespaces of their own; the "
+			"agent must run as root with CAP_SYS_ADMIN, or without filesystem/linux "
+			"and namespaces/...",
+			f->isolation);
+	shell->has_rooms = true;
+	shell->rooms = (struct room_options){
+		.file_systems = isolated->file_systems,
+		.pids = isolated->pids,
+		.ipc = isolated->ipc,
+		.host_paths = isolated->host_paths,
+		.sandbox_paths = isolated->sandbox_paths,
+		.secrets = isolated->secrets,
+		.images = false,
+		.image_runtime = isolated->image_runtime,
+		.shares_pids_never = f->disallow_sharing_agent_pid_namespace,
+		.shares_ipc_never = f->disallow_sharing_agent_ipc_namespace,
+		.sandbox_directory = f->sandbox_directory,
+		.provisioner =
+			arena_printf(&shell->arena, "%s/provisioner/containers", f->work_dir),
+		.copies = !strcmp(f->image_provisioner_backend, "copy"),
+		.shm_size = f->default_container_shm_size,
+	};
+	return 0;
 }

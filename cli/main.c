@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "agent/containers/fetch/fetcher.h"
-#include "agent/containers/posix/init.h"
+#include "agent/containers/init/init.h"
 #include "agent/server.h"
 #include "base/time/clock.h"
 #include "cli/cli.h"

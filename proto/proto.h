@@ -34,6 +34,7 @@
 #include "allocator.pb-c.h"
 #include "executor.pb-c.h"
 #include "internal.pb-c.h"
+#include "launch.pb-c.h"
 #include "maintenance.pb-c.h"
 #include "master.pb-c.h"
 #include "mesita.pb-c.h"

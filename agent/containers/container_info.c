@@ -6,29 +6,14 @@
 
 #include "base/log/log.h"
 
-static int refuse_mesos(const Mesos__ContainerInfo *info, struct err *err)
-{
-	if (info->mesos && info->mesos->image)
-		return err_set(err, ERR_INVALID, "Unsupported container image type: %s",
-			       proto_enum_name(&mesos__image__type__descriptor,
-					       info->mesos->image->type, SPELL_V1));
-	if (info->n_volumes)
-		return err_set(err, ERR_INVALID, "Volumes in ContainerInfo is not supported");
-	for (size_t i = 0; i < info->n_network_infos; i++)
-		if (info->network_infos[i]->name)
-			return err_set(err, ERR_INVALID, "Unknown CNI network '%s'",
-				       info->network_infos[i]->name);
-	return 0;
-}
-
-int container_info_check(const Mesos__ContainerInfo *info, enum agent_start_stage *stage,
-			 struct err *err)
+int container_info_check(const struct room_options *rooms, const Mesos__ContainerInfo *info,
+			 bool nested, enum agent_start_stage *stage, struct err *err)
 {
 	*stage = AGENT_STAGE_LAUNCH;
 	if (!info)
 		return 0;
 	if (info->type == MESOS__CONTAINER_INFO__TYPE__MESOS)
-		return refuse_mesos(info, err);
+		return room_check(rooms, info, nested, err);
 	*stage = AGENT_STAGE_TYPE;
 	/* Mesos' whole answer, which says nothing. */
 	log_warning(

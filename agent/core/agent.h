@@ -235,9 +235,10 @@ struct agent_launch {
 	const char *sandbox;
 	bool session;	  /* the sandbox is the parent's, which is there; output goes to a client */
 	const char *user; /* NULL = no switch */
-	Mesos__CommandInfo *command; /* what to run and which URIs to fetch */
-	Mesos__ContainerInfo *info;  /* or NULL */
-	char *const *environment;    /* whole environment, NAME=VALUE, NULL-ended */
+	Mesos__CommandInfo *command;	   /* what to run and which URIs to fetch */
+	Mesos__ContainerInfo *info;	   /* or NULL */
+	const Mesos__ContainerInfo *above; /* of the container that it is inside of; or NULL */
+	char *const *environment;	   /* whole environment, NAME=VALUE, NULL-ended */
 	const struct resources *resources;
 	struct agent_limits limits;
 	bool limited; /* it has limits of its own; else those of what it is inside of */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "agent/containers/linux/launch_message.h"
 #include "agent/containers/posix/process_tree.h"
 #include "base/log/log.h"
 #include "base/time/clock.h"
@@ -63,8 +64,10 @@ struct command_executor {
 	struct checker *checker;    /* NULL: no checks */
 	struct docker_task *docker; /* NULL: the task is no Docker container */
 	struct docker_setting setting;
-	char *container;    /* id of ours; heap */
-	struct arena arena; /* what lives as long */
+	bool has_room;		       /* the task gets a container of its own: */
+	Mesita__ContainerLaunch *room; /* heap */
+	char *container;	       /* id of ours; heap */
+	struct arena arena;	       /* what lives as long */
 	int exit_status;
 	bool ending;
 };
@@ -355,11 +358,22 @@ static void children_cb(uv_signal_t *handle, int signal)
 			checker_reap(e->checker, pid, status);
 }
 
+static struct probe *probe_inside(void *context, const Mesos__CommandInfo *command,
+				  enum probe_outcome *outcome, struct err *err)
+{
+	struct command_executor *e = context;
+
+	return probe_command_inside(e->pid, e->room, command, outcome, err);
+}
+
 static void executor_run(struct command_executor *e)
 {
 	static const struct checker_handlers handlers = {.update = checked_cb};
+	static const struct checker_handlers inside = {.update = checked_cb,
+						       .command = probe_inside};
 	struct err err;
-	pid_t pid = executor_command_start(e->task, &err);
+	pid_t pid = e->room ? executor_command_start_inside(e->room, e->task, &err)
+			    : executor_command_start(e->task, &err);
 
 	update(e, e->task->task_id, MESOS__TASK_STATE__TASK_RUNNING, NULL);
 	if (pid < 0) {
@@ -368,7 +382,7 @@ static void executor_run(struct command_executor *e)
 		return;
 	}
 	e->pid = pid;
-	e->checker = checker_start(&e->loop, e->task, &handlers, e);
+	e->checker = checker_start(&e->loop, e->task, e->room ? &inside : &handlers, e);
 	if (e->task->max_completion_time)
 		start_timer(&e->completion, completion_cb,
 			    bounded(e->task->max_completion_time->nanoseconds));
@@ -387,7 +401,7 @@ static void launch(struct command_executor *e, const Mesos__TaskInfo *task)
 	update(e, task->task_id, MESOS__TASK_STATE__TASK_STARTING, NULL);
 	if (is_docker(task))
 		run_docker(e);
-	else if (command && command->value)
+	else if (command && (command->value || e->room))
 		executor_run(e);
 	else
 		executor_finish(e, MESOS__TASK_STATE__TASK_FAILED,
@@ -504,8 +518,9 @@ static void kill_left(void)
 
 /* Those of the agent for Docker containers; Mesos' other flags (--launcher_dir and so on) have no
  * meaning here. */
-static void take_flags(struct docker_setting *setting, int argc, char **argv)
+static void take_flags(struct command_executor *e, int argc, char **argv)
 {
+	struct docker_setting *setting = &e->setting;
 	const struct {
 		const char *prefix;
 		const char **value;
@@ -516,10 +531,12 @@ static void take_flags(struct docker_setting *setting, int argc, char **argv)
 	setting->program = "docker";
 	setting->socket = DOCKER_SOCKET_DEFAULT;
 	setting->mapped = DOCKER_SANDBOX_DEFAULT;
-	for (int i = 0; i < argc; i++)
+	for (int i = 0; i < argc; i++) {
+		e->has_room |= !strcmp(argv[i], "--launch");
 		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 			if (str_has_prefix(argv[i], known[k].prefix))
 				*known[k].value = argv[i] + strlen(known[k].prefix);
+	}
 }
 
 int executor_main(int argc, char **argv)
@@ -529,7 +546,11 @@ int executor_main(int argc, char **argv)
 	struct command_executor e = {0};
 	struct err err = {{0}};
 
-	take_flags(&e.setting, argc, argv);
+	take_flags(&e, argc, argv);
+	if (e.has_room && !(e.room = launch_message_read(&err))) {
+		fprintf(stderr, "mesita executor: %s\n", err.text);
+		return 1;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	rng_seed(&e.rng, rng_entropy());
 	arena_init(&e.arena);
@@ -548,6 +569,7 @@ int executor_main(int argc, char **argv)
 	tls_free(e.tls);
 	kill_left();
 	proto_free(e.task);
+	proto_free(e.room);
 	free(e.container);
 	arena_free(&e.arena);
 	return e.exit_status;

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/containers/linux/launch_message.h"
+#include "agent/containers/linux/room.h"
 #include "agent/containers/posix/spawn.h"
 
 extern char **environ;
@@ -92,6 +94,83 @@ pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err)
 	spawn.arguments = executor_command_arguments(&arena, command);
 	spawn.environment = executor_command_environment(&arena, environ, task);
 	pid = spawn_process(&spawn, err);
+	arena_free(&arena);
+	return pid;
+}
+
+/* ---- in a container of its own ---------------------------------------------- */
+
+static pid_t start_init(Mesita__ContainerLaunch *launch, char *enter, struct spawn *spawn,
+			struct err *err)
+{
+	char *argv[] = {"mesita", "init", "--launch", enter, NULL}, path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	int message = len < 0 ? err_set(err, ERR_IO, "There is no /proc")
+			      : launch_message_pack(launch, err);
+	pid_t pid;
+
+	if (message < 0)
+		return message;
+	path[len] = 0;
+	spawn->program = path;
+	spawn->arguments = argv;
+	/* Whoever enters the container later finds it there. */
+	spawn->environment = enter ? environ : launch->environment;
+	spawn->directory = ".";
+	spawn->message = message;
+	spawn->leaves_orphans = true;
+	pid = spawn_process(spawn, err);
+	close(message);
+	return pid;
+}
+
+/* The list ends with NULL, too. */
+static void set_environment(Mesita__ContainerLaunch *launch, struct arena *arena,
+			    const Mesos__TaskInfo *task)
+{
+	room_set_environment(launch, arena, executor_command_environment(arena, environ, task),
+			     task->command->environment);
+	launch->environment[launch->n_environment] = NULL;
+}
+
+pid_t executor_command_start_inside(const Mesita__ContainerLaunch *launch,
+				    const Mesos__TaskInfo *task, struct err *err)
+{
+	struct spawn spawn = {
+		.input = STDIN_FILENO, .output = STDOUT_FILENO, .error = STDERR_FILENO};
+	struct arena arena;
+	Mesita__ContainerLaunch *copy;
+	pid_t pid;
+
+	arena_init(&arena);
+	copy = proto_copy_to(&arena, launch);
+	copy->has_keeps_signals = copy->keeps_signals = 1;
+	pid = room_set_command(copy, &arena, task->command, err);
+	if (pid == 0) {
+		set_environment(copy, &arena, task);
+		pid = start_init(copy, NULL, &spawn, err);
+	}
+	arena_free(&arena);
+	return pid;
+}
+
+pid_t executor_command_enter(pid_t inside, const Mesita__ContainerLaunch *launch,
+			     const Mesos__CommandInfo *command, struct spawn *spawn,
+			     struct err *err)
+{
+	char *const nothing[] = {NULL};
+	Mesita__ContainerLaunch *copy;
+	struct arena arena;
+	pid_t pid;
+
+	arena_init(&arena);
+	copy = proto_copy_to(&arena, launch);
+	/* It is taken from who is there already. */
+	copy->n_environment = 0;
+	pid = room_set_command(copy, &arena, command, err);
+	room_set_environment(copy, &arena, nothing, command->environment);
+	if (pid == 0)
+		pid = start_init(copy, arena_printf(&arena, "--enter=%d", (int)inside), spawn, err);
 	arena_free(&arena);
 	return pid;
 }

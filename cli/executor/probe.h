@@ -30,6 +30,11 @@ struct probe;
 typedef struct probe *probe_commander(void *context, const Mesos__CommandInfo *command,
 				      enum probe_outcome *outcome, struct err *err);
 
+/* One such way: in the container of a task whose pid is `inside`; see executor_command_enter(). */
+struct probe *probe_command_inside(pid_t inside, const Mesita__ContainerLaunch *launch,
+				   const Mesos__CommandInfo *command, enum probe_outcome *outcome,
+				   struct err *err);
+
 /* What to probe; pointers must live as long as the probe. */
 struct probe_target {
 	enum probe_kind kind;

@@ -94,10 +94,22 @@ static bool program_reap(struct probe *probe, pid_t pid, int status)
 
 static const struct probe_ops program_ops = {program_reap, program_cancel};
 
+static struct probe *program_create(pid_t pid, int output)
+{
+	struct program_probe *p;
+
+	if (pid < 0)
+		return NULL;
+	p = xcalloc(1, sizeof(*p));
+	p->base.ops = &program_ops;
+	p->pid = pid;
+	p->output = output;
+	return &p->base;
+}
+
 static struct probe *start_program(struct spawn *spawn, int output, struct err *err)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	struct program_probe *p;
 	pid_t pid;
 
 	spawn->directory = ".";
@@ -108,13 +120,21 @@ static struct probe *start_program(struct spawn *spawn, int output, struct err *
 	pid = spawn_process(spawn, err);
 	if (nothing >= 0)
 		close(nothing);
-	if (pid < 0)
-		return NULL;
-	p = xcalloc(1, sizeof(*p));
-	p->base.ops = &program_ops;
-	p->pid = pid;
-	p->output = output;
-	return &p->base;
+	return program_create(pid, output);
+}
+
+struct probe *probe_command_inside(pid_t inside, const Mesita__ContainerLaunch *launch,
+				   const Mesos__CommandInfo *command, enum probe_outcome *outcome,
+				   struct err *err)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct spawn spawn = {.input = nothing, .output = STDERR_FILENO, .error = STDERR_FILENO};
+	pid_t pid = executor_command_enter(inside, launch, command, &spawn, err);
+
+	*outcome = PROBE_FAILED;
+	if (nothing >= 0)
+		close(nothing);
+	return program_create(pid, -1);
 }
 
 struct probe *probe_command_start(const Mesos__CommandInfo *command, enum probe_outcome *outcome,

@@ -24,7 +24,7 @@ static void expect(enum agent_start_stage stage, const char *text)
 {
 	enum agent_start_stage got;
 	struct err err = {""};
-	int rv = container_info_check(info, &got, &err);
+	int rv = container_info_check(NULL, info, false, &got, &err);
 
 	cr_expect_eq(rv < 0, text != NULL);
 	cr_expect_str_eq(err.text, text ? text : "");

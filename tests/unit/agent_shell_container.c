@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "agent/containers/fetch/fetcher.h"
-#include "agent/containers/posix/init.h"
+#include "agent/containers/init/init.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_tree.h"
 #include "base/time/clock.h"

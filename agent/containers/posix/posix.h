@@ -25,6 +25,7 @@
 #include "agent/containers/slow.h"
 
 struct fetch_cache;
+struct room_options;
 struct posix;
 
 struct posix_options {
@@ -42,6 +43,7 @@ struct posix_options {
 	const struct capabilities *capabilities; /* of containers; NULL: as we */
 	bool no_new_privileges;			 /* of containers */
 	struct cgroups *groups;			 /* for those with limits of their own; or NULL */
+	const struct room_options *rooms;	 /* NULL: containers see what the machine has */
 	struct rlimit open_files; /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);

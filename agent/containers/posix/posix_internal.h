@@ -2,6 +2,7 @@
  *
  *	posix.c		their table, their end
  *	posix_launch.c	from the launch to the first process
+ *	posix_room.c	of those that see more than the machine, or less
  *	posix_groups.c	control groups of those that have one
  *	posix_docker.c	what Docker runs for one
  *	posix_status.c	the exit status that init writes down */
@@ -39,6 +40,7 @@ struct posix_container {
 	bool docker;		    /* there may be a Docker container of its name */
 	bool removing;		    /* its process removes that */
 	struct posix_before before; /* what its process was */
+	int64_t parent_pid;	    /* of the container that it is inside of; 0: none */
 	bool grouped;		    /* it has a control group of its own */
 	bool limits_changed;	    /* since it was prepared */
 	struct agent_limits limits;
@@ -48,6 +50,13 @@ struct posix_container {
 	int streams[3]; /* our ends of a session's, -1: none, or taken; see posix_take_streams() */
 	struct process_watch *watch;
 	struct posix_start *start; /* until it is started */
+};
+
+enum posix_room {
+	POSIX_ROOM_NONE,
+	POSIX_ROOM_OWN,
+	POSIX_ROOM_PARENT, /* a session goes into that of the container that it is inside of */
+	POSIX_ROOM_TASK,   /* the command executor makes it for its task */
 };
 
 /* What is needed to start the process, from launch to start. While it is prepared it belongs to a
@@ -62,6 +71,8 @@ struct posix_start {
 	struct capabilities capabilities;
 	bool session;
 	bool tty;
+	enum posix_room room;
+	int message; /* the room's launch, in a file; 0: none */
 };
 
 /* Slow work for a container, on a thread; freed after `done`. */
@@ -153,6 +164,14 @@ void posix_fetch_ended(struct posix_container *container, int status);
 /* Waits for files that others fetch; and is not to any more: it fails soon. */
 bool posix_fetch_waits(const struct posix_container *container);
 void posix_fetch_give_up(struct posix_container *container);
+
+/* ---- posix_room.c ------------------------------------------------------------ */
+
+enum posix_room posix_room_kind(const struct posix_container *container,
+				const struct agent_launch *launch);
+/* Makes the message of it; after all else that is prepared. On a thread. */
+int posix_room_make(struct posix_container *container, const struct agent_launch *launch,
+		    struct err *err);
 
 /* ---- posix_session.c -------------------------------------------------------- */
 

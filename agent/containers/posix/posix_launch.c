@@ -31,6 +31,8 @@ void posix_free_start(struct posix_start *start)
 	if (start->spawn.error >= 0)
 		close(start->spawn.error);
 	proto_free(start->command);
+	if (start->message)
+		close(start->message);
 	user_free(&start->user);
 	arena_free(&start->arena);
 	free(start);
@@ -40,9 +42,17 @@ void posix_start(void *context, const char *id)
 {
 	struct posix *posix = context;
 	struct posix_container *container = posix_find(posix, id);
+	struct spawn spawn = container->start->spawn;
 	struct err err = {""};
 
-	if (posix_start_process(container, &container->start->spawn, &err) < 0) {
+	/* What is in the room is made by us, and switches to the user itself. */
+	if (container->start->message) {
+		spawn.message = container->start->message;
+		spawn.user = NULL;
+		spawn.limit_count = 0;
+		spawn.capabilities = NULL;
+	}
+	if (posix_start_process(container, &spawn, &err) < 0) {
 		containers_failed(posix->containers, id, AGENT_STAGE_LAUNCH, err.text);
 		return;
 	}
@@ -214,46 +224,78 @@ static char *const *copy_strings(struct arena *arena, char *const *list)
 	return copy;
 }
 
-/* Program and argv as the command says; custom ones below init. */
+/* What every init is told; returns how many arguments that are. */
+static size_t add_init(struct posix_container *container, char **argv)
+{
+	struct posix_start *start = container->start;
+	char *status = posix_status_make(container->owner, container->id, start);
+	size_t count = 0;
+
+	container->has_status = true;
+	argv[count++] = "mesita";
+	argv[count++] = "init";
+	if (status)
+		argv[count++] = status;
+	if (start->session)
+		argv[count++] = arena_printf(&start->arena, "--tied=%d", (int)getpid());
+	if (start->tty)
+		argv[count++] = "--tty";
+	return count;
+}
+
+static size_t add_command(struct posix_start *start, char **argv, bool shell)
+{
+	const Mesos__CommandInfo *command = start->command;
+	struct arena *arena = &start->arena;
+	size_t count = 0;
+
+	if (shell) {
+		argv[count++] = "sh";
+		argv[count++] = "-c";
+	}
+	if (shell || !command->n_arguments)
+		argv[count++] = arena_strdup(arena, command->value);
+	for (size_t i = 0; !shell && i < command->n_arguments; i++)
+		argv[count++] = arena_strdup(arena, command->arguments[i]);
+	return count;
+}
+
+#define ARGUMENTS_MORE 14 /* than the command has */
+
+/* Program and argv as the command says; custom ones below init, to which a room is told by a
+ * message. */
 static int make_arguments(struct posix_container *container, struct err *err)
 {
 	const struct posix *posix = container->owner;
 	struct posix_start *start = container->start;
 	const Mesos__CommandInfo *command = start->command;
 	struct arena *arena = &start->arena;
-	bool shell = !command->has_shell || command->shell, custom;
-	size_t count = 0, given = shell ? 3 : command->n_arguments;
-	char **argv = arena_alloc(arena, (given + 10) * sizeof(*argv)), *status;
+	bool shell = !command->has_shell || command->shell;
+	bool inside = start->room == POSIX_ROOM_OWN || start->room == POSIX_ROOM_PARENT;
 	const char *program = shell ? "sh" : command->value;
+	char **argv = arena_alloc(arena, (command->n_arguments + ARGUMENTS_MORE) * sizeof(*argv));
+	size_t count = 0;
 
-	if (!command->value)
+	if (!command->value && !inside)
 		return err_set(err, ERR_INVALID, "The command has no value");
-	custom = shell || strcmp(program, posix->options.program);
-	if (custom) {
-		argv[count++] = "mesita";
-		argv[count++] = "init";
-		status = posix_status_make(posix, container->id, start);
-		container->has_status = true;
-		if (status)
-			argv[count++] = status;
-		if (start->session)
-			argv[count++] = arena_printf(arena, "--tied=%d", (int)getpid());
-		if (start->tty)
-			argv[count++] = "--tty";
+	start->spawn.program = posix->options.program;
+	start->spawn.arguments = argv;
+	if (inside || strcmp(program, posix->options.program) != 0)
+		count = add_init(container, argv);
+	if (inside) {
+		argv[count++] = "--launch";
+		if (start->room == POSIX_ROOM_PARENT)
+			argv[count++] =
+				arena_printf(arena, "--enter=%d", (int)container->parent_pid);
+		return 0;
+	}
+	if (count) {
 		argv[count++] = arena_printf(arena, "--program=%s", program);
 		argv[count++] = "--";
 	}
-	if (shell) {
-		argv[count++] = "sh";
-		argv[count++] = "-c";
-		argv[count++] = arena_strdup(arena, command->value);
-	} else if (!command->n_arguments) {
-		argv[count++] = arena_strdup(arena, program);
-	}
-	for (size_t i = 0; !shell && i < command->n_arguments; i++)
-		argv[count++] = arena_strdup(arena, command->arguments[i]);
-	start->spawn.program = custom ? posix->options.program : arena_strdup(arena, program);
-	start->spawn.arguments = argv;
+	count += add_command(start, argv + count, shell);
+	if (start->room == POSIX_ROOM_TASK)
+		argv[count++] = "--launch";
 	return 0;
 }
 
@@ -362,11 +404,14 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 		return err_wrap(err, rv, "Could not fetch");
 	}
 	prepare_cache(container, launch);
+	container->start->room = posix_room_kind(container, launch);
 	rv = make_arguments(container, err);
 	if (rv == 0 && container->owner->options.rlimits)
 		rv = make_limits(container->start, launch->info, err);
 	if (rv == 0 && container->owner->options.capabilities)
 		rv = make_capabilities(container, launch->info, err);
+	if (rv == 0 && container->start->room)
+		rv = posix_room_make(container, launch, err);
 	/* Last: what fails before it leaves no group behind. */
 	if (rv == 0 && launch->limited && container->owner->options.groups) {
 		rv = posix_group_make(container, launch, err);
@@ -384,7 +429,8 @@ static int check_info(struct posix_container *container, const struct agent_laun
 	if (!options->docker || !launch->info ||
 	    launch->info->type != MESOS__CONTAINER_INFO__TYPE__DOCKER || !launch->command->value ||
 	    strcmp(launch->command->value, options->program))
-		return container_info_check(launch->info, stage, err);
+		return container_info_check(options->rooms, launch->info,
+					    strchr(launch->container, '.') != NULL, stage, err);
 	*stage = AGENT_STAGE_LAUNCH;
 	container->docker = true;
 	return posix_docker_mark(container, err);
@@ -436,11 +482,23 @@ static struct agent_launch copy_launch(const struct agent_launch *launch, struct
 		.limited = launch->limited,
 		.user = launch->user ? arena_strdup(arena, launch->user) : NULL,
 		.command = start->command = proto_copy(launch->command),
-		.info = launch->info ? proto_copy_to(arena, launch->info) : NULL,
+		.info = proto_copy_to(arena, launch->info),
+		.above = proto_copy_to(arena, launch->above),
 		.volumes = volumes_copy(arena, &launch->volumes),
 	};
 
 	return copy;
+}
+
+/* It runs, so its pid is its own. */
+static int64_t parent_pid(const struct posix *posix, const char *id)
+{
+	const char *dot = strrchr(id, '.');
+	char *parent = dot ? xstrndup(id, (size_t)(dot - id)) : NULL;
+	int64_t pid = parent ? containers_pid(posix->containers, parent) : 0;
+
+	free(parent);
+	return pid;
 }
 
 void posix_prepare(void *context, const struct agent_launch *launch)
@@ -450,6 +508,7 @@ void posix_prepare(void *context, const struct agent_launch *launch)
 	struct posix_start *start = container->start = xcalloc(1, sizeof(*start));
 	struct posix_job *job = xcalloc(1, sizeof(*job));
 
+	container->parent_pid = parent_pid(posix, launch->container);
 	arena_init(&start->arena);
 	/* A session's is its own, and closed with the start; the other is for all. */
 	start->spawn.input = launch->session ? -1 : posix->null_fd;

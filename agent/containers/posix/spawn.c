@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -115,6 +116,13 @@ static void child_set_capabilities(struct plan *plan)
 			child_fail(plan, "Failed to keep capabilities of");
 }
 
+static int child_take_message(int message)
+{
+	if (message == 3)
+		return fcntl(3, F_SETFD, 0);
+	return dup2(message, 3) < 0;
+}
+
 static void child_exec(struct plan *plan)
 {
 	int error = ENOENT;
@@ -147,6 +155,8 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 		if (write(spawn->groups[i], "0", 1) != 1)
 			child_fail(plan, "Failed to enter the control group of");
 	setsid();
+	if (spawn->terminal)
+		ioctl(spawn->input, TIOCSCTTY, 0);
 	if (spawn->open_files)
 		setrlimit(RLIMIT_NOFILE, spawn->open_files);
 	for (size_t i = 0; i < spawn->limit_count; i++)
@@ -168,8 +178,10 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 		child_set_capabilities(plan);
 	if (dup2(spawn->input, 0) < 0 || dup2(spawn->output, 1) < 0 || dup2(spawn->error, 2) < 0)
 		child_fail(plan, "Failed to redirect the output");
+	if (spawn->message && child_take_message(spawn->message))
+		child_fail(plan, "Failed to pass the launch on");
 	/* Before Linux 5.9 only what is close-on-exec is closed, which all of ours is. */
-	syscall(SYS_close_range, 3, ~0U, 0);
+	syscall(SYS_close_range, spawn->message ? 4 : 3, ~0U, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	child_exec(plan);

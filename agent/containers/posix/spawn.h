@@ -25,6 +25,8 @@ struct spawn {
 	int input;		  /* descriptors that become 0, 1 and 2 */
 	int output;
 	int error;
+	int message;	   /* descriptor that becomes 3; 0: none */
+	bool terminal;	   /* the input is one, which becomes its own */
 	const int *groups; /* files of control groups that it enters before anything else */
 	size_t group_count;
 	bool leaves_orphans;		  /* it is no child subreaper */
@@ -36,7 +38,7 @@ struct spawn {
 };
 
 /* The process leads a session and group of its own, adopts its orphans (is a child
- * subreaper) unless told otherwise, has no other descriptor than 0, 1 and 2, and default signal
+ * subreaper) unless told otherwise, has no other descriptors, and default signal
  * handling. Returns its pid, or a negative code if it could not be made or its program not be
  * executed. */
 pid_t spawn_process(const struct spawn *spawn, struct err *err);

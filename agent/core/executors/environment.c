@@ -82,6 +82,14 @@ static void set_durations(struct environment *env, const struct agent_options *o
 	    duration_format(options->executor_reregistration_timeout, text));
 }
 
+/* Where the container sees its sandbox. */
+static const char *seen_sandbox(const struct agent *agent, const Mesos__ContainerInfo *info,
+				const char *sandbox)
+{
+	return info && info->mesos && info->mesos->image ? agent->options.sandbox_directory
+							 : sandbox;
+}
+
 static void set_mesos(struct environment *env, struct agent *agent, const struct executor *executor)
 {
 	const struct agent_options *options = &agent->options;
@@ -106,7 +114,8 @@ static void set_mesos(struct environment *env, struct agent *agent, const struct
 	if (options->executor_secret.len)
 		set(env, TOKEN,
 		    agent_executor_token(env->arena, options->executor_secret, executor));
-	set(env, "MESOS_SANDBOX", executor->sandbox);
+	set(env, "MESOS_SANDBOX",
+	    seen_sandbox(agent, executor->info->container, executor->sandbox));
 }
 
 static void set_executor(struct environment *env, struct agent *agent,
@@ -144,7 +153,8 @@ static void set_nested(struct environment *env, struct agent *agent, const struc
 	const struct nested *parent = agent_nested_parent(agent, nested);
 
 	if (!nested->session)
-		set(env, "MESOS_SANDBOX", nested->sandbox);
+		set(env, "MESOS_SANDBOX",
+		    seen_sandbox(agent, nested->launch->container, nested->sandbox));
 	else if (parent)
 		set_nested(env, agent, parent);
 	else

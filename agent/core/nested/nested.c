@@ -117,6 +117,8 @@ static void nested_launch(struct agent *agent, struct nested *nested)
 	launch->user = user ? arena_strdup(arena, user) : NULL;
 	launch->command = proto_copy_to(arena, nested->launch->command);
 	launch->info = proto_copy_to(arena, nested->launch->container);
+	launch->above = proto_copy_to(arena, parent ? parent->launch->container
+						    : nested->executor->info->container);
 	launch->environment = agent_nested_environment(agent, nested);
 	launch->resources = &nested->executor->allocated;
 	launch->limited = has_own_limits(nested->launch->container);

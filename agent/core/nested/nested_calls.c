@@ -136,6 +136,12 @@ static const char *parent_problem(struct agent *agent, const char *id,
 		       : agent_key(agent, "Parent container %s does not run", parent_id);
 }
 
+/* An image may. */
+static bool says_what_to_run(const Mesos__ContainerInfo *info)
+{
+	return info && info->mesos && info->mesos->image;
+}
+
 static const char *launch_problem(struct agent *agent, const struct container_ask *ask,
 				  const struct executor *executor)
 {
@@ -144,7 +150,7 @@ static const char *launch_problem(struct agent *agent, const struct container_as
 
 	if (why)
 		return why;
-	if (!command || !command->value)
+	if (!command || (!command->value && !says_what_to_run(ask->launch.container)))
 		return "The command has no value";
 	if (strchr(strchr(ask->id, '.') + 1, '.') &&
 	    (ask->launch.n_resources || ask->launch.n_limits))

@@ -37,7 +37,8 @@ void agent_nested_share(struct arena *arena, struct agent_launch *launch, const 
 	Mesos__ContainerInfo *info = launch->info;
 	size_t kept = 0;
 
-	if (!info || !info->n_volumes)
+	/* What an image is the root of sees no links out of it. */
+	if (!info || !info->n_volumes || (info->mesos && info->mesos->image))
 		return;
 	launch->volumes.items = arena_alloc(arena, info->n_volumes * sizeof(struct agent_volume));
 	for (size_t i = 0; i < info->n_volumes; i++) {

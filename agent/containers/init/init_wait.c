@@ -1,0 +1,83 @@
+/* Waiting for the program, and ending after it; see init_internal.h. */
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/containers/init/init_internal.h"
+#include "agent/containers/posix/process_tree.h"
+
+/* What cannot be killed in this time (it hangs in the kernel) is left alone. */
+#define KILL_SECONDS 5
+
+/* Those of a terminal reach the child by themselves. */
+static bool is_of_terminal(int signal)
+{
+	return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGWINCH ||
+	       signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static bool is_kept(int signal, enum init_keeps keeps)
+{
+	return keeps == INIT_KEEPS_ALL || (keeps == INIT_KEEPS_TERMINALS && is_of_terminal(signal));
+}
+
+int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps)
+{
+	int status;
+	pid_t pid;
+
+	for (;;) {
+		int signal = sigwaitinfo(all, NULL);
+
+		if (signal == INIT_PARENT_ENDED) {
+			kill(child, SIGKILL);
+			continue;
+		}
+		if (signal > 0 && signal != SIGCHLD) {
+			if (!is_kept(signal, keeps))
+				kill(child, signal);
+			continue;
+		}
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (pid == child)
+				return status;
+	}
+}
+
+void init_kill_rest(void)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	time_t deadline = time(NULL) + KILL_SECONDS;
+
+	for (;;) {
+		pid_t *children = process_children();
+		bool any = children[0] != 0;
+
+		for (pid_t *pid = children; *pid; pid++)
+			kill(*pid, SIGKILL);
+		free(children);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (!any || time(NULL) > deadline)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+int init_end_like(int status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t one;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none); /* the dump is the executor's, not ours */
+	signal(WTERMSIG(status), SIG_DFL);
+	kill(getpid(), WTERMSIG(status));
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	return 128 + WTERMSIG(status);
+}
