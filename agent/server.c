@@ -19,6 +19,7 @@
 
 #include "agent/containers/disk_watch.h"
 #include "agent/containers/fetch/fetch_cache.h"
+#include "agent/containers/image/image_store.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
@@ -294,7 +295,8 @@ static bool is_reader(void *context, pid_t pid)
 {
 	const struct agent_shell *shell = context;
 
-	return shell->offload && offload_owns(shell->offload, pid);
+	return (shell->offload && offload_owns(shell->offload, pid)) ||
+	       (shell->images && image_store_owns(shell->images, pid));
 }
 
 static int create_parts(struct agent_shell *shell, struct err *err)
@@ -339,7 +341,10 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 	shell->remover = volume_remover_create(&shell->loop, shell->slow, volume_removed_cb, shell);
 	shell->cache = fetch_cache_create(shell->slow, f->fetcher_cache_dir, f->fetcher_cache_size);
 	posix.cache = shell->cache;
-	rv = posix_create(&posix, &shell->posix, err);
+	rv = agent_shell_open_images(shell, err);
+	posix.images = shell->images;
+	if (rv == 0)
+		rv = posix_create(&posix, &shell->posix, err);
 	if (rv < 0)
 		return rv;
 	shell->containers = containers_create(&posix_backend, shell->posix, report_cb, shell);
@@ -389,6 +394,7 @@ static int server_recover(struct agent_shell *shell, struct err *err)
 	rv = agent_start(shell->steps.core, clock_now(), rebooted, &shell->steps.actions, err);
 	if (rv == 0) {
 		agent_steps_begin(&shell->steps);
+		posix_sweep(shell->posix);
 		write_boot_id(path, id);
 		reserve_keep(shell->flags->work_dir, reserve_available(shell->flags->work_dir));
 	}
@@ -449,6 +455,8 @@ static void close_parts(struct agent_shell *shell)
 		containers_destroy_all(shell->containers);
 	if (shell->posix)
 		posix_close(shell->posix);
+	if (shell->images)
+		image_store_close(shell->images);
 	disk_watch_close(shell->disks);
 	if (shell->gc)
 		gc_close(shell->gc);

@@ -65,7 +65,8 @@ struct agent_shell {
 	struct cgroups *groups;	   /* NULL: containers have none */
 	struct room_options rooms; /* of containers, if `has_rooms` */
 	bool has_rooms;
-	struct fetch_cache *cache; /* of the fetcher */
+	struct fetch_cache *cache;  /* of the fetcher */
+	struct image_store *images; /* NULL: containers have none */
 	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;
@@ -152,6 +153,9 @@ void agent_files_download(void *shell, struct http_request *request);
 int agent_shell_open_groups(struct agent_shell *shell, struct err *err);
 /* What containers may see of their own; before them. ERR_STATE: not here. */
 int agent_shell_open_rooms(struct agent_shell *shell, struct err *err);
+/* Images of them, if they have some; before them. ERR_INVALID: --image_gc_config or
+ * --docker_config. */
+int agent_shell_open_images(struct agent_shell *shell, struct err *err);
 /* After the containers. */
 void agent_shell_watch_disks(struct agent_shell *shell);
 

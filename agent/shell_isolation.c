@@ -90,13 +90,13 @@ int agent_shell_open_rooms(struct agent_shell *shell, struct err *err)
 		.host_paths = isolated->host_paths,
 		.sandbox_paths = isolated->sandbox_paths,
 		.secrets = isolated->secrets,
-		.images = false,
 		.image_runtime = isolated->image_runtime,
 		.shares_pids_never = f->disallow_sharing_agent_pid_namespace,
 		.shares_ipc_never = f->disallow_sharing_agent_ipc_namespace,
 		.sandbox_directory = f->sandbox_directory,
 		.provisioner =
 			arena_printf(&shell->arena, "%s/provisioner/containers", f->work_dir),
+		.store = f->image_providers ? f->docker_store_dir : NULL,
 		.copies = !strcmp(f->image_provisioner_backend, "copy"),
 		.shm_size = f->default_container_shm_size,
 	};

@@ -4,6 +4,7 @@
 
 #include "agent/core/show.h"
 #include "agent/http/api_containers.h"
+#include "agent/http/api_images.h"
 #include "agent/http/sessions.h"
 #include "net/api_body.h"
 #include "net/daemon/audit.h"
@@ -397,8 +398,12 @@ static void read_file(const struct agent_call *c)
 			      read->has_length ? read->length : UINT64_MAX, c->response);
 }
 
-/* ---- dispatch
- * --------------------------------------------------------------------------------------- */
+static void prune_images(const struct agent_call *c)
+{
+	agent_api_prune(c->shell, c->request, c->call);
+}
+
+/* ---- dispatch -------------------------------------------------------------------- */
 
 #define TYPE(name) MESOS__AGENT__CALL__TYPE__##name, MESOS__AGENT__RESPONSE__TYPE__##name
 #define FIELD(member) offsetof(Mesos__Agent__Call, member)
@@ -408,7 +413,7 @@ static void read_file(const struct agent_call *c)
 /* What is changed in a container's life; the core has the answer. */
 #define CONTAINER(name, member) CHANGE(name), FIELD(member), #member, container_call
 
-/* Calls about images and resource providers have no row: 501. */
+/* Calls about resource providers have no row: 501. */
 static const struct {
 	Mesos__Agent__Call__Type type;
 	Mesos__Agent__Response__Type response;
@@ -444,6 +449,7 @@ static const struct {
 	{CONTAINER(WAIT_CONTAINER, wait_container)},
 	{CONTAINER(KILL_CONTAINER, kill_container)},
 	{CONTAINER(REMOVE_CONTAINER, remove_container)},
+	{CHANGE(PRUNE_IMAGES), 0, NULL, prune_images},
 	{TYPE(GET_OPERATIONS), 0, NULL, get_operations},
 	{TYPE(GET_RESOURCE_PROVIDERS), 0, NULL, get_resource_providers},
 };

@@ -8,8 +8,8 @@
 #include "base/memory/arena.h"
 
 struct image {
-	const char *layers_directory;
-	char **layers; /* topmost first; directories in it */
+	const char *layers_directory; /* set when it was taken */
+	char **layers;		      /* topmost first; directories in it */
 	size_t layer_count;
 	char **environment; /* NAME=VALUE */
 	size_t environment_count;

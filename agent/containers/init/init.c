@@ -140,5 +140,9 @@ int init_main(int argc, char **argv)
 		status = init_room_status(report, status);
 	if (request.status_path)
 		init_write_status(request.status_path, status);
-	return init_end_like(status);
+	status = init_end_like(status);
+	/* Our children may be in another namespace, in which a sanitizer's last look hangs. */
+	if (request.launch)
+		_exit(status);
+	return status;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/containers/image/image_files.h"
 #include "agent/containers/linux/room_internal.h"
 #include "agent/containers/sandbox.h"
 #include "base/log/log.h"
@@ -53,7 +54,7 @@ int room_check(const struct room_options *options, const Mesos__ContainerInfo *i
 
 	if (!info)
 		return 0;
-	if (image && (!options || !options->images || image->type != MESOS__IMAGE__TYPE__DOCKER))
+	if (image && (!options || !options->store || image->type != MESOS__IMAGE__TYPE__DOCKER))
 		return err_set(
 			err, ERR_INVALID, "Unsupported container image type: %s",
 			proto_enum_name(&mesos__image__type__descriptor, image->type, SPELL_V1));
@@ -123,7 +124,7 @@ static int make_root(const struct room_options *options, struct arena *arena,
 		     Mesita__ContainerLaunch *out, struct err *err)
 {
 	char *home = home_of(options, launch->container);
-	int rv = sandbox_make_directories(home, err);
+	int rv = 0;
 
 	out->root = in_home(arena, home, "rootfs");
 	out->changes = arena_strdup(arena, home);
@@ -156,6 +157,9 @@ void room_remove(const struct room_options *options, const char *container)
 {
 	char *home = home_of(options, container);
 	struct err err = {""};
+
+	if (options->store)
+		image_release(options->store, container);
 
 	if (sandbox_remove(home, NULL, &err) < 0)
 		log_warning("Cannot remove '%s': %s", home, err.text);
@@ -211,12 +215,31 @@ static void choose_user(const struct room_options *options, struct arena *arena,
 		out->user_name = arena_strdup(arena, image->user);
 }
 
+static int take_image(const struct room_options *options, struct arena *arena,
+		      const struct agent_launch *launch, struct image *out, struct err *err)
+{
+	const Mesos__Image *wanted = room_image(launch->info);
+	char *home = home_of(options, launch->container);
+	int rv = sandbox_make_directories(home, err);
+
+	if (rv == 0)
+		rv = image_take(options->store, wanted->docker->name, launch->container, home,
+				arena, out, err);
+	free(home);
+	return rv;
+}
+
 int room_make(const struct room_options *options, struct arena *arena,
-	      const struct agent_launch *launch, const struct user *user, const struct image *image,
+	      const struct agent_launch *launch, const struct user *user,
 	      Mesita__ContainerLaunch *out, struct err *err)
 {
+	struct image taken, *image = room_image(launch->info) ? &taken : NULL;
 	int rv = 0;
 
+	if (image && !launch->session)
+		rv = take_image(options, arena, launch, image, err);
+	if (rv < 0)
+		return rv;
 	choose_user(options, arena, launch, user, image, out);
 	if (launch->session)
 		return 0;

@@ -4,7 +4,6 @@
 #ifndef AGENT_CONTAINERS_LINUX_ROOM_H
 #define AGENT_CONTAINERS_LINUX_ROOM_H
 
-#include "agent/containers/image/image.h"
 #include "agent/containers/user.h"
 #include "agent/core/agent.h"
 
@@ -16,11 +15,11 @@ struct room_options {
 	bool host_paths;   /* volume/host_path */
 	bool sandbox_paths;
 	bool secrets;
-	bool images;
 	bool image_runtime; /* docker/runtime: what an image says of running it counts */
 	bool shares_pids_never, shares_ipc_never; /* executors' containers with the machine */
 	const char *sandbox_directory;		  /* where the sandbox is in images */
 	const char *provisioner;		  /* <work_dir>/provisioner/containers */
+	const char *store;			  /* of images; NULL: there are none */
 	bool copies;				  /* images are copied, not overlaid */
 	uint64_t shm_size;			  /* default; bytes, 0: the kernel's */
 };
@@ -34,10 +33,10 @@ const Mesos__Image *room_image(const Mesos__ContainerInfo *info);
 int room_check(const struct room_options *options, const Mesos__ContainerInfo *info, bool nested,
 	       struct err *err);
 
-/* Fills namespaces, mounts and the root in. `image`: of its root; NULL: there is none. `user`: who
- * runs it, NULL: we. All new memory is in the arena. May be slow. */
+/* Fills namespaces, mounts and the root in; its image is in the store. `user`: who runs it, NULL:
+ * we. All new memory is in the arena. May be slow. */
 int room_make(const struct room_options *options, struct arena *arena,
-	      const struct agent_launch *launch, const struct user *user, const struct image *image,
+	      const struct agent_launch *launch, const struct user *user,
 	      Mesita__ContainerLaunch *out, struct err *err);
 /* Removes what was made on disk for a container that is over; fine if there is nothing. May be
  * slow. */

@@ -210,7 +210,9 @@ static void posix_kill(void *context, const char *id)
 {
 	struct posix_container *container = posix_find(context, id);
 
-	if (posix_fetch_waits(container))
+	if (posix_room_give_up(container))
+		posix_prepare_give_up(container);
+	else if (posix_fetch_waits(container))
 		posix_fetch_give_up(container);
 	else
 		begin_job(container, kill_tree, tree_killed);
@@ -418,6 +420,7 @@ static void posix_find_process(void *context, const char *id, int64_t pid, uint6
 {
 	struct posix_container *container = posix_add(context, id);
 
+	container->housed = container->owner->options.images != NULL;
 	container->has_status = true;
 	container->docker = posix_docker_marked(container->owner, id);
 	container->grouped = container->owner->options.groups &&
@@ -454,6 +457,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	/* Threads may not get to it any more. */
 	if (container->fetching)
 		process_tree_signal(container->pid, SIGKILL);
+	posix_room_give_up(container);
 	fetch_claim_release(container->claim);
 	container->claim = NULL;
 	posix_unlist(container);
@@ -463,9 +467,10 @@ static void posix_forget(void *context, const char *id, bool over)
 	/* It was never started. */
 	if (over && container->docker)
 		posix_docker_unmark(container);
-	if (over)
+	if (over) {
+		posix_room_drop(container);
 		posix_group_drop(container);
-	else
+	} else
 		posix_group_unwatch(container);
 	/* The end of one inside of another is asked for later: posix_clear(). */
 	if (over && container->has_status && !strchr(id, '.'))
@@ -537,5 +542,6 @@ static void posix_closed_cb(uv_handle_t *handle)
 
 void posix_close(struct posix *posix)
 {
+	posix_sweep_close(posix);
 	uv_close((uv_handle_t *)&posix->timer, posix_closed_cb);
 }

@@ -25,6 +25,7 @@
 #include "agent/containers/slow.h"
 
 struct fetch_cache;
+struct image_store;
 struct room_options;
 struct posix;
 
@@ -44,6 +45,7 @@ struct posix_options {
 	bool no_new_privileges;			 /* of containers */
 	struct cgroups *groups;			 /* for those with limits of their own; or NULL */
 	const struct room_options *rooms;	 /* NULL: containers see what the machine has */
+	struct image_store *images;		 /* NULL: they have none */
 	struct rlimit open_files; /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);
@@ -60,6 +62,9 @@ void posix_answer(struct posix *posix, struct containers *containers);
  * caller closes then. With a terminal the first two are that, and there is no third (-1). False: it
  * has none, or they were taken. */
 bool posix_take_streams(struct posix *posix, const char *id, int streams[3], bool *tty);
+/* Removes what containers that nobody knows any more have on disk; once those of an earlier agent
+ * were found. */
+void posix_sweep(struct posix *posix);
 /* After all containers were forgotten. Frees itself from the loop. */
 void posix_close(struct posix *posix);
 

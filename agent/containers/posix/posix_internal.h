@@ -40,6 +40,8 @@ struct posix_container {
 	bool docker;		    /* there may be a Docker container of its name */
 	bool removing;		    /* its process removes that */
 	struct posix_before before; /* what its process was */
+	struct image_want *image;   /* it waits for that */
+	bool housed;		    /* there may be something on disk of its root */
 	int64_t parent_pid;	    /* of the container that it is inside of; 0: none */
 	bool grouped;		    /* it has a control group of its own */
 	bool limits_changed;	    /* since it was prepared */
@@ -63,6 +65,7 @@ enum posix_room {
  * thread. */
 struct posix_start {
 	struct arena arena;
+	struct agent_launch launch; /* copied into the arena */
 	struct spawn spawn;
 	struct user user;
 	const char *user_name; /* NULL: we are it */
@@ -83,7 +86,6 @@ struct posix_job {
 	void (*done)(struct posix_job *job); /* not for a container that was forgotten */
 	union {
 		struct {
-			struct agent_launch launch; /* copied into the start's arena */
 			int rv;
 			bool unfetchable; /* by what its URIs say */
 			bool grouped;
@@ -105,7 +107,8 @@ struct posix {
 	struct posix_container *by_pid;
 	pid_t *foreign; /* children that this process had before, ended by 0 */
 	int null_fd;
-	uv_timer_t timer; /* looks after leftovers */
+	uv_timer_t timer;	  /* looks after leftovers */
+	struct room_sweep *sweep; /* under way; or NULL */
 	uint64_t pause;
 };
 
@@ -157,6 +160,10 @@ void posix_docker_unmark(const struct posix_container *container);
 /* ---- posix_launch.c -------------------------------------------------------- */
 
 void posix_prepare(void *posix, const struct agent_launch *launch);
+/* Its image is there. */
+void posix_prepare_on(struct posix_container *container);
+/* What it waited for was given up: it fails soon. */
+void posix_prepare_give_up(struct posix_container *container);
 void posix_fetch(void *posix, const char *id);
 void posix_start(void *posix, const char *id);
 void posix_free_start(struct posix_start *start);
@@ -172,6 +179,14 @@ enum posix_room posix_room_kind(const struct posix_container *container,
 /* Makes the message of it; after all else that is prepared. On a thread. */
 int posix_room_make(struct posix_container *container, const struct agent_launch *launch,
 		    struct err *err);
+/* Has the image of its root pulled; posix_prepare_on() follows, unless that fails. */
+void posix_room_await_image(struct posix_container *container);
+/* Waits no more. False: it did not. */
+bool posix_room_give_up(struct posix_container *container);
+/* Removes what it has on disk, when it is over. */
+void posix_room_drop(struct posix_container *container);
+/* posix_sweep(), if it is under way, asks no more who is known. */
+void posix_sweep_close(struct posix *posix);
 
 /* ---- posix_session.c -------------------------------------------------------- */
 

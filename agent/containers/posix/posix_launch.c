@@ -10,6 +10,7 @@
 
 #include "agent/containers/container_info.h"
 #include "agent/containers/fetch/fetcher.h"
+#include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
@@ -177,14 +178,19 @@ static void nothing_to_do(struct posix_job *job)
 static void gave_up(struct posix_job *job)
 {
 	containers_failed(job->container->owner->containers, job->container->id, AGENT_STAGE_LAUNCH,
-			  "The fetch was given up");
+			  "What it needs is fetched no more");
+}
+
+void posix_prepare_give_up(struct posix_container *container)
+{
+	posix_begin_job(container, nothing_to_do, gave_up, xcalloc(1, sizeof(struct posix_job)));
 }
 
 void posix_fetch_give_up(struct posix_container *container)
 {
 	fetch_claim_release(container->claim);
 	container->claim = NULL;
-	posix_begin_job(container, nothing_to_do, gave_up, xcalloc(1, sizeof(struct posix_job)));
+	posix_prepare_give_up(container);
 }
 
 void posix_fetch_ended(struct posix_container *container, int status)
@@ -393,8 +399,10 @@ static void prepare_cache(struct posix_container *container, const struct agent_
 static int prepare_rest(struct posix_job *job, struct err *err)
 {
 	struct posix_container *container = job->container;
-	const struct agent_launch *launch = &job->prepare.launch;
-	int rv = volume_link(launch->sandbox, &launch->volumes, err);
+	struct posix_start *start = container->start;
+	const struct agent_launch *launch = &start->launch;
+	/* In an image they are mounted. */
+	int rv = room_image(launch->info) ? 0 : volume_link(launch->sandbox, &launch->volumes, err);
 
 	if (rv < 0)
 		return rv;
@@ -404,20 +412,18 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 		return err_wrap(err, rv, "Could not fetch");
 	}
 	prepare_cache(container, launch);
-	container->start->room = posix_room_kind(container, launch);
+	start->room = posix_room_kind(container, launch);
 	rv = make_arguments(container, err);
 	if (rv == 0 && container->owner->options.rlimits)
-		rv = make_limits(container->start, launch->info, err);
+		rv = make_limits(start, launch->info, err);
 	if (rv == 0 && container->owner->options.capabilities)
 		rv = make_capabilities(container, launch->info, err);
-	if (rv == 0 && container->start->room)
-		rv = posix_room_make(container, launch, err);
-	/* Last: what fails before it leaves no group behind. */
-	if (rv == 0 && launch->limited && container->owner->options.groups) {
-		rv = posix_group_make(container, launch, err);
-		job->prepare.grouped = rv == 0;
-	}
 	return rv;
+}
+
+static bool needs_image(const struct posix_start *start)
+{
+	return start->room && start->room != POSIX_ROOM_PARENT && room_image(start->launch.info);
 }
 
 /* A Docker container is run by the command executor, which is our own program. */
@@ -436,15 +442,35 @@ static int check_info(struct posix_container *container, const struct agent_laun
 	return posix_docker_mark(container, err);
 }
 
+/* When its image, if it has one, is there. On a thread. */
+static void finish_work(struct posix_job *job)
+{
+	struct posix_container *container = job->container;
+	const struct agent_launch *launch = &container->start->launch;
+	struct err *err = &job->prepare.err;
+	int rv = 0;
+
+	job->prepare.stage = AGENT_STAGE_LAUNCH;
+	if (container->start->room)
+		rv = posix_room_make(container, launch, err);
+	/* Last: what fails before it leaves no group behind. */
+	if (rv == 0 && launch->limited && container->owner->options.groups) {
+		rv = posix_group_make(container, launch, err);
+		job->prepare.grouped = rv == 0;
+	}
+	job->prepare.rv = rv;
+}
+
 /* On a thread, to which the start belongs meanwhile. */
 static void prepare_work(struct posix_job *job)
 {
-	const struct agent_launch *launch = &job->prepare.launch;
+	struct posix_start *start = job->container->start;
+	const struct agent_launch *launch = &start->launch;
 	struct err *err = &job->prepare.err;
 
 	job->prepare.stage = AGENT_STAGE_SANDBOX;
 	job->prepare.rv = launch->session ? prepare_session(job->container, launch, err)
-					  : prepare_sandbox(launch, job->container->start, err);
+					  : prepare_sandbox(launch, start, err);
 	if (job->prepare.rv < 0)
 		return;
 	job->prepare.rv = check_info(job->container, launch, &job->prepare.stage, err);
@@ -452,9 +478,11 @@ static void prepare_work(struct posix_job *job)
 		return;
 	job->prepare.stage = AGENT_STAGE_LAUNCH;
 	job->prepare.rv = prepare_rest(job, err);
+	if (job->prepare.rv == 0 && !needs_image(start))
+		finish_work(job);
 }
 
-static void prepare_done(struct posix_job *job)
+static void finish_done(struct posix_job *job)
 {
 	struct posix_container *container = job->container;
 	struct containers *containers = container->owner->containers;
@@ -468,6 +496,19 @@ static void prepare_done(struct posix_job *job)
 				  job->prepare.err.text);
 	else
 		containers_prepared(containers, container->id, container->start->command->n_uris);
+}
+
+static void prepare_done(struct posix_job *job)
+{
+	if (job->prepare.rv == 0 && needs_image(job->container->start))
+		posix_room_await_image(job->container);
+	else
+		finish_done(job);
+}
+
+void posix_prepare_on(struct posix_container *container)
+{
+	posix_begin_job(container, finish_work, finish_done, xcalloc(1, sizeof(struct posix_job)));
 }
 
 /* What outlives the call of containers_launch(). */
@@ -515,6 +556,6 @@ void posix_prepare(void *context, const struct agent_launch *launch)
 	start->spawn.output = start->spawn.error = -1;
 	start->session = launch->session;
 	start->spawn.environment = copy_strings(&start->arena, launch->environment);
-	job->prepare.launch = copy_launch(launch, start);
+	start->launch = copy_launch(launch, start);
 	posix_begin_job(container, prepare_work, prepare_done, job);
 }

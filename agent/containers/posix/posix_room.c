@@ -1,10 +1,14 @@
 /* Containers that see other file systems or processes than the machine's: the message of it is made
  * here, and carried out by `mesita init` (init/). */
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/containers/image/image_store.h"
 #include "agent/containers/linux/launch_message.h"
 #include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix_internal.h"
+#include "base/memory/arena.h"
 
 #define COMMAND_EXECUTOR "executor" /* its name among our own programs */
 
@@ -79,7 +83,7 @@ int posix_room_make(struct posix_container *container, const struct agent_launch
 	Mesita__ContainerLaunch *out = PROTO_NEW(&start->arena, Mesita__ContainerLaunch,
 						 mesita__container_launch__descriptor);
 	int rv = room_make(container->owner->options.rooms, &start->arena, launch,
-			   start->switches_user ? &start->user : NULL, NULL, out, err);
+			   start->switches_user ? &start->user : NULL, out, err);
 
 	out->has_parent = 1;
 	out->parent = (int)container->parent_pid;
@@ -91,4 +95,140 @@ int posix_room_make(struct posix_container *container, const struct agent_launch
 	rv = launch_message_pack(out, err);
 	start->message = rv < 0 ? 0 : rv;
 	return rv < 0 ? rv : 0;
+}
+
+/* ---- images ---------------------------------------------------------------------- */
+
+static void image_ready(void *context, const char *failure)
+{
+	struct posix_container *container = context;
+
+	container->image = NULL;
+	if (failure)
+		containers_failed(container->owner->containers, container->id, AGENT_STAGE_LAUNCH,
+				  failure);
+	else
+		posix_prepare_on(container);
+}
+
+void posix_room_await_image(struct posix_container *container)
+{
+	const Mesos__Image *image = room_image(container->start->launch.info);
+	const Mesos__Secret *config = image->docker->config;
+	struct slice access = {"", 0};
+
+	if (config && config->value)
+		access = (struct slice){(char *)config->value->data.data, config->value->data.len};
+	container->housed = true;
+	container->image = image_store_want(container->owner->options.images, image->docker->name,
+					    !image->has_cached || image->cached, access,
+					    image_ready, container);
+}
+
+bool posix_room_give_up(struct posix_container *container)
+{
+	if (!container->image)
+		return false;
+	image_want_cancel(container->image);
+	container->image = NULL;
+	return true;
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+static void remove_room(struct posix_job *job)
+{
+	room_remove(job->container->owner->options.rooms, job->container->id);
+}
+
+static void nothing_follows(struct posix_job *job)
+{
+	(void)job;
+}
+
+void posix_room_drop(struct posix_container *container)
+{
+	if (container->housed)
+		posix_begin_job(container, remove_room, nothing_follows,
+				xcalloc(1, sizeof(struct posix_job)));
+}
+
+struct room_sweep {
+	struct slow_job slow;
+	struct posix *posix; /* NULL: it was closed */
+	const struct room_options *options;
+	struct arena arena;
+	char **ids;
+	size_t count;
+	bool removing;
+};
+
+static void sweep_add(struct room_sweep *sweep, const char *id)
+{
+	sweep->ids = xrealloc(sweep->ids, (sweep->count + 1) * sizeof(*sweep->ids));
+	sweep->ids[sweep->count++] = arena_strdup(&sweep->arena, id);
+}
+
+static void sweep_work(struct slow_job *slow)
+{
+	struct room_sweep *sweep = container_of(slow, struct room_sweep, slow);
+	DIR *dir = sweep->removing ? NULL : opendir(sweep->options->provisioner);
+	struct dirent *entry;
+
+	for (size_t i = 0; sweep->removing && i < sweep->count; i++)
+		room_remove(sweep->options, sweep->ids[i]);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			sweep_add(sweep, entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static size_t keep_unknown(struct room_sweep *sweep)
+{
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < sweep->count; i++)
+		if (!posix_find(sweep->posix, sweep->ids[i]))
+			sweep->ids[unknown++] = sweep->ids[i];
+	return unknown;
+}
+
+/* First they are found; of those that are no container's, a second job removes all. */
+static void sweep_done(struct slow_job *slow, bool canceled)
+{
+	struct room_sweep *sweep = container_of(slow, struct room_sweep, slow);
+
+	if (sweep->posix && !canceled && !sweep->removing &&
+	    (sweep->count = keep_unknown(sweep)) > 0) {
+		sweep->removing = true;
+		slow_add(sweep->posix->options.pool, NULL, &sweep->slow);
+		return;
+	}
+	if (sweep->posix)
+		sweep->posix->sweep = NULL;
+	arena_free(&sweep->arena);
+	free(sweep->ids);
+	free(sweep);
+}
+
+void posix_sweep(struct posix *posix)
+{
+	struct room_sweep *sweep;
+
+	if (!posix->options.rooms || posix->sweep)
+		return;
+	sweep = posix->sweep = xcalloc(1, sizeof(*sweep));
+	sweep->posix = posix;
+	sweep->options = posix->options.rooms;
+	arena_init(&sweep->arena);
+	sweep->slow.work = sweep_work;
+	sweep->slow.done = sweep_done;
+	slow_add(posix->options.pool, NULL, &sweep->slow);
+}
+
+void posix_sweep_close(struct posix *posix)
+{
+	if (posix->sweep)
+		posix->sweep->posix = NULL;
 }

@@ -1,0 +1,30 @@
+/* libcurl, loaded when it is first needed; see archive_library.h. */
+#ifndef AGENT_CONTAINERS_LIBRARIES_CURL_LIBRARY_H
+#define AGENT_CONTAINERS_LIBRARIES_CURL_LIBRARY_H
+
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+#include "base/err.h"
+
+#define CURL_FUNCTIONS(each)                                                                       \
+	each(curl_easy_cleanup) each(curl_easy_escape) each(curl_easy_getinfo)                     \
+		each(curl_easy_init) each(curl_easy_perform) each(curl_easy_setopt)                \
+			each(curl_easy_strerror) each(curl_free) each(curl_global_init)            \
+				each(curl_multi_add_handle) each(curl_multi_cleanup)               \
+					each(curl_multi_info_read) each(curl_multi_init)           \
+						each(curl_multi_perform) each(curl_multi_poll)     \
+							each(curl_multi_remove_handle)             \
+								each(curl_slist_append)            \
+									each(curl_slist_free_all)
+
+#define CURL_FUNCTION_(name) __typeof__(name) *name;
+struct curl_library {
+	CURL_FUNCTIONS(CURL_FUNCTION_)
+};
+#undef CURL_FUNCTION_
+
+/* NULL: it is not installed, or another version of it. Not thread safe. */
+const struct curl_library *curl_library(struct err *err);
+
+#endif
