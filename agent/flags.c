@@ -48,7 +48,9 @@ static const struct flag flag_table[] = {
 	     "Isolators: posix/cpu, posix/mem, filesystem/posix (nothing is enforced), "
 	     "cgroups/cpu, "
 	     "cgroups/mem, cgroups/pids, cgroups/blkio, cgroups/cpuset, cgroups/all, disk/du, "
-	     "posix/rlimits, linux/capabilities, linux/nnp."),
+	     "posix/rlimits, linux/capabilities, linux/nnp, namespaces/pid, namespaces/ipc, "
+	     "filesystem/linux, volume/host_path, volume/sandbox_path, volume/secret, "
+	     "docker/runtime."),
 	TEXT(launcher, "posix",
 	     "How processes are started: posix, or linux, in control groups (as the isolators that "
 	     "begin with cgroups/ do)."),

@@ -47,22 +47,27 @@ static const struct flag run_table[] = {
 	ROW(secret, FLAG_STRING, NULL, "Its secret (file:///path reads a file)."),
 	ROW(task, FLAG_STRING, NULL, "A whole TaskInfo as JSON (file:///path reads a file)."),
 	ROW(image, FLAG_STRING, NULL,
-	    "Image of a Docker container to run each task in; needs agents with "
-	    "--containerizers=mesos,docker."),
+	    "Image of a container to run each task in; needs agents with "
+	    "--containerizers=mesos,docker, or those that --containerizer=mesos says."),
+	ROW(containerizer, FLAG_STRING, NULL,
+	    "Who runs it: docker (default of `mesita run`), or mesos (of mesos-execute): the agent "
+	    "itself, with --image_providers=docker."),
 	{"docker_image", NULL, FLAG_STRING, AT(docker_image), NULL,
 	 "The same, as mesos-execute has it.", NULL, NULL},
 	CONTAINER(appc_image, 0),
 	CONTAINER(networks, 1),
-	CONTAINER(volumes, 2),
+	ROW(volumes, FLAG_STRING, NULL,
+	    "Volumes of the container: a JSON array of Volume, or a file of it."),
 	ROW(group, FLAG_STRING, NULL,
 	    "A group of tasks that run and end together: a file with a TaskGroupInfo as JSON, or "
 	    "that itself."),
 	{"task_group", NULL, FLAG_STRING, AT(task_group), NULL,
 	 "The same, as mesos-execute has it: JSON (file:///path reads a file).", NULL, NULL},
-	CONTAINER(effective_capabilities, 3),
-	CONTAINER(bounding_capabilities, 4),
-	CONTAINER(rlimits, 5),
-	UNUSED(containerizer),
+	ROW(effective_capabilities, FLAG_STRING, NULL,
+	    "Capabilities that it has: a CapabilityInfo as JSON, or a file of it."),
+	ROW(bounding_capabilities, FLAG_STRING, NULL, "Those that it may ever get, likewise."),
+	ROW(rlimits, FLAG_STRING, NULL,
+	    "Its resource limits: an RLimitInfo as JSON, or a file of it."),
 	UNUSED(content_type),
 	UNUSED(framework_capabilities),
 	UNUSED(hadoop),
@@ -81,10 +86,6 @@ static int cmd_run_check(const struct run_flags *flags, struct err *err)
 	} unsupported[] = {
 		{"appc_image", "images of appc"},
 		{"networks", "container networks"},
-		{"volumes", "containers with volumes"},
-		{"effective_capabilities", "an isolator of capabilities"},
-		{"bounding_capabilities", "an isolator of capabilities"},
-		{"rlimits", "an isolator of limits"},
 	};
 
 	for (size_t i = 0; i < sizeof(unsupported) / sizeof(*unsupported); i++)
@@ -95,6 +96,8 @@ static int cmd_run_check(const struct run_flags *flags, struct err *err)
 	if (flags->instances < 1 || flags->instances > INSTANCES_MAX)
 		return err_set(err, ERR_INVALID, "--instances must be between 1 and %d",
 			       INSTANCES_MAX);
+	if (strcmp(flags->containerizer, "mesos") && strcmp(flags->containerizer, "docker"))
+		return err_set(err, ERR_INVALID, "--containerizer is docker or mesos");
 	if (!*flags->name)
 		return err_set(err, ERR_INVALID, "--name must not be empty");
 	if (flags->task && flags->command)
@@ -172,6 +175,8 @@ static int run_with(const char *program, const char *usage, bool execute, int ar
 		      argc, argv, &status))
 		return status;
 	log_setup(LOG_LEVEL_WARNING, STDERR_FILENO);
+	if (!target.containerizer)
+		target.containerizer = execute ? "mesos" : "docker";
 	status = cmd_run_run(&target, &flags, execute, &err);
 	if (status < 0) {
 		fprintf(stderr, "%s: %s\n", program, err.text);

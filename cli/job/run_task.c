@@ -1,5 +1,6 @@
 /* See run_task.h. */
 #include "cli/job/run_task.h"
+#include "cli/job/run_container.h"
 
 #include <string.h>
 
@@ -176,11 +177,6 @@ static Mesos__TaskInfo *task_from_json(struct arena *arena, const struct run_fla
 	return task;
 }
 
-static const char *image_of(const struct run_flags *flags)
-{
-	return flags->image ? flags->image : flags->docker_image;
-}
-
 /* The command of the flags: --command, or the arguments behind the flags as a program
  * with its arguments; both together: a program (--no-shell) and its arguments. */
 static int add_command(struct arena *arena, Mesos__CommandInfo *command,
@@ -191,8 +187,9 @@ static int add_command(struct arena *arena, Mesos__CommandInfo *command,
 	size_t first = flags->command ? 0 : 1;
 
 	command->has_shell = 1;
+	command->shell = 0;
 	/* The image says what. */
-	if (!program && image_of(flags))
+	if (!program && run_image(flags))
 		return 0;
 	if (!program)
 		return err_set(err, ERR_INVALID, "say what to run: --command='echo hello'");
@@ -207,23 +204,11 @@ static int add_command(struct arena *arena, Mesos__CommandInfo *command,
 		return 0;
 	command->arguments = arena_alloc(arena, (count + 1) * sizeof(*command->arguments));
 	/* Docker containers have the program before these, others in the first of them. */
-	if (!image_of(flags))
+	if (!run_image(flags) || run_image_is_of_mesos(flags))
 		command->arguments[command->n_arguments++] = (char *)program;
 	for (size_t i = first; i < count; i++)
 		command->arguments[command->n_arguments++] = (char *)arguments[i];
 	return 0;
-}
-
-static Mesos__ContainerInfo *docker_container(struct arena *arena, const char *image)
-{
-	Mesos__ContainerInfo *info =
-		PROTO_NEW(arena, Mesos__ContainerInfo, mesos__container_info__descriptor);
-
-	info->type = MESOS__CONTAINER_INFO__TYPE__DOCKER;
-	info->docker = PROTO_NEW(arena, Mesos__ContainerInfo__DockerInfo,
-				 mesos__container_info__docker_info__descriptor);
-	info->docker->image = (char *)image;
-	return info;
 }
 
 static Mesos__TaskInfo *task_from_flags(struct arena *arena, const struct run_flags *flags,
@@ -235,11 +220,10 @@ static Mesos__TaskInfo *task_from_flags(struct arena *arena, const struct run_fl
 
 	if (add_command(arena, command, flags, arguments, count, err) < 0 ||
 	    add_environment(arena, command, flags->env, err) < 0 ||
-	    add_resources(arena, task, flags, err) < 0)
+	    add_resources(arena, task, flags, err) < 0 ||
+	    run_container_make(arena, flags, &task->container, err) < 0)
 		return NULL;
 	add_uris(arena, command, flags->uris);
-	if (image_of(flags))
-		task->container = docker_container(arena, image_of(flags));
 	task->command = command;
 	task->name = (char *)flags->name;
 	/* Those of an instance are filled in at its launch; a copy needs them set. */

@@ -32,9 +32,12 @@ struct run_flags {
 	bool json;
 	int64_t kill_after;
 	int64_t patience;
-	const char *image, *docker_image; /* of a Docker container, or NULL: two names for one */
+	const char *image, *docker_image; /* of a container, or NULL: two names for one */
+	const char *containerizer;	  /* "docker" or "mesos"; NULL: as the program has it */
 	const char *group, *task_group;	  /* two names for one */
-	const char *containers[6];	  /* flags that need what there is not */
+	const char *volumes, *rlimits;
+	const char *effective_capabilities, *bounding_capabilities;
+	const char *containers[2]; /* flags that need what there is not */
 };
 
 /* The task, complete but for what an instance's launch fills in: from --task, from

@@ -188,6 +188,33 @@ class Roots(Images):
                 self.assertEqual(file.read().split()[0], first)
         self.assertEqual(self.execute(inside["task_id"]["value"], "cat", "/etc/mark")[1], "inside")
 
+    def test_from_the_command_line(self):
+        self.save(layers=[base_layer(**{"etc/mark": "inside"})], Cmd=["cat", "/etc/mark"])
+        self.scheduler.teardown()
+        ends = ["--master=%s:%d" % self.master.address, "--follow"]
+        volumes = json.dumps([host_path(self.outside, "/data", "RO")])
+        with open(self.outside + "/file", "w", encoding="utf-8") as file:
+            file.write("volume's")
+        for verb, more, expected in (
+                ("run", ["--containerizer=mesos", "--image=box"], "inside"),
+                ("execute", ["--name=x", "--docker_image=box",
+                             "--command=grep -q inside /etc/mark"], "TASK_FINISHED"),
+                ("run", ["--containerizer=mesos", "--image=box", "--volumes=" + volumes, "--",
+                         "cat", "/data/file"], "volume's"),
+                ("run", ["--volumes=" + volumes.replace("/data", "data"),
+                         "--rlimits={\"rlimits\": [{\"type\": \"RLMT_NOFILE\", \"soft\": 71, "
+                         "\"hard\": 72}]}", "--command=cat data/file; ulimit -n"],
+                 "volume's71"),
+                ("run", ["--effective_capabilities={\"capabilities\": [\"KILL\"]}",
+                         "--command=grep CapEff /proc/self/status"], "0000000000000020")):
+            status, output, errors = harness.run([verb] + ends + more)
+            self.assertEqual(status, 0, errors)
+            self.assertIn(expected, output)
+        status, _, errors = harness.run(["run"] + ends + ["--containerizer=x", "--command=true"])
+        self.assertIn("docker or mesos", errors)
+        status, _, errors = harness.run(["run"] + ends + ["--volumes={}", "--command=true"])
+        self.assertIn("--volumes is no array", errors)
+
     def test_a_check_is_made_inside(self):
         self.save()
         check = {"type": "COMMAND", "command": {"command": {"value": "ls /usr && exit 1; exit 9"}},

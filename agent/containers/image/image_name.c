@@ -29,7 +29,7 @@ static bool is_safe(const char *text, const char *allowed)
 					   "0123456789_";
 
 	if (!*text || *text == '.' || *text == '/' || *text == '-' || strstr(text, "..") ||
-	    strstr(text, "//") || strstr(text, "/."))
+	    strstr(text, "//") || strstr(text, "/.") || text[strlen(text) - 1] == '/')
 		return false;
 	for (; *text; text++)
 		if (!strchr(letters, *text) && !strchr(allowed, *text))
