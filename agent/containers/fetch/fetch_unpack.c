@@ -1,8 +1,12 @@
-/* A file becomes what is in it, by the programs that know the format. */
+/* A file becomes what is in it. */
 #include "agent/containers/fetch/fetch_internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/containers/archives/unpack.h"
 #include "base/log/log.h"
 
 /* ---- unpacking ----------------------------------------------------------- */
@@ -18,36 +22,38 @@ static bool is_tar(const char *path)
 	return false;
 }
 
-static int unpack_archive(struct fetch *fetch, char *path, const char *kind, struct err *err)
+static int unpack_files(struct fetch *fetch, const char *path, struct err *err)
 {
-	char *directory = (char *)fetch->directory;
-	char *tar[] = {"tar", "--no-same-owner", "-x", "-f", path, "-C", directory, NULL};
-	char *zip[] = {"unzip", "-o", "-q", path, "-d", directory, NULL};
-	char *bsdtar[] = {"bsdtar", "-x", "-f", path, "-C", directory, NULL};
-	int rv;
+	int archive = open(path, O_RDONLY | O_CLOEXEC), rv;
 
-	if (is_tar(kind)) {
-		rv = fetch_run_program(tar, NULL, NULL, NULL, err);
-	} else {
-		rv = fetch_run_program(zip, NULL, NULL, NULL, err);
-		if (rv == ERR_NOT_FOUND && !fetch_run_program(bsdtar, NULL, NULL, NULL, NULL))
-			rv = 0;
-	}
-	if (rv < 0)
-		return err_wrap(err, rv, "Failed to extract archive '%s' to '%s'", path, directory);
-	return 0;
+	if (archive < 0)
+		rv = err_set(err, ERR_IO, "%s", strerror(errno));
+	else
+		rv = unpack_archive(archive, fetch->directory, UNPACK_FILES, err);
+	if (archive >= 0)
+		close(archive);
+	return rv < 0 ? err_wrap(err, rv, "Failed to extract archive '%s' to '%s'", path,
+				 fetch->directory)
+		      : 0;
 }
 
-static int unpack_gz(struct fetch *fetch, char *path, const char *kind, struct err *err)
+static int unpack_gz(struct fetch *fetch, const char *path, const char *kind, struct err *err)
 {
-	char *gzip[] = {"gzip", "-d", "-c", NULL};
 	const char *name = strrchr(kind, '/') ? strrchr(kind, '/') + 1 : kind;
 	char *target = arena_printf(&fetch->arena, "%s/%.*s", fetch->directory,
 				    (int)strlen(name) - 3, name);
+	int from = open(path, O_RDONLY | O_CLOEXEC), to = -1;
 	int rv = fetch_check_target(fetch, target, err);
 
-	if (rv == 0)
-		rv = fetch_run_program(gzip, path, target, NULL, err);
+	if (rv == 0) {
+		to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		rv = from < 0 || to < 0 ? err_set(err, ERR_IO, "%s", strerror(errno))
+					: unpack_stream(from, to, err);
+	}
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && close(to) && rv == 0)
+		rv = err_set(err, ERR_IO, "%s", strerror(errno));
 	return rv < 0 ? err_wrap(err, rv, "Failed to extract '%s'", path) : 0;
 }
 
@@ -58,9 +64,8 @@ bool fetch_is_archive(const char *name)
 
 int fetch_unpack(struct fetch *fetch, char *path, const char *name, struct err *err)
 {
-	int rv = is_tar(name) || str_has_suffix(name, ".zip")
-			 ? unpack_archive(fetch, path, name, err)
-			 : unpack_gz(fetch, path, name, err);
+	int rv = is_tar(name) || str_has_suffix(name, ".zip") ? unpack_files(fetch, path, err)
+							      : unpack_gz(fetch, path, name, err);
 
 	if (rv == 0)
 		log_info("Extracted '%s' into '%s'", path, fetch->directory);

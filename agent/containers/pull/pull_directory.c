@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/containers/archives/unpack.h"
 #include "agent/containers/pull/pull_internal.h"
 #include "auth/digest.h"
 #include "base/log/log.h"
@@ -213,7 +214,7 @@ static int take_archive(struct pull *pull, const char *path, struct err *err)
 	if (fd < 0)
 		return err_set(err, ERR_IO, "Cannot open '%s': %s", path, strerror(errno));
 	log_info("Unpacking '%s'", path);
-	rv = pull_unpack(fd, directory, false, err);
+	rv = unpack_archive(fd, directory, UNPACK_TREE, err);
 	close(fd);
 	return rv < 0 ? err_wrap(err, rv, "'%s'", path) : take_unpacked(pull, directory, err);
 }

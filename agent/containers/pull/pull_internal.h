@@ -5,7 +5,7 @@
  *	pull_registry.c	images in registries
  *	pull_http.c	requests to those
  *	pull_manifest.c	what an image is made of
- *	pull_layer.c	an archive becomes a directory */
+ *	pull_layer.c	layers in the store */
 #ifndef AGENT_CONTAINERS_PULL_PULL_INTERNAL_H
 #define AGENT_CONTAINERS_PULL_PULL_INTERNAL_H
 
@@ -69,8 +69,6 @@ int pull_check_digest(const char *what, const char *expected, const char *got, s
 bool pull_has_layer(const struct pull *pull, const char *hex);
 /* Unpacks the archive (of which any compression is known) as the layer. */
 int pull_unpack_layer(const struct pull *pull, int archive, const char *hex, struct err *err);
-/* Unpacks any archive into a directory. */
-int pull_unpack(int archive, const char *directory, bool layer, struct err *err);
 /* Opens a file below a directory; links do not lead out of that. */
 int pull_open_below(const char *directory, const char *path, struct err *err);
 
