@@ -43,6 +43,18 @@ static inline void list_remove(struct list *node)
 	list_init(node);
 }
 
+/* All of `from` to the end of `head`. */
+static inline void list_move(struct list *head, struct list *from)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = head->prev;
+	from->prev->next = head;
+	head->prev->next = from->next;
+	head->prev = from->prev;
+	list_init(from);
+}
+
 #define list_entry(node, type, member) container_of(node, type, member)
 #define list_first(head, type, member)                                                             \
 	(list_empty(head) ? NULL : list_entry((head)->next, type, member))

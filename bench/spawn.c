@@ -3,6 +3,9 @@
  *
  *   bench_spawn PROGRAM COUNT [PARALLEL]
  *   bench_spawn - COUNT [PARALLEL]           `sh -c true` alone, as a kept executor starts it
+ *   bench_spawn PROGRAM COUNT PARALLEL DIRECTORY[:DIRECTORY...]
+ *
+ * Each pair runs in fresh control groups then, one below each directory.
  *
  * Prints "<pairs per second> <median microseconds of one pair, run one by one>". The exit
  * status is 1, and nothing is printed, if a process cannot be started. */
@@ -11,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +29,58 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Groups of a pair: names of directories, NULL-ended. */
+#define GROUPS_MAX 8
+
+static char *group_roots[GROUPS_MAX + 1];
+static char groups[GROUPS_MAX][256];
+
+static void each_group(int (*call)(const char *path))
+{
+	for (int i = 0; group_roots[i]; i++) {
+		snprintf(groups[i], sizeof(groups[i]), "%s/bench-spawn-%d", group_roots[i],
+			 (int)getpid());
+		if (call(groups[i])) {
+			perror(groups[i]);
+			exit(1);
+		}
+	}
+}
+
+static int make_group(const char *path)
+{
+	return mkdir(path, 0755);
+}
+
+static void enter_groups(void)
+{
+	char path[2100];
+
+	for (int i = 0; group_roots[i]; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/cgroup.procs", groups[i]);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			_exit(127);
+		close(fd);
+	}
+}
+
+static pid_t start_grouped(char *const *argv)
+{
+	pid_t pid = vfork();
+	int null;
+
+	if (pid)
+		return pid;
+	enter_groups();
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	dup2(null, 2);
+	execve(argv[0], argv, environ);
+	_exit(127);
+}
+
 /* Without an agent's environment the executor says so and ends: its start is all that
  * is measured. */
 static pid_t start(char *const *argv)
@@ -33,6 +89,8 @@ static pid_t start(char *const *argv)
 	pid_t pid = -1;
 	int rv;
 
+	if (group_roots[0])
+		return start_grouped(argv);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	rv = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
@@ -48,9 +106,11 @@ static void run_pair(char *const *executor)
 {
 	char *command[] = {"/bin/sh", "-c", "true", NULL};
 
+	each_group(make_group);
 	if (executor[0])
 		waitpid(start(executor), NULL, 0);
 	waitpid(start(command), NULL, 0);
+	each_group(rmdir);
 }
 
 static double rate(char *const *executor, int count, int parallel)
@@ -106,16 +166,19 @@ static double median_pair(char *const *executor, int count)
 int main(int argc, char **argv)
 {
 	char *executor[] = {NULL, "executor", NULL};
-	int count, parallel;
+	int count, parallel, roots = 0;
 	double pairs;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_spawn PROGRAM|- COUNT [PARALLEL]\n");
+		fprintf(stderr, "usage: bench_spawn PROGRAM|- COUNT [PARALLEL [DIRECTORY:...]]\n");
 		return 2;
 	}
 	executor[0] = strcmp(argv[1], "-") ? argv[1] : NULL;
 	count = atoi(argv[2]);
 	parallel = argc > 3 ? atoi(argv[3]) : 2;
+	for (char *at = argc > 4 ? argv[4] : NULL, *root; at && (root = strsep(&at, ":"));)
+		if (roots < GROUPS_MAX)
+			group_roots[roots++] = root;
 	if (count < parallel || parallel < 1) {
 		fprintf(stderr, "bench_spawn: expected COUNT >= PARALLEL >= 1\n");
 		return 2;

@@ -10,6 +10,10 @@
  *
  * The tasks come in groups of three then, each on a default executor of its own.
  *
+ *   bench_tasks HOST:PORT rate|latency COUNT image=NAME
+ *
+ * The root of each command task is that image.
+ *
  * rate prints tasks per second from the first ACCEPT to the last TASK_FINISHED; latency
  * prints the median and 99th percentile of ACCEPT to TASK_FINISHED in milliseconds. A
  * task that ends otherwise, or no progress for a minute, is a failure. */
@@ -32,6 +36,7 @@ struct bench {
 	uv_timer_t stall;
 	struct scheduler_driver *driver;
 	char *executor; /* NULL: command tasks */
+	char *image;	/* of those; or NULL */
 	bool pods;
 	bool one_by_one;
 	int count;
@@ -121,6 +126,22 @@ static Mesos__ExecutorInfo *make_executor(struct bench *b, struct arena *arena)
 	return e;
 }
 
+static Mesos__ContainerInfo *container_of_image(struct arena *arena, char *name)
+{
+	Mesos__ContainerInfo *info =
+		PROTO_NEW(arena, Mesos__ContainerInfo, mesos__container_info__descriptor);
+	Mesos__Image *image = PROTO_NEW(arena, Mesos__Image, mesos__image__descriptor);
+
+	info->type = MESOS__CONTAINER_INFO__TYPE__MESOS;
+	info->mesos = PROTO_NEW(arena, Mesos__ContainerInfo__MesosInfo,
+				mesos__container_info__mesos_info__descriptor);
+	info->mesos->image = image;
+	image->type = MESOS__IMAGE__TYPE__DOCKER;
+	image->docker = PROTO_NEW(arena, Mesos__Image__Docker, mesos__image__docker__descriptor);
+	image->docker->name = name;
+	return info;
+}
+
 static Mesos__TaskInfo *make_task(struct bench *b, struct arena *arena, int number,
 				  Mesos__AgentID *agent)
 {
@@ -138,6 +159,8 @@ static Mesos__TaskInfo *make_task(struct bench *b, struct arena *arena, int numb
 		task->data = (ProtobufCBinaryData){4, (uint8_t *)"true"};
 	} else {
 		task->command = command(arena, "true");
+		if (b->image)
+			task->container = container_of_image(arena, b->image);
 	}
 	return task;
 }
@@ -342,15 +365,16 @@ int main(int argc, char **argv)
 	struct err err;
 
 	if (argc < 4 || argc > 5 || atoi(argv[3]) < 1) {
-		fprintf(stderr,
-			"usage: bench_tasks HOST:PORT rate|latency COUNT [EXECUTOR|pods]\n");
+		fprintf(stderr, "usage: bench_tasks HOST:PORT rate|latency COUNT "
+				"[EXECUTOR|pods|image=NAME]\n");
 		return 2;
 	}
 	log_setup(LOG_LEVEL_WARNING, 2);
 	b.one_by_one = !strcmp(argv[2], "latency");
 	b.count = atoi(argv[3]);
 	b.pods = argc > 4 && !strcmp(argv[4], "pods");
-	b.executor = argc > 4 && !b.pods ? argv[4] : NULL;
+	b.image = argc > 4 && !strncmp(argv[4], "image=", 6) ? argv[4] + 6 : NULL;
+	b.executor = argc > 4 && !b.pods && !b.image ? argv[4] : NULL;
 	b.count = b.pods ? (b.count + POD - 1) / POD * POD : b.count;
 	b.spans = xcalloc((size_t)b.count, sizeof(*b.spans));
 	info.name = "bench";

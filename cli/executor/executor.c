@@ -165,7 +165,7 @@ static void executor_finish(struct command_executor *e, Mesos__TaskState state, 
 static void signal_tree(struct command_executor *e, int signal)
 {
 	if (e->pid)
-		process_tree_signal(e->pid, signal);
+		process_tree_signal(e->pid, signal, true);
 }
 
 static void escalation_cb(uv_timer_t *timer)
@@ -509,7 +509,7 @@ static void kill_left(void)
 
 		found = *children != 0;
 		for (pid_t *child = children; *child; child++) {
-			process_tree_signal(*child, SIGKILL);
+			process_tree_signal(*child, SIGKILL, true);
 			waitpid(*child, NULL, 0);
 		}
 		free(children);

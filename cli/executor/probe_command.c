@@ -40,7 +40,7 @@ static void program_cancel(struct probe *probe)
 {
 	struct program_probe *p = (struct program_probe *)probe;
 
-	process_tree_signal(p->pid, SIGKILL);
+	process_tree_signal(p->pid, SIGKILL, true);
 	program_free(p);
 }
 

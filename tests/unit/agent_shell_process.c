@@ -73,7 +73,7 @@ Test(agent_shell_process, kills_a_tree_across_sessions)
 	wait_for(at("two"));
 	one = atoi(read_text(at("one")));
 	two = atoi(read_text(at("two")));
-	cr_expect_geq(process_tree_signal(root, SIGKILL), 4);
+	cr_expect_geq(process_tree_signal(root, SIGKILL, true), 4);
 	cr_expect_eq(waitpid(root, &status, 0), root);
 	cr_expect_eq(WTERMSIG(status), SIGKILL);
 	while (lives(one) || lives(two))

@@ -35,6 +35,7 @@ struct posix_container *posix_add(struct posix *posix, const char *id)
 	struct posix_container *container = xcalloc(1, sizeof(*container));
 
 	container->owner = posix;
+	list_init(&container->cleaning);
 	container->streams[0] = container->streams[1] = container->streams[2] = -1;
 	container->id = xstrdup(id);
 	HASH_ADD_KEYPTR(hh, posix->table, container->id, strlen(container->id), container);
@@ -195,7 +196,7 @@ static void process_ended_cb(void *context)
 
 static void kill_tree(struct posix_job *job)
 {
-	process_tree_signal(job->container->pid, SIGKILL);
+	process_tree_signal(job->container->pid, SIGKILL, false);
 	if (job->container->grouped)
 		cgroups_kill(job->container->owner->options.groups, job->container->id);
 }
@@ -289,49 +290,57 @@ static void left_killed(struct posix_job *job)
 		posix_clean_soon(container->owner);
 }
 
-/* One whose children are ours and that need not be waited for. */
-static struct posix_container *first_clean(const struct posix *posix, size_t alive)
+/* False: it is looked at again. */
+static bool clean_further(struct posix_container *container, size_t alive)
 {
-	struct posix_container *container;
+	struct posix *posix = container->owner;
 
-	for (container = posix->table; container; container = container->hh.next)
-		if (container->cleaning && container->child && !container->grouped &&
-		    (!alive || posix_is_late(container)))
-			return container;
-	return NULL;
+	if (container->jobs)
+		return false;
+	if (container->grouped) {
+		posix_group_clean(container);
+		return false;
+	}
+	if (!container->child) {
+		begin_job(container, kill_left, left_killed);
+		return false;
+	}
+	if (alive && !posix_is_late(container))
+		return false;
+	containers_cleaned(posix->containers, container->id, !alive);
+	return true;
 }
 
+/* One look at our children is enough for all that ended since the last. */
 static void posix_clean_cb(uv_timer_t *timer)
 {
 	struct posix *posix = timer->data;
 	struct posix_container *container;
 	size_t alive = sweep(posix);
+	struct list todo;
 	bool waiting = false;
 
-	/* An answer may change the table. */
-	while ((container = first_clean(posix, alive)))
-		containers_cleaned(posix->containers, container->id, !alive);
-	for (container = posix->table; container; container = container->hh.next) {
-		if (!container->cleaning || container->jobs)
-			continue;
-		if (container->grouped)
-			posix_group_clean(container);
-		else if (container->child)
-			waiting = true;
-		else
-			begin_job(container, kill_left, left_killed);
+	/* An answer may take others out of it. */
+	list_init(&todo);
+	list_move(&todo, &posix->cleaning);
+	while ((container = list_first(&todo, struct posix_container, cleaning))) {
+		list_remove(&container->cleaning);
+		list_append(&posix->cleaning, &container->cleaning);
+		if (!clean_further(container, alive))
+			waiting |= container->child && !container->grouped && !container->jobs;
 	}
-	posix->pause =
-		posix->pause * 2 > CLEAN_PAUSE_MAX_MS ? CLEAN_PAUSE_MAX_MS : posix->pause * 2;
+	posix->pause = !posix->pause			       ? 1
+		       : posix->pause * 2 > CLEAN_PAUSE_MAX_MS ? CLEAN_PAUSE_MAX_MS
+							       : posix->pause * 2;
 	if (waiting)
-		uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
+		posix_clean_soon(posix);
 }
 
 void posix_clean_soon(struct posix *posix)
 {
-	if (uv_is_active((uv_handle_t *)&posix->timer))
-		return;
-	uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
+	if (!uv_is_active((uv_handle_t *)&posix->timer) ||
+	    uv_timer_get_due_in(&posix->timer) > posix->pause)
+		uv_timer_start(&posix->timer, posix_clean_cb, posix->pause, 0);
 }
 
 void posix_clean_rest(struct posix_container *container)
@@ -340,17 +349,15 @@ void posix_clean_rest(struct posix_container *container)
 
 	if (!container->child) {
 		begin_job(container, kill_left, left_killed);
-	} else if (!sweep(posix)) {
-		containers_cleaned(posix->containers, container->id, true);
-	} else {
-		posix->pause = 1;
-		posix_clean_soon(posix);
+		return;
 	}
+	posix->pause = 0;
+	posix_clean_soon(posix);
 }
 
 static void posix_clean_group(struct posix_container *container)
 {
-	container->cleaning = true;
+	list_append(&container->owner->cleaning, &container->cleaning);
 	container->clean_deadline = uv_now(container->owner->options.loop) + CLEAN_TIMEOUT_MS;
 	if (container->grouped)
 		posix_group_clean(container);
@@ -363,7 +370,7 @@ static void posix_clean(void *context, const char *id)
 	struct posix *posix = context;
 	struct posix_container *container = posix_find(posix, id);
 
-	posix->pause = 1;
+	posix->pause = 0;
 	if (!container->docker || !posix_docker_remove(container))
 		posix_clean_group(container);
 }
@@ -456,7 +463,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	HASH_DELETE(hh, posix->table, container);
 	/* Threads may not get to it any more. */
 	if (container->fetching)
-		process_tree_signal(container->pid, SIGKILL);
+		process_tree_signal(container->pid, SIGKILL, false);
 	posix_room_give_up(container);
 	fetch_claim_release(container->claim);
 	container->claim = NULL;
@@ -464,6 +471,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	process_watch_stop(container->watch);
 	container->watch = NULL;
 	container->forgotten = true;
+	list_remove(&container->cleaning);
 	/* It was never started. */
 	if (over && container->docker)
 		posix_docker_unmark(container);
@@ -513,7 +521,7 @@ int posix_create(const struct posix_options *options, struct posix **out, struct
 	posix = xcalloc(1, sizeof(*posix));
 	posix->options = *options;
 	posix->null_fd = null_fd;
-	posix->pause = 1;
+	list_init(&posix->cleaning);
 	directory = xprintf("%s/containers", options->runtime_dir);
 	if (sandbox_make_directories(directory, err) < 0)
 		log_warning("Cannot make '%s': %s", directory, err->text);

@@ -13,6 +13,7 @@
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_watch.h"
 #include "agent/containers/posix/spawn.h"
+#include "base/list.h"
 #include "base/table.h"
 
 struct posix_oom;
@@ -29,11 +30,11 @@ struct posix_container {
 	char *id;
 	pid_t pid;
 	uint64_t start_ticks;
-	bool child;		   /* of ours, not reattached to */
-	bool listed;		   /* in posix.by_pid */
-	bool fetching;		   /* its process is the fetcher */
-	struct fetch_claim *claim; /* files of the cache; or NULL */
-	bool cleaning;
+	bool child;		    /* of ours, not reattached to */
+	bool listed;		    /* in posix.by_pid */
+	bool fetching;		    /* its process is the fetcher */
+	struct fetch_claim *claim;  /* files of the cache; or NULL */
+	struct list cleaning;	    /* in the owner's list, while what is left of it is killed */
 	bool ended;		    /* while it was being killed: it is reaped after that */
 	bool has_status;	    /* init was told to write it down, or may have been */
 	bool forgotten;		    /* freed with its last job */
@@ -107,7 +108,8 @@ struct posix {
 	struct posix_container *by_pid;
 	pid_t *foreign; /* children that this process had before, ended by 0 */
 	int null_fd;
-	uv_timer_t timer;	  /* looks after leftovers */
+	uv_timer_t timer; /* looks after leftovers: */
+	struct list cleaning;
 	struct room_sweep *sweep; /* under way; or NULL */
 	uint64_t pause;
 };

@@ -157,7 +157,34 @@ size_t process_list_mark(struct process_list *list, pid_t root)
 	return count_members(list);
 }
 
-/* ---- own children -------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------- */
+
+/* Appends the pids that a file of the kernel lists. False: a kernel without it, or no such
+ * process. */
+static bool read_children(const char *path, struct buf *text)
+{
+	char piece[4096];
+	ssize_t got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	while ((got = read(fd, piece, sizeof(piece))) > 0)
+		buf_append(text, piece, (size_t)got);
+	close(fd);
+	return true;
+}
+
+static pid_t next_child(char **at)
+{
+	char *end;
+	long pid = *at ? strtol(*at, &end, 10) : 0;
+
+	if (pid <= 0 || end == *at)
+		return 0;
+	*at = end;
+	return (pid_t)pid;
+}
 
 static pid_t *children_by_walk(void)
 {
@@ -176,33 +203,80 @@ static pid_t *children_by_walk(void)
 
 pid_t *process_children(void)
 {
-	char path[64], piece[4096];
+	char path[64], *at;
 	struct buf text = BUF_INIT;
-	ssize_t got;
 	size_t count = 0;
-	pid_t *found;
-	int fd;
+	pid_t *found, pid;
 
 	/* Those that other threads forked are not listed: only the main thread does, and
 	 * orphans are given to it as well. */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return children_by_walk(); /* a kernel without that file */
-	while ((got = read(fd, piece, sizeof(piece))) > 0)
-		buf_append(&text, piece, (size_t)got);
-	close(fd);
+	if (!read_children(path, &text))
+		return children_by_walk();
 	found = xcalloc(text.len / 2 + 2, sizeof(*found));
-	for (char *at = text.data, *end; at && *at; at = end) {
-		long pid = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		if (pid > 0)
-			found[count++] = (pid_t)pid;
-	}
+	for (at = text.data; (pid = next_child(&at));)
+		found[count++] = pid;
 	buf_free(&text);
 	return found;
+}
+
+/* ---- trees ----------------------------------------------------------------- */
+
+static void list_add(struct process_list *list, size_t *room, pid_t pid)
+{
+	if (list->count == *room) {
+		*room = *room ? 2 * *room : 16;
+		list->items = xrealloc(list->items, *room * sizeof(*list->items));
+	}
+	if (process_read(pid, &list->items[list->count]))
+		list->count++;
+}
+
+/* Each thread has its own. */
+static void add_children(struct process_list *list, size_t *room, pid_t pid)
+{
+	char path[64], *at;
+	struct buf text = BUF_INIT;
+	struct dirent *entry;
+	DIR *threads;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid,
+			 entry->d_name);
+		if (isdigit((unsigned char)entry->d_name[0]))
+			read_children(path, &text);
+	}
+	if (threads)
+		closedir(threads);
+	buf_putc(&text, '\0');
+	for (at = text.data; (child = next_child(&at));)
+		list_add(list, room, child);
+	buf_free(&text);
+}
+
+/* The tree of `root`, in proportion to its size, not to that of the machine. `adopted`: with our
+ * own children and what is below them. */
+static void read_tree(struct process_list *list, pid_t root, bool adopted)
+{
+	size_t room = 0;
+	pid_t *own = adopted ? process_children() : NULL;
+
+	list->items = NULL;
+	list->count = 0;
+	if (access("/proc/thread-self/children", R_OK)) {
+		process_list_read(list);
+	} else {
+		list_add(list, &room, root);
+		for (pid_t *pid = own; pid && *pid; pid++)
+			if (*pid != root)
+				list_add(list, &room, *pid);
+		for (size_t i = 0; i < list->count; i++)
+			add_children(list, &room, list->items[i].pid);
+	}
+	free(own);
 }
 
 /* ---- killing ------------------------------------------------------------- */
@@ -226,14 +300,14 @@ static size_t stop_members(const struct process_list *list, pid_t **stopped, siz
 	return *count - known;
 }
 
-size_t process_tree_signal(pid_t root, int signal)
+size_t process_tree_signal(pid_t root, int signal, bool adopted)
 {
 	struct process_list list;
 	pid_t *stopped = NULL;
 	size_t count = 0, fresh;
 
 	for (int walk = 0; walk < WALKS_MAX; walk++) {
-		process_list_read(&list);
+		read_tree(&list, root, adopted);
 		process_list_mark(&list, root);
 		fresh = stop_members(&list, &stopped, &count);
 		process_list_free(&list);

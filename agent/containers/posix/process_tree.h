@@ -39,9 +39,10 @@ size_t process_list_mark(struct process_list *list, pid_t root);
 pid_t *process_children(void);
 
 /* Sends the signal to the tree of `root`, which the caller knows to be the right process, and lets
- * it go on. All are stopped before the first is signalled, so none gets away by forking. Returns
- * how many were signalled. */
-size_t process_tree_signal(pid_t root, int signal);
+ * it go on. `adopted`: orphans of it may be our children by now, as we are their subreaper; they
+ * are known by its sessions and groups. All are stopped before the first is signalled, so none gets
+ * away by forking. Returns how many were signalled. In proportion to the tree. */
+size_t process_tree_signal(pid_t root, int signal, bool adopted);
 /* Kills what a dead container whose first process was `root` left behind: members of
  * the sessions and groups it led, and (as its children may have made their own)
  * whose environment says MESOS_DIRECTORY=.../<container>. Returns how many live ones

@@ -79,7 +79,7 @@ static void kill_without_agent(struct pod *pod)
 		pid_t pid = process_find_container(id);
 
 		if (pid)
-			process_tree_signal(pid, SIGKILL);
+			process_tree_signal(pid, SIGKILL, true);
 		free(id);
 	}
 }
