@@ -92,4 +92,4 @@ def run(context, what):
 
 CASES = [Case("memory/" + what, seconds, lambda context, what=what: run(context, what),
               own_master=True)
-         for what, seconds in (("agent", 12), ("task", 15), ("framework", 10))]
+         for what, seconds in (("agent", 8), ("task", 15), ("framework", 6))]

@@ -216,7 +216,7 @@ def run_ends(context):
 
 CASES = [Case("tasks/command", 10, run_command, own_master=True),
          Case("tasks/kept", 8, run_kept, own_master=True),
-         Case("tasks/pods", 4, run_pods, own_master=True),
+         Case("tasks/pods", 3, run_pods, own_master=True),
          Case("tasks/grouped", 4, run_grouped, own_master=True),
          Case("tasks/images", 4, run_images, own_master=True),
-         Case("tasks/ends", 10, run_ends, own_master=True)]
+         Case("tasks/ends", 3, run_ends, own_master=True)]

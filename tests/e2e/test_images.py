@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pty
 import shutil
 import subprocess
 import tarfile
@@ -187,6 +188,38 @@ class Roots(Images):
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(file.read().split()[0], first)
         self.assertEqual(self.execute(inside["task_id"]["value"], "cat", "/etc/mark")[1], "inside")
+
+    def test_a_terminal_inside(self):
+        self.save(layers=[base_layer(**{"etc/mark": "inside"})])
+        task_id = self.started(container=of("box"))
+        ours, theirs = pty.openpty()
+        process = harness.processes.spawn(
+            [harness.MESITA, "exec", "--master=%s:%d" % self.master.address, "-it", task_id, "sh"],
+            env=harness.clean_environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.set_blocking(ours, False)
+        seen = b""
+
+        def saw(text):
+            nonlocal seen
+            try:
+                seen += os.read(ours, 65536)
+            except BlockingIOError:
+                pass
+            return text in seen
+
+        os.write(ours, b"cat /etc/mark; echo; test -t 0 && echo term''inal\n")
+        wait_for(lambda: saw(b"inside") and saw(b"terminal"), "a terminal in the image", 20)
+        # The keys reach what is in the foreground, which the terminal is the shell's for.
+        os.write(ours, b"trap 'echo in''terrupted' INT; echo rea''dy; sleep 1000\n")
+        wait_for(lambda: saw(b"ready"), "a program in the foreground", 20)
+        os.write(ours, b"\x03")
+        wait_for(lambda: saw(b"interrupted"), "Ctrl-C is heard", 20)
+        os.write(ours, b"exit 7\n")
+        self.assertEqual(process.wait(20 * harness.SCALE), 7)
+        os.close(ours)
+        os.close(theirs)
 
     def test_from_the_command_line(self):
         self.save(layers=[base_layer(**{"etc/mark": "inside"})], Cmd=["cat", "/etc/mark"])
