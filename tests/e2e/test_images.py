@@ -136,6 +136,10 @@ class Roots(Images):
         self.assertTrue(message)
 
     def test_users_by_number(self):
+        self.save("own", User="worker:crew")
+        task_id = self.started(container=of("own"))
+        self.assertEqual(self.execute(task_id, "sh", "-c", "echo $(id -u) $(id -g)")[1],
+                         "1234 77\n")
         for index, (user, seen) in enumerate((("77", "77 0"), ("1234", "1234 4321"),
                                               ("worker:crew", "1234 77"), ("5:6", "5 6"))):
             self.save("u%d" % index, User=user)

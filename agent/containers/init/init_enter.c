@@ -15,6 +15,7 @@
 
 #define DEPTH_MAX 8 /* an executor, the init outside, the init inside; others are not looked at */
 #define READ_SIZE 16384
+#define GROUPS_MAX 1024 /* of a process; more are left out */
 
 static bool read_proc(pid_t pid, const char *name, struct buf *out)
 {
@@ -74,6 +75,52 @@ static pid_t find_inside(pid_t pid, int depth, int *mounts)
 	return found;
 }
 
+/* The numbers behind a name in /proc/.../status. */
+static size_t read_numbers(const char *status, const char *name, unsigned *out, size_t most)
+{
+	const char *at = strstr(status, name);
+	size_t count = 0;
+	char *end;
+
+	for (at = at ? at + strlen(name) : ""; count < most && *at != '\n'; at = end) {
+		unsigned long number = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		out[count++] = (unsigned)number;
+		/* What separates them ends the line, too. */
+		while (*end == ' ' || *end == '\t')
+			end++;
+	}
+	return count;
+}
+
+/* Who runs the program, which is the first child of its init. Root, if it is gone. */
+static void find_program_user(pid_t inside, struct user *user)
+{
+	char name[64];
+	struct buf list = BUF_INIT, status = BUF_INIT;
+	unsigned id[1];
+	pid_t program = 0;
+
+	snprintf(name, sizeof(name), "task/%d/children", (int)inside);
+	if (read_proc(inside, name, &list) && list.len) {
+		buf_putc(&list, '\0');
+		program = (pid_t)strtol(list.data, NULL, 10);
+	}
+	buf_free(&list);
+	*user = (struct user){0};
+	if (program > 0 && read_proc(program, "status", &status) && status.len) {
+		buf_putc(&status, '\0');
+		user->uid = read_numbers(status.data, "\nUid:", id, 1) ? id[0] : 0;
+		user->gid = read_numbers(status.data, "\nGid:", id, 1) ? id[0] : 0;
+		user->groups = xcalloc(GROUPS_MAX, sizeof(*user->groups));
+		user->group_count =
+			read_numbers(status.data, "\nGroups:", user->groups, GROUPS_MAX);
+	}
+	buf_free(&status);
+}
+
 int room_doors_open(pid_t pid, struct room_doors *doors, struct err *err)
 {
 	struct buf environment = BUF_INIT;
@@ -82,6 +129,7 @@ int room_doors_open(pid_t pid, struct room_doors *doors, struct err *err)
 
 	if (!inside)
 		return err_set(err, ERR_NOT_FOUND, "The container does not run");
+	find_program_user(inside, &doors->user);
 	doors->pids = open_other(inside, "pid");
 	doors->ipc = open_other(inside, "ipc");
 	doors->network = open_other(inside, "net");

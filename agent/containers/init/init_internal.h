@@ -59,6 +59,7 @@ struct room_doors {
 	int directory;
 	char *environment; /* NUL-separated; heap */
 	size_t environment_len;
+	struct user user; /* of its program */
 };
 
 /* Finds the container that lives at or below the process. ERR_NOT_FOUND. */

@@ -32,6 +32,13 @@ static int find_user(struct room *room, struct user *user, struct err *err)
 	const Mesita__ContainerLaunch *launch = room->launch;
 	int rv = 0;
 
+	if (launch->follows_user && room->doors) {
+		*user = room->doors->user;
+		/* The terminal was made for another one. */
+		if (room->request->tty && fchown(STDIN_FILENO, user->uid, user->gid))
+			rv = err_set(err, ERR_IO, "Cannot chown the terminal: %s", strerror(errno));
+		return rv;
+	}
 	if (launch->user_name) {
 		rv = room_find_user(launch->user_name, user, err);
 		/* It was made for another one. */
@@ -83,7 +90,8 @@ static pid_t start_program(struct room *room, struct err *err)
 		.environment =
 			ended_by_null(&room->arena, launch->environment, launch->n_environment),
 		.directory = ".",
-		.user = launch->switches_user || launch->user_name ? &user : NULL,
+		.user = launch->switches_user || launch->user_name || launch->follows_user ? &user
+											   : NULL,
 		.input = STDIN_FILENO,
 		.output = STDOUT_FILENO,
 		.error = STDERR_FILENO,

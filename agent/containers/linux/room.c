@@ -241,8 +241,10 @@ int room_make(const struct room_options *options, struct arena *arena,
 	if (rv < 0)
 		return rv;
 	choose_user(options, arena, launch, user, image, out);
-	if (launch->session)
+	if (launch->session) {
+		out->has_follows_user = out->follows_user = !launch->command->user && launch->user;
 		return 0;
+	}
 	choose_namespaces(options, launch, out);
 	out->sandbox = arena_strdup(arena, image ? options->sandbox_directory : launch->sandbox);
 	out->directory = out->sandbox;
