@@ -7,78 +7,20 @@
  *
  * The timer is set to the earliest deadline that was ever asked for and looks for what is due
  * when it fires, so that an operation costs the same however many wait. */
-#include "net/client.h"
+#include "net/client_internal.h"
 
-#include <http_parser.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/list.h"
 #include "base/memory/arena.h"
 #include "net/limits.h"
-#include "net/recordio.h"
-#include "net/transport/transport.h"
 
-struct operation {
-	struct list link;
-	struct buf bytes; /* the request */
-	bool head_only;	  /* an answer to HEAD has no body */
-	bool streaming;
-	bool opened;	   /* `opened` of the stream was called */
-	uint64_t deadline; /* loop time, 0 = none */
-	void (*answered)(void *context, const struct http_answer *answer);
-	void (*drained)(void *context); /* of an upload */
-	bool uploading;			/* its body is not whole yet */
-	struct http_stream_handlers handlers;
-	void *context;
-};
-
-#define OPEN_BODY SIZE_MAX /* length of a body that comes in pieces */
-
-enum field { FIELD_OTHER, FIELD_TYPE, FIELD_STREAM_ID, FIELD_LOCATION, FIELD_COUNT };
-
-/* One TCP connection. Outlives the client while its handle is closing. */
-struct wire {
-	struct http_client *client; /* NULL: forgotten */
-	struct transport transport;
-	http_parser parser;
-	bool open;
-	uint64_t deadline; /* of connecting, loop time */
-	int sent;	   /* operations that are on their way */
-	bool in_value;
-	struct buf name; /* of the header being read */
-	struct buf fields[FIELD_COUNT];
-	enum field field;
-	struct buf body;
-	struct recordio_decoder records;
-	char read_buffer[16 * 1024];
-};
-
-struct http_client {
-	uv_loop_t *loop;
-	char *host;
-	int port;
-	struct wire *wire;
-	struct list operations;
-	struct list failed; /* to be told at the next timer call */
-	uv_timer_t timer;   /* deadlines, and work that must not run inside a call */
-	bool drops_bodies;
-	uint64_t received;
-	size_t count;	    /* of `operations` */
-	int depth;	    /* most operations on their way at a time */
-	uint64_t wake_time; /* when the timer fires, loop time; UINT64_MAX: not set */
-	bool closing;
-	struct err why; /* of the last broken connection */
-};
-
-static void proceed(struct http_client *client);
 static void wake_by(struct http_client *client, uint64_t time);
 static void wake_now(struct http_client *client);
 
 /* -- operations -- */
 
-static void free_operation(struct operation *operation)
+void client_free_operation(struct operation *operation)
 {
 	list_remove(&operation->link);
 	buf_free(&operation->bytes);
@@ -92,8 +34,7 @@ static void move_to_failed(struct http_client *client, struct operation *operati
 	list_append(&client->failed, &operation->link);
 }
 
-/* `opened` if it was not called yet, then `ended`, unless the owner closes meanwhile. */
-static void end_stream(struct http_client *client, struct operation *operation,
+void client_end_stream(struct http_client *client, struct operation *operation,
 		       const struct http_answer *answer, const char *why)
 {
 	if (!operation->opened && operation->handlers.opened)
@@ -113,10 +54,10 @@ static void fail_operation(struct http_client *client, struct operation *operati
 
 	list_remove(&operation->link);
 	if (operation->streaming)
-		end_stream(client, operation, &answer, why);
+		client_end_stream(client, operation, &answer, why);
 	else
 		operation->answered(operation->context, &answer);
-	free_operation(operation);
+	client_free_operation(operation);
 }
 
 static void client_encode(struct operation *operation, struct http_client *client,
@@ -154,7 +95,7 @@ static void on_wire_closed(void *context)
 	free(wire);
 }
 
-static void forget_wire(struct wire *wire)
+void client_forget_wire(struct wire *wire)
 {
 	if (wire->client)
 		wire->client->wire = NULL;
@@ -162,9 +103,7 @@ static void forget_wire(struct wire *wire)
 	transport_close(&wire->transport);
 }
 
-/* The connection broke. The operation on it (or the one it was opened for) fails, from
- * the loop. */
-static void break_wire(struct wire *wire, const char *why)
+void client_break_wire(struct wire *wire, const char *why)
 {
 	struct http_client *client = wire->client;
 
@@ -172,7 +111,7 @@ static void break_wire(struct wire *wire, const char *why)
 		return;
 	struct operation *operation = list_first(&client->operations, struct operation, link);
 	int affected = wire->open ? wire->sent : 1;
-	forget_wire(wire);
+	client_forget_wire(wire);
 	err_set(&client->why, ERR_IO, "%s:%d: %s", client->host, client->port, why);
 	while (affected-- > 0 && operation) {
 		move_to_failed(client, operation);
@@ -180,177 +119,6 @@ static void break_wire(struct wire *wire, const char *why)
 	}
 	wake_now(client);
 }
-
-/* -- the answer -- */
-
-static struct wire *wire_of(http_parser *parser)
-{
-	return parser->data;
-}
-
-static struct operation *operation_of(struct wire *wire)
-{
-	return list_first(&wire->client->operations, struct operation, link);
-}
-
-static int on_begin(http_parser *parser)
-{
-	struct wire *wire = wire_of(parser);
-
-	/* Bytes that nobody asked for. */
-	if (!wire->sent)
-		return 1;
-	for (int i = 0; i < FIELD_COUNT; i++)
-		buf_clear(&wire->fields[i]);
-	buf_clear(&wire->name);
-	buf_clear(&wire->body);
-	wire->in_value = false;
-	return 0;
-}
-
-static int on_name(http_parser *parser, const char *data, size_t len)
-{
-	struct wire *wire = wire_of(parser);
-
-	if (wire->in_value)
-		buf_clear(&wire->name);
-	wire->in_value = false;
-	buf_append(&wire->name, data, len);
-	return wire->name.len > HTTP_HEAD_MAX;
-}
-
-static int on_value(http_parser *parser, const char *data, size_t len)
-{
-	static const char *const names[FIELD_COUNT] = {
-		[FIELD_TYPE] = "Content-Type",
-		[FIELD_STREAM_ID] = "Mesos-Stream-Id",
-		[FIELD_LOCATION] = "Location",
-	};
-	struct wire *wire = wire_of(parser);
-
-	if (!wire->in_value) {
-		wire->field = FIELD_OTHER;
-		for (int i = FIELD_TYPE; i < FIELD_COUNT; i++)
-			if (strcasecmp(wire->name.data ? wire->name.data : "", names[i]) == 0)
-				wire->field = (enum field)i;
-		buf_clear(&wire->fields[wire->field]);
-	}
-	wire->in_value = true;
-	if (wire->field != FIELD_OTHER)
-		buf_append(&wire->fields[wire->field], data, len);
-	return wire->fields[wire->field].len > HTTP_HEAD_MAX;
-}
-
-static const char *text_of(const struct buf *buf)
-{
-	return buf->data ? buf->data : "";
-}
-
-static struct http_answer answer_of(struct wire *wire)
-{
-	return (struct http_answer){
-		.status = wire->parser.status_code,
-		.content_type = text_of(&wire->fields[FIELD_TYPE]),
-		.stream_id = text_of(&wire->fields[FIELD_STREAM_ID]),
-		.location = text_of(&wire->fields[FIELD_LOCATION]),
-		.body = {text_of(&wire->body), wire->body.len},
-	};
-}
-
-static int on_head(http_parser *parser)
-{
-	struct wire *wire = wire_of(parser);
-	struct operation *operation = operation_of(wire);
-
-	if (operation->streaming && parser->status_code == 200) {
-		struct http_answer answer = answer_of(wire);
-		operation->opened = true;
-		operation->deadline = 0;
-		recordio_free(&wire->records);
-		recordio_init(&wire->records, CLIENT_RECORD_MAX);
-		if (operation->handlers.opened)
-			operation->handlers.opened(operation->context, &answer);
-		if (!wire->client)
-			return -1;
-	}
-	return operation->head_only ? 1 : 0;
-}
-
-static void on_record(void *context, struct slice record)
-{
-	struct wire *wire = context;
-
-	/* The owner may have closed the client in an earlier record. */
-	if (!wire->client)
-		return;
-	struct operation *operation = operation_of(wire);
-	if (operation->handlers.record)
-		operation->handlers.record(operation->context, record);
-}
-
-static int on_body(http_parser *parser, const char *data, size_t len)
-{
-	struct wire *wire = wire_of(parser);
-	struct err err;
-
-	if (operation_of(wire)->opened) {
-		if (recordio_feed(&wire->records, data, len, on_record, wire, &err) != 0) {
-			break_wire(wire, err.text);
-			return 1;
-		}
-		return wire->client ? 0 : 1;
-	}
-	wire->client->received += len;
-	if (wire->client->drops_bodies)
-		return 0;
-	if (len > CLIENT_BODY_MAX - wire->body.len) {
-		break_wire(wire, "the answer is too long");
-		return 1;
-	}
-	buf_append(&wire->body, data, len);
-	return 0;
-}
-
-static int on_complete(http_parser *parser)
-{
-	struct wire *wire = wire_of(parser);
-	struct http_client *client = wire->client;
-	struct operation *operation = operation_of(wire);
-	bool keep = http_should_keep_alive(parser);
-
-	if (parser->status_code < 200)
-		return 0;
-	struct http_answer answer = answer_of(wire);
-	struct buf body = wire->body;
-	wire->body = BUF_INIT;
-	list_remove(&operation->link);
-	client->count--;
-	wire->sent--;
-	if (!keep && wire->sent)
-		break_wire(wire, "connection closed");
-	else if (!keep)
-		forget_wire(wire);
-	if (operation->streaming)
-		end_stream(client, operation, &answer,
-			   operation->opened ? "end of stream" : "refused");
-	else
-		operation->answered(operation->context, &answer);
-	free_operation(operation);
-	buf_free(&body);
-	/* The client lives at least until its timer's close callback. */
-	if (!client->closing)
-		proceed(client);
-	return wire->client ? 0 : 1;
-}
-
-static const http_parser_settings settings = {
-	.on_message_begin = on_begin,
-	.on_header_field = on_name,
-	.on_header_value = on_value,
-	.on_headers_complete = on_head,
-	.on_body = on_body,
-	.on_message_complete = on_complete,
-};
 
 /* -- the connection -- */
 
@@ -368,9 +136,9 @@ static void client_on_received(void *context, const char *data, size_t len)
 
 	if (!wire->client)
 		return;
-	used = http_parser_execute(&wire->parser, &settings, data, len);
+	used = http_parser_execute(&wire->parser, &client_answer_settings, data, len);
 	if (used != len || wire->parser.upgrade || HTTP_PARSER_ERRNO(&wire->parser) != HPE_OK)
-		break_wire(wire, "the answer is not HTTP");
+		client_break_wire(wire, "the answer is not HTTP");
 }
 
 static void client_on_ended(void *context, int status)
@@ -381,14 +149,15 @@ static void client_on_ended(void *context, int status)
 		return;
 	/* An answer without a length ends with the connection. */
 	if (status == UV_EOF && wire->sent)
-		http_parser_execute(&wire->parser, &settings, NULL, 0);
-	break_wire(wire, status == UV_EOF ? "connection closed" : uv_strerror(status));
+		http_parser_execute(&wire->parser, &client_answer_settings, NULL, 0);
+	client_break_wire(wire, status == UV_EOF ? "connection closed" : uv_strerror(status));
 }
 
 /* Who uploads may put more. */
 static void client_drained(struct wire *wire)
 {
-	const struct operation *operation = wire->client && wire->sent ? operation_of(wire) : NULL;
+	const struct operation *operation =
+		wire->client && wire->sent ? client_operation_of(wire) : NULL;
 
 	if (operation && operation->drained && transport_idle(&wire->transport))
 		operation->drained(operation->context);
@@ -401,7 +170,7 @@ static void client_on_written(void *context, int status)
 	if (status == 0 && transport_flush(&wire->transport) != 0)
 		status = UV_EIO;
 	if (status != 0)
-		break_wire(wire, uv_strerror(status));
+		client_break_wire(wire, uv_strerror(status));
 	else
 		client_drained(wire);
 }
@@ -413,11 +182,11 @@ static void client_on_dialed(void *context, int status)
 	if (status == 0)
 		status = transport_read(&wire->transport);
 	if (status != 0) {
-		break_wire(wire, uv_strerror(status));
+		client_break_wire(wire, uv_strerror(status));
 		return;
 	}
 	wire->open = true;
-	proceed(wire->client);
+	client_proceed(wire->client);
 }
 
 static const struct transport_handlers handlers = {
@@ -443,7 +212,7 @@ static void open_wire(struct http_client *client)
 	int rv = transport_dial(&wire->transport, client->host, client->port);
 	wire->deadline = uv_now(client->loop) + CLIENT_CONNECT_TIMEOUT_MS;
 	if (rv != 0)
-		break_wire(wire, uv_strerror(rv));
+		client_break_wire(wire, uv_strerror(rv));
 	else
 		wake_by(client, wire->deadline);
 }
@@ -474,7 +243,7 @@ static struct operation *next_after(struct http_client *client, struct operation
 }
 
 /* Puts operations on their way, as many as may be. */
-static void proceed(struct http_client *client)
+void client_proceed(struct http_client *client)
 {
 	struct operation *operation = next_operation(client);
 	struct wire *wire = client->wire;
@@ -494,7 +263,7 @@ static void proceed(struct http_client *client)
 	}
 	int rv = transport_flush(&wire->transport);
 	if (rv != 0)
-		break_wire(wire, uv_strerror(rv));
+		client_break_wire(wire, uv_strerror(rv));
 }
 
 /* -- time -- */
@@ -517,7 +286,7 @@ static void expire(struct http_client *client)
 		err_set(&client->why, ERR_IO, "%s:%d: timed out", client->host, client->port);
 	}
 	if (on_wire || (client->wire && !client->wire->open && client->wire->deadline <= now))
-		break_wire(client->wire, uv_strerror(UV_ETIMEDOUT));
+		client_break_wire(client->wire, uv_strerror(UV_ETIMEDOUT));
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -532,7 +301,7 @@ static void on_timer(uv_timer_t *timer)
 		fail_operation(client, operation);
 	if (client->closing)
 		return;
-	proceed(client);
+	client_proceed(client);
 	if (client->wire && !client->wire->open)
 		wake_by(client, client->wire->deadline);
 	list_for_each (operation, next, &client->operations, link)
@@ -600,9 +369,9 @@ static void on_client_closed(uv_handle_t *handle)
 	struct operation *operation;
 
 	while ((operation = list_first(&client->operations, struct operation, link)))
-		free_operation(operation);
+		client_free_operation(operation);
 	while ((operation = list_first(&client->failed, struct operation, link)))
-		free_operation(operation);
+		client_free_operation(operation);
 	free(client->host);
 	free(client);
 }
@@ -613,7 +382,7 @@ void http_client_close(struct http_client *client)
 		return;
 	client->closing = true;
 	if (client->wire)
-		forget_wire(client->wire);
+		client_forget_wire(client->wire);
 	uv_close((uv_handle_t *)&client->timer, on_client_closed);
 }
 
@@ -645,7 +414,7 @@ void http_client_send(struct http_client *client, const char *method, const char
 	struct operation *operation =
 		enqueue(client, method, path, headers, body, len, timeout_ms, context);
 	operation->answered = answered;
-	proceed(client);
+	client_proceed(client);
 }
 
 void http_client_upload(struct http_client *client, const char *path, const char *const *headers,
@@ -659,7 +428,7 @@ void http_client_upload(struct http_client *client, const char *path, const char
 	operation->answered = answered;
 	operation->drained = drained;
 	operation->uploading = true;
-	proceed(client);
+	client_proceed(client);
 }
 
 static struct operation *upload_of(const struct http_client *client)
@@ -684,7 +453,7 @@ void http_client_put(struct http_client *client, const void *data, size_t len)
 	operation->uploading = len > 0;
 	/* A break is told by the loop. */
 	if (sent && transport_flush(&client->wire->transport) != 0)
-		break_wire(client->wire, "write failed");
+		client_break_wire(client->wire, "write failed");
 }
 
 size_t http_client_unsent(const struct http_client *client)
@@ -706,5 +475,5 @@ void http_client_stream(struct http_client *client, const char *path, const char
 		enqueue(client, "POST", path, headers, body, len, timeout_ms, context);
 	operation->streaming = true;
 	operation->handlers = *handlers;
-	proceed(client);
+	client_proceed(client);
 }
