@@ -50,7 +50,7 @@ static const struct flag flag_table[] = {
 	     "cgroups/mem, cgroups/pids, cgroups/blkio, cgroups/cpuset, cgroups/all, disk/du, "
 	     "posix/rlimits, linux/capabilities, linux/nnp, namespaces/pid, namespaces/ipc, "
 	     "filesystem/linux, volume/host_path, volume/sandbox_path, volume/secret, "
-	     "docker/runtime."),
+	     "docker/runtime, linux/seccomp."),
 	TEXT(launcher, "posix",
 	     "How processes are started: posix, or linux, in control groups (as the isolators that "
 	     "begin with cgroups/ do)."),
@@ -89,6 +89,8 @@ static const struct flag flag_table[] = {
 	     "When images that nobody uses are removed: {\"image_disk_headroom\": 0.1, "
 	     "\"image_disk_watch_interval\": {\"nanoseconds\": 3600000000000}, "
 	     "\"excluded_images\": [...]}, or a file of it."),
+	FILE_PATH(seccomp_config_dir, NULL, "Directory of the profiles of linux/seccomp."),
+	TEXT(seccomp_profile_name, NULL, "The profile of containers that name none."),
 	{"default_container_shm_size", NULL, FLAG_BYTES, AT(default_container_shm_size), "0B",
 	 "Size of /dev/shm in containers with --isolation=namespaces/ipc that do not say (0: half "
 	 "of "
@@ -242,8 +244,6 @@ static const struct flag flag_table[] = {
 	INERT(qos_correction_interval_min, FLAG_DURATION, "0ns"),
 	UNUSED(resource_provider_config_dir),
 	INERT(revocable_cpu_low_priority, FLAG_BOOL, "true"),
-	UNUSED(seccomp_config_dir),
-	UNUSED(seccomp_profile_name),
 	UNUSED(secret_resolver),
 	INERT(strict, FLAG_BOOL, "true"),
 	INERT(systemd_enable_support, FLAG_BOOL, "true"),
@@ -271,6 +271,9 @@ static int check_isolation(struct agent_flags *f, struct err *err)
 
 	if (rv < 0)
 		return rv;
+	if (isolated->seccomp && !f->seccomp_config_dir)
+		return err_set(err, ERR_INVALID,
+			       "--isolation=linux/seccomp needs --seccomp_config_dir");
 	if (f->image_providers && strcmp(f->image_providers, "docker"))
 		return err_set(err, ERR_INVALID,
 			       "--image_providers=%s: only images of docker are supported",

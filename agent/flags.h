@@ -49,6 +49,7 @@ struct agent_flags {
 	const char *docker, *docker_socket, *sandbox_directory;
 	const char *image_providers, *image_provisioner_backend, *image_gc_config;
 	const char *docker_registry, *docker_store_dir, *docker_config;
+	const char *seccomp_config_dir, *seccomp_profile_name;
 	uint64_t default_container_shm_size; /* bytes; 0: as the kernel has it */
 	bool disallow_sharing_agent_pid_namespace, disallow_sharing_agent_ipc_namespace;
 	const char *fetcher_cache_dir;

@@ -81,6 +81,11 @@ static void use_image_runtime(struct isolation *isolation, unsigned controllers)
 	isolation->image_runtime = true;
 }
 
+static void use_seccomp(struct isolation *isolation, unsigned controllers)
+{
+	isolation->seccomp = true;
+}
+
 /* What containers have in any case. */
 static void use_nothing(struct isolation *isolation, unsigned controllers)
 {
@@ -102,6 +107,7 @@ static const struct isolator isolators[] = {
 	{"filesystem/posix", use_nothing, 0},
 	{"linux/capabilities", use_capabilities, 0},
 	{"linux/nnp", use_nnp, 0},
+	{"linux/seccomp", use_seccomp, 0},
 	{"namespaces/ipc", use_ipc, 0},
 	{"namespaces/pid", use_pids, 0},
 	{"posix/cpu", use_nothing, 0},
@@ -117,11 +123,25 @@ static const struct isolator isolators[] = {
 
 /* Mesos' isolators that mesita has no part of. */
 static const char *const absent_isolators[] = {
-	"appc/runtime",	      "cgroups/devices",    "cgroups/hugetlb",	  "cgroups/net_cls",
-	"cgroups/net_prio",   "cgroups/perf_event", "disk/xfs",		  "docker/volume",
-	"environment_secret", "filesystem/shared",  "filesystem/windows", "gpu/nvidia",
-	"linux/devices",      "linux/seccomp",	    "network/cni",	  "network/port_mapping",
-	"network/ports",      "volume/csi",	    "volume/image",	  NULL,
+	"appc/runtime",
+	"cgroups/devices",
+	"cgroups/hugetlb",
+	"cgroups/net_cls",
+	"cgroups/net_prio",
+	"cgroups/perf_event",
+	"disk/xfs",
+	"docker/volume",
+	"environment_secret",
+	"filesystem/shared",
+	"filesystem/windows",
+	"gpu/nvidia",
+	"linux/devices",
+	"network/cni",
+	"network/port_mapping",
+	"network/ports",
+	"volume/csi",
+	"volume/image",
+	NULL,
 };
 
 static const struct isolator *find_isolator(const char *name)

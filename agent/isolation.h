@@ -21,6 +21,7 @@ struct isolation {
 	bool sandbox_paths;	/* volume/sandbox_path */
 	bool secrets;		/* volume/secret */
 	bool image_runtime;	/* docker/runtime */
+	bool seccomp;		/* linux/seccomp */
 };
 
 /* ERR_INVALID: a name that is none, or twice, or two that exclude one another. */

@@ -317,6 +317,8 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 		.rlimits = f->isolated.rlimits,
 		.capabilities = f->isolated.capabilities ? &f->capabilities : NULL,
 		.no_new_privileges = f->isolated.no_new_privileges,
+		.seccomp_directory = f->isolated.seccomp ? f->seccomp_config_dir : NULL,
+		.seccomp_profile = f->seccomp_profile_name,
 		.hadoop_home = f->hadoop_home,
 		.fetcher_stall_timeout = f->fetcher_stall_timeout,
 		.spares = is_reader,

@@ -12,9 +12,10 @@
 
 #include "base/list.h"
 
-/* At most. The agent has seven lanes (removal of volumes, their making, collection, two for files,
- * usage of containers, their disks), so one thread is always left for launches. */
-#define SLOW_THREADS 8
+/* At most. The agent has eight lanes (removal of volumes, their making, collection, two for files,
+ * usage of containers, their disks, removal of images), so one thread is always left for launches.
+ */
+#define SLOW_THREADS 9
 
 struct slow_pool;
 

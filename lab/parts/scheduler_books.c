@@ -89,10 +89,12 @@ static bool is_end(Mesos__TaskState state)
 	}
 }
 
-/* The master lost or forgot it; or refused a call that came twice, whose first was taken. */
+/* The master lost or forgot it; or refused a call that came twice, whose first was taken. That an
+ * operator called its agent gone is forgotten, too, by a master that keeps little. */
 static bool may_return(const Mesos__TaskStatus *status)
 {
 	return status->state == STATE(LOST) || status->state == STATE(GONE) ||
+	       status->state == STATE(GONE_BY_OPERATOR) ||
 	       (status->state == STATE(DROPPED) && !status->has_uuid &&
 		status->reason == MESOS__TASK_STATUS__REASON__REASON_INVALID_OFFERS);
 }

@@ -1,6 +1,7 @@
 """What containers have of their own besides limits: namespaces, and volumes that are mounted."""
 
 import base64
+import json
 import os
 import pwd
 import shutil
@@ -309,3 +310,94 @@ class NotAllowed(harness.TestCase):
         scheduler = self.subscribe()
         task_id = scheduler.run("true", container=container([host_path("/etc", "x")]))
         self.assertIn("volume/host_path", scheduler.wait_terminal(task_id)["message"])
+
+
+PROFILES = {
+    "no-mkdir": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["mkdir", "mkdirat", "no_such_call"], "action": "SCMP_ACT_ERRNO"}]},
+    "errno": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 28}]},
+    # chmod to this mode alone.
+    "argument": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["chmod"], "action": "SCMP_ACT_ERRNO", "args": [
+            {"index": 1, "value": 0o777, "valueTwo": 0, "op": "SCMP_CMP_EQ"}]},
+        {"names": ["fchmodat"], "action": "SCMP_ACT_ERRNO", "args": [
+            {"index": 2, "value": 0o777, "valueTwo": 0, "op": "SCMP_CMP_EQ"}]}]},
+    "by-capability": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO",
+         "excludes": {"caps": ["CAP_NET_RAW"]}},
+        {"names": ["rmdir", "unlinkat"], "action": "SCMP_ACT_ERRNO",
+         "includes": {"caps": ["CAP_NET_RAW"]}}]},
+    "elsewhere": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO",
+         "includes": {"arches": ["s390x"]}}]},
+    "bad-action": {"defaultAction": "SCMP_ACT_PRAY"},
+    "bad-rule": {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["mkdir"], "action": "SCMP_ACT_ERRNO", "args": [
+            {"index": 9, "value": 1, "op": "SCMP_CMP_EQ"}]}]},
+}
+
+
+def seccomp(name=None, **fields):
+    return container(linux={"seccomp": dict({"profile_name": name} if name else {}, **fields)})
+
+
+class SystemCalls(harness.TestCase):
+    more = ""  # isolators
+
+    def setUp(self):
+        if os.geteuid():
+            self.skipTest("needs root")
+        self.profiles = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.profiles)
+        for name, profile in PROFILES.items():
+            with open(os.path.join(self.profiles, name), "w", encoding="utf-8") as file:
+                json.dump(profile, file)
+        self.agent_flags = {
+            "isolation": "linux/seccomp,linux/capabilities" + self.more,
+            "seccomp_config_dir": self.profiles, "seccomp_profile_name": "no-mkdir"}
+        super().setUp()
+        self.scheduler = self.subscribe()
+
+    def outcome(self, command, info=None):
+        more = {"container": info} if info else {}
+        return self.scheduler.wait_terminal(self.scheduler.run(command, **more))
+
+    def assert_state(self, state, command, info=None):
+        ended = self.outcome(command, info)
+        self.assertEqual(ended["state"], state, ended.get("message"))
+        return ended
+
+    def test_profiles(self):
+        self.assert_state("TASK_FAILED", "mkdir x")
+        self.assert_state("TASK_FINISHED", "touch x; mkdir y && exit 1; exit 0")
+        self.assert_state("TASK_FINISHED", "mkdir x", seccomp(unconfined=True))
+        self.assert_state("TASK_FINISHED", "mkdir x 2>&1 | grep 'No space left'", seccomp("errno"))
+        self.assert_state("TASK_FINISHED", "touch x; chmod 777 x && exit 1; chmod 776 x",
+                          seccomp("argument"))
+        self.assert_state("TASK_FINISHED", "mkdir x", seccomp("elsewhere"))
+
+    def test_rules_that_depend_on_capabilities(self):
+        self.assert_state("TASK_FINISHED", "mkdir x; rmdir x && exit 1; exit 0",
+                          seccomp("by-capability"))
+        without = container(linux={"seccomp": {"profile_name": "by-capability"},
+                                   "effective_capabilities": {"capabilities": ["KILL"]}})
+        self.assert_state("TASK_FAILED", "mkdir x", without)
+
+    def test_what_is_no_profile(self):
+        for name, word in (("bad-action", "no action"), ("bad-rule", "argument"),
+                           ("nosuch", "nosuch"), ("../etc/passwd", "no name")):
+            ended = self.assert_state("TASK_FAILED", "true", seccomp(name))
+            self.assertIn("seccomp profile '%s'" % name, ended["message"])
+            self.assertIn(word, ended["message"])
+
+
+class SystemCallsInside(SystemCalls):
+    """Of what has processes of its own."""
+    more = ",namespaces/pid"
+
+    def setUp(self):
+        why = usable()
+        if why:
+            self.skipTest("no namespaces: " + why)
+        super().setUp()

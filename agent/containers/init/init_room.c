@@ -2,6 +2,7 @@
  * The signals that it gets it passes on; it ends with the outer one, whatever becomes of that. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,10 @@ static pid_t start_program(struct room *room, struct err *err)
 {
 	const Mesita__ContainerLaunch *launch = room->launch;
 	const struct capabilities capabilities = {true, true, launch->effective, launch->bounding};
+	const struct sock_fprog filter = {
+		.len = (unsigned short)(launch->filter.len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)launch->filter.data,
+	};
 	struct user user = {0};
 	const struct spawn spawn = {
 		.program = launch->program ? launch->program : "",
@@ -99,6 +104,7 @@ static pid_t start_program(struct room *room, struct err *err)
 		.limits = take_limits(room),
 		.limit_count = launch->n_limits,
 		.capabilities = launch->has_effective ? &capabilities : NULL,
+		.filter = launch->has_filter ? &filter : NULL,
 		.terminal = room->request->tty,
 	};
 	int rv = spawn.user ? find_user(room, &user, err) : 0;

@@ -43,10 +43,12 @@ struct posix_options {
 	bool rlimits;		       /* those that containers ask for are set */
 	const struct capabilities *capabilities; /* of containers; NULL: as we */
 	bool no_new_privileges;			 /* of containers */
-	struct cgroups *groups;			 /* for those with limits of their own; or NULL */
-	const struct room_options *rooms;	 /* NULL: containers see what the machine has */
-	struct image_store *images;		 /* NULL: they have none */
-	struct rlimit open_files; /* of the processes that are started; zero: as we */
+	const char *seccomp_directory;	  /* of profiles; NULL: all system calls are allowed */
+	const char *seccomp_profile;	  /* of those that name none; or NULL */
+	struct cgroups *groups;		  /* for those with limits of their own; or NULL */
+	const struct room_options *rooms; /* NULL: containers see what the machine has */
+	struct image_store *images;	  /* NULL: they have none */
+	struct rlimit open_files;	  /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);
 	void *spares_context;

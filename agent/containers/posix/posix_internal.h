@@ -9,6 +9,8 @@
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 #define AGENT_CONTAINERS_POSIX_POSIX_INTERNAL_H
 
+#include <linux/filter.h>
+
 #include "agent/containers/fetch/fetch_cache.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/containers/posix/process_watch.h"
@@ -73,6 +75,7 @@ struct posix_start {
 	bool switches_user;
 	Mesos__CommandInfo *command; /* heap */
 	struct capabilities capabilities;
+	struct sock_fprog filter; /* in the arena */
 	bool session;
 	bool tty;
 	enum posix_room room;

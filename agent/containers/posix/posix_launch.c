@@ -13,6 +13,7 @@
 #include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/sandbox.h"
+#include "agent/containers/seccomp_filter.h"
 #include "agent/containers/volume_dirs.h"
 #include "base/log/log.h"
 #include "base/memory/arena.h"
@@ -52,6 +53,7 @@ void posix_start(void *context, const char *id)
 		spawn.user = NULL;
 		spawn.limit_count = 0;
 		spawn.capabilities = NULL;
+		spawn.filter = NULL;
 	}
 	if (posix_start_process(container, &spawn, &err) < 0) {
 		containers_failed(posix->containers, id, AGENT_STAGE_LAUNCH, err.text);
@@ -132,6 +134,7 @@ static int start_fetcher(struct posix_container *container, struct err *err)
 	/* Those are for the program that is fetched. */
 	spawn.limit_count = 0;
 	spawn.capabilities = NULL;
+	spawn.filter = NULL;
 	spawn.input = fetch_input(start->command, err);
 	if (spawn.input < 0)
 		return ERR_IO;
@@ -334,6 +337,33 @@ static int make_capabilities(struct posix_container *container, const Mesos__Con
 	return rv;
 }
 
+static int make_filter(struct posix_container *container, const Mesos__ContainerInfo *info,
+		       struct err *err)
+{
+	const struct posix_options *options = &container->owner->options;
+	const Mesos__SeccompInfo *wish =
+		info && info->linux_info ? info->linux_info->seccomp : NULL;
+	const char *name =
+		wish && wish->profile_name ? wish->profile_name : options->seccomp_profile;
+	struct posix_start *start = container->start;
+	struct buf filter = BUF_INIT;
+	int rv;
+
+	if (!name || (wish && wish->unconfined))
+		return 0;
+	rv = seccomp_filter_make(options->seccomp_directory, name,
+				 start->spawn.capabilities ? start->capabilities.effective
+							   : UINT64_MAX,
+				 &filter, err);
+	if (rv == 0) {
+		start->filter.len = (unsigned short)(filter.len / sizeof(struct sock_filter));
+		start->filter.filter = arena_memdup(&start->arena, filter.data, filter.len);
+		start->spawn.filter = &start->filter;
+	}
+	buf_free(&filter);
+	return rv;
+}
+
 static int find_user(const char *name, struct posix_start *start, struct err *err)
 {
 	int rv;
@@ -418,6 +448,8 @@ static int prepare_rest(struct posix_job *job, struct err *err)
 		rv = make_limits(start, launch->info, err);
 	if (rv == 0 && container->owner->options.capabilities)
 		rv = make_capabilities(container, launch->info, err);
+	if (rv == 0 && container->owner->options.seccomp_directory)
+		rv = make_filter(container, launch->info, err);
 	return rv;
 }
 

@@ -46,6 +46,11 @@ static void copy_limits(const struct spawn *spawn, struct arena *arena,
 		limit->hard = spawn->limits[i].value.rlim_max;
 		proto_push(arena, launch->n_limits, launch->limits, limit);
 	}
+	if (spawn->filter) {
+		launch->has_filter = 1;
+		launch->filter.data = (uint8_t *)spawn->filter->filter;
+		launch->filter.len = spawn->filter->len * sizeof(struct sock_filter);
+	}
 	if (!spawn->capabilities)
 		return;
 	launch->has_effective = launch->has_bounding = 1;

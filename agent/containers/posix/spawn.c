@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,9 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 		child_fail(plan, "Failed to change the working directory");
 	if (spawn->capabilities)
 		child_bound_capabilities(plan);
+	/* While we may; without the right to it, new privileges must have been given up. */
+	if (spawn->filter && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, spawn->filter))
+		child_fail(plan, "Failed to filter the system calls of");
 	if (spawn->user)
 		child_switch_user(plan);
 	if (spawn->capabilities)

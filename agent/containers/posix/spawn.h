@@ -11,6 +11,8 @@
 #include "agent/containers/user.h"
 #include "base/err.h"
 
+struct sock_fprog;
+
 struct spawn_limit {
 	int resource; /* RLIMIT_... */
 	struct rlimit value;
@@ -34,6 +36,8 @@ struct spawn {
 	size_t limit_count;
 	const struct capabilities *capabilities; /* NULL: as we */
 	bool no_new_privileges; /* neither it nor what it starts gets more by executing a program */
+	/* Which system calls it may make from before it switches to the user on; for the kernel. */
+	const struct sock_fprog *filter;
 	const struct rlimit *open_files; /* how many it may have open; NULL = as we */
 };
 

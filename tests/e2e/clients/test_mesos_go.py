@@ -11,17 +11,22 @@ MODULE = "github.com/mesos/mesos-go/api/v1/cmd/"
 COUNT = 20
 
 
+def install():
+    """The directory of its programs."""
+    common.need("Go", ("go", "version"))
+    return os.path.join(common.install(
+        "go", ["go/go.mod", "go/go.sum", "go/tools.go"],
+        [("go", "build", "-o", "bin/", MODULE + "example-scheduler", MODULE + "example-executor",
+          MODULE + "msh")],
+        ["bin/example-scheduler", "bin/example-executor", "bin/msh"]), "bin")
+
+
 class MesosGo(common.ClientTestCase):
     scheme = "http"
 
     @classmethod
     def setUpClass(cls):
-        common.need("Go", ("go", "version"))
-        cls.bin = os.path.join(common.install(
-            "go", ["go/go.mod", "go/go.sum", "go/tools.go"],
-            [("go", "build", "-o", "bin/", MODULE + "example-scheduler",
-              MODULE + "example-executor")],
-            ["bin/example-scheduler", "bin/example-executor"]), "bin")
+        cls.bin = install()
 
     def run_example(self, codec):
         name = "mesos-go-" + codec
@@ -49,6 +54,34 @@ class MesosGo(common.ClientTestCase):
 
     def test_json(self):
         self.run_example("json")
+
+
+class Msh(common.ClientTestCase):
+    """Its shell of one command: as a task, and in a pod."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bin = install()
+
+    def shell(self, name, *arguments):
+        """(exit status, states of its tasks)"""
+        code, out, err = self.client([
+            os.path.join(self.bin, "msh"), "-master=%s:%d" % self.master.address,
+            "-framework_name=" + name, "-memory=32", *arguments])
+        states = harness.wait_for(lambda: self.tasks(name, completed=True),
+                                  "the end of msh: %s" % (out + err)[-3000:])
+        return code, list(states.values())
+
+    def test_a_task(self):
+        self.assertEqual(self.shell("plain", "--", "sh", "-c", "exit 0"), (0, ["TASK_FINISHED"]))
+
+    def test_a_pod(self):
+        self.assertEqual(self.shell("pod", "-pod", "--", "true"), (0, ["TASK_FINISHED"]))
+
+    def test_a_pod_that_fails(self):
+        code, states = self.shell("failed", "-pod", "--", "false")
+        self.assertNotEqual(code, 0)
+        self.assertEqual(states, ["TASK_FAILED"])
 
 
 class Secure(MesosGo):
