@@ -44,6 +44,32 @@ int sandbox_make_directories(const char *path, struct err *err)
 	return rv;
 }
 
+/* In a directory that all may write to, others cannot rename what is not theirs if it is sticky. */
+static bool is_step_ours(const char *path)
+{
+	struct stat info;
+
+	return !lstat(path, &info) && (info.st_uid == 0 || info.st_uid == geteuid()) &&
+	       (S_ISLNK(info.st_mode) || !(info.st_mode & S_IWOTH) || (info.st_mode & S_ISVTX));
+}
+
+bool sandbox_is_ours(const char *path)
+{
+	char *copy = xstrdup(path);
+	bool ours = true;
+
+	for (char *at = copy + 1; ours && *copy && *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = 0;
+		ours = is_step_ours(copy);
+		*at = '/';
+	}
+	ours = ours && is_step_ours(copy);
+	free(copy);
+	return ours;
+}
+
 /* By way of a rename, so that "latest" exists at any time once it did. */
 static int replace_link(const char *target, const char *link, struct err *err)
 {

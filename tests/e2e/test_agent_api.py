@@ -14,10 +14,10 @@ from scheduler import task
 from test_tasks import data, executor_info
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# About images and resource providers; those about containers are in test_groups.py and
-# test_sessions.py.
+# About resource providers; those about containers are in test_groups.py and test_sessions.py, about
+# images in test_images.py.
 LATER = {"ADD_RESOURCE_PROVIDER_CONFIG", "UPDATE_RESOURCE_PROVIDER_CONFIG",
-         "REMOVE_RESOURCE_PROVIDER_CONFIG", "MARK_RESOURCE_PROVIDER_GONE", "PRUNE_IMAGES"}
+         "REMOVE_RESOURCE_PROVIDER_CONFIG", "MARK_RESOURCE_PROVIDER_GONE"}
 
 
 class AgentApi(harness.TestCase):

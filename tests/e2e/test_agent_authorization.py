@@ -32,7 +32,7 @@ CALLS = {
     "GET_HEALTH": "seen", "GET_VERSION": "seen", "GET_LOGGING_LEVEL": "seen",
     "GET_METRICS": "seen", "GET_AGENT": "seen", "GET_RESOURCE_PROVIDERS": "seen",
     "GET_OPERATIONS": "seen",
-    "GET_FLAGS": 403, "LIST_FILES": 403, "READ_FILE": 403, "SET_LOGGING_LEVEL": 403,
+    "GET_FLAGS": 403, "LIST_FILES": 403, "READ_FILE": 403, "SET_LOGGING_LEVEL": 403, "PRUNE_IMAGES": 403,
     "GET_STATE": ["get_tasks.launched_tasks", "get_executors.executors",
                   "get_frameworks.frameworks"],
     "GET_FRAMEWORKS": ["frameworks", "completed_frameworks"],

@@ -193,6 +193,21 @@ class Roots(Images):
                 self.assertEqual(file.read().split()[0], first)
         self.assertEqual(self.execute(inside["task_id"]["value"], "cat", "/etc/mark")[1], "inside")
 
+    def test_what_enters_at_once_sees_the_image_alone(self):
+        self.save(layers=[base_layer(**{"etc/mark": "inside"})])
+        for _ in range(10):
+            task_id = self.scheduler.run("exec sleep 1000", container=of("box"))
+            self.scheduler.wait_state(task_id, "TASK_RUNNING")
+            self.assertEqual(self.execute(task_id, "cat", "/etc/mark")[:2], (0, "inside"))
+            self.scheduler.kill(task_id)
+            self.scheduler.wait_terminal(task_id)
+
+    def test_layers_that_were_lost_are_pulled_again(self):
+        self.save()
+        self.finished("true", container=of("box"))
+        shutil.rmtree(self.store + "/layers")
+        self.assertEqual(self.finished("echo again", container=of("box")), "again\n")
+
     def test_a_terminal_inside(self):
         self.save(layers=[base_layer(**{"etc/mark": "inside"})])
         task_id = self.started(container=of("box"))

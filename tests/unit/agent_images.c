@@ -243,6 +243,20 @@ Test(images, a_record_is_read_as_it_was_written)
 	cr_expect(!image_is_there(store, "an/image"));
 }
 
+Test(images, one_that_lacks_a_layer_is_not_there)
+{
+	char *layers[] = {"top", "low"};
+	struct image image;
+	struct err err = {""};
+
+	record("an/image", layers, 2);
+	cr_expect(image_is_there(store, "an/image"));
+	rmdir(arena_printf(&arena, "%s/layers/low", store));
+	cr_expect(!image_is_there(store, "an/image"));
+	cr_expect_eq(image_take(store, "an/image", "c", store, &arena, &image, &err),
+		     ERR_NOT_FOUND);
+}
+
 Test(images, a_broken_record_is_no_image)
 {
 	char *path = image_record_path(&arena, store, "x");
@@ -417,4 +431,40 @@ Test(images, a_removal_waits_for_those_who_pull)
 	cr_expect_geq(image_lock(store, false, 0, &err), 0);
 	cr_expect_eq(image_lock(store, true, 0, &err), ERR_STATE);
 	close(held);
+}
+
+/* ---- whom it trusts ----------------------------------------------------------------------- */
+
+static void expect_ours(const char *path, bool ours)
+{
+	cr_expect_eq(sandbox_is_ours(path), ours, "%s", path);
+}
+
+Test(images, a_store_that_others_could_change_is_not_used)
+{
+	char *a = arena_printf(&arena, "%s/a", store), *b = arena_printf(&arena, "%s/b", a);
+	char *link = arena_printf(&arena, "%s/link", store);
+	struct err err = {""};
+
+	mkdir(a, 0755);
+	mkdir(b, 0755);
+	cr_assert(!symlink(b, link));
+	expect_ours(b, true);
+	expect_ours(arena_printf(&arena, "%s/", b), true);
+	expect_ours(link, true);
+	chmod(a, 0777);
+	expect_ours(b, false);
+	chmod(a, 01777);
+	expect_ours(b, true);
+	expect_ours(arena_printf(&arena, "%s/none", b), false);
+	if (geteuid())
+		return;
+	cr_assert(!chown(b, 12345, 0));
+	expect_ours(b, false);
+	cr_expect_lt(image_lock(b, false, 0, &err), 0);
+	cr_expect(strstr(err.text, "others could change"));
+	cr_assert(!chown(b, 0, 0) && !chown(a, 12345, 0));
+	expect_ours(b, false);
+	cr_assert(!chown(a, 0, 0) && !lchown(link, 12345, 0));
+	expect_ours(link, false);
 }

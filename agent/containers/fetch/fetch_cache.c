@@ -392,30 +392,13 @@ static void empty_directory(struct fetch_cache *cache)
 	free(aside);
 }
 
-static bool is_owned(const char *path, bool or_root)
-{
-	struct stat info;
-
-	return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
-	       (info.st_uid == geteuid() || (or_root && info.st_uid == 0));
-}
-
 /* The default is in a directory that everybody may write to. Whoever else could put a link there
  * would have us empty what it leads to. */
 static bool is_ours(const char *directory)
 {
 	struct err err = {""};
-	char *above = xstrdup(directory), *slash;
-	bool ours;
+	bool ours = sandbox_make_directories(directory, &err) == 0 && sandbox_is_ours(directory);
 
-	for (size_t len = strlen(above); len > 1 && above[len - 1] == '/'; len--)
-		above[len - 1] = '\0';
-	slash = strrchr(above, '/');
-	if (slash && slash > above)
-		*slash = '\0';
-	ours = sandbox_make_directories(directory, &err) == 0 && is_owned(directory, false) &&
-	       is_owned(above, true);
-	free(above);
 	if (!ours)
 		log_warning("--fetcher_cache_dir=%s is not ours alone: nothing is kept there",
 			    directory);

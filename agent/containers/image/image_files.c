@@ -25,10 +25,14 @@ int image_lock(const char *store, bool alone, int seconds, struct err *err)
 	const struct timespec pause = {.tv_nsec = 50000000};
 	time_t deadline = time(NULL) + seconds;
 	char *path = xprintf("%s/lock", store);
-	int fd = sandbox_make_directories(store, err) < 0
-			 ? -1
-			 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	bool locked = false;
+	bool made = sandbox_make_directories(store, err) == 0, locked = false;
+	int fd = -1;
+
+	/* The default is below a directory that everybody may write to. */
+	if (made && !sandbox_is_ours(store))
+		errno = EPERM;
+	else if (made)
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	while (fd >= 0 && !(locked = !flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) &&
 	       time(NULL) < deadline)
@@ -38,22 +42,12 @@ int image_lock(const char *store, bool alone, int seconds, struct err *err)
 			alone ? "pulled" : "removed");
 		close(fd);
 		fd = ERR_STATE;
-	} else if (fd < 0) {
-		fd = err_set(err, ERR_IO, "Cannot open '%s': %s", path, strerror(errno));
+	} else if (fd < 0 && made) {
+		fd = err_set(err, ERR_IO, "Cannot open '%s': %s%s", path, strerror(errno),
+			     errno == EPERM ? "; others could change what is there" : "");
 	}
 	free(path);
 	return fd;
-}
-
-bool image_is_there(const char *store, const char *name)
-{
-	struct arena arena;
-	bool there;
-
-	arena_init(&arena);
-	there = access(image_record_path(&arena, store, name), R_OK) == 0;
-	arena_free(&arena);
-	return there;
 }
 
 /* ---- use ------------------------------------------------------------------------- */
@@ -93,6 +87,20 @@ static int check_layers(const char *store, const struct image *image, struct err
 		free(path);
 	}
 	return rv;
+}
+
+bool image_is_there(const char *store, const char *name)
+{
+	struct image image;
+	struct arena arena;
+	bool there;
+
+	arena_init(&arena);
+	there = image_record_read(&arena, image_record_path(&arena, store, name), NULL, &image,
+				  NULL) == 0 &&
+		check_layers(store, &image, NULL) == 0;
+	arena_free(&arena);
+	return there;
 }
 
 int image_take(const char *store, const char *name, const char *container, const char *home,

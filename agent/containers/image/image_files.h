@@ -15,6 +15,7 @@
 /* A descriptor that holds the lock until it is closed. `seconds`: how long to wait for it. */
 int image_lock(const char *store, bool alone, int seconds, struct err *err);
 
+/* With all of its layers. */
 bool image_is_there(const char *store, const char *name);
 /* Takes the image for a container, whose directory is `home`: its layers stay until
  * image_release(), or until that directory is gone. ERR_NOT_FOUND: the image, or a part of it, is

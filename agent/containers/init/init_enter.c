@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/containers/init/init_internal.h"
@@ -15,7 +17,8 @@
 
 #define DEPTH_MAX 8 /* an executor, the init outside, the init inside; others are not looked at */
 #define READ_SIZE 16384
-#define GROUPS_MAX 1024 /* of a process; more are left out */
+#define START_SECONDS 10 /* for a container that is about to start */
+#define GROUPS_MAX 1024	 /* of a process; more are left out */
 
 static bool read_proc(pid_t pid, const char *name, struct buf *out)
 {
@@ -95,12 +98,11 @@ static size_t read_numbers(const char *status, const char *name, unsigned *out, 
 	return count;
 }
 
-/* Who runs the program, which is the first child of its init. Root, if it is gone. */
-static void find_program_user(pid_t inside, struct user *user)
+/* The program, which is the first child of its init; 0: it does not run yet, or any more. */
+static pid_t find_program(pid_t inside)
 {
 	char name[64];
-	struct buf list = BUF_INIT, status = BUF_INIT;
-	unsigned id[1];
+	struct buf list = BUF_INIT;
 	pid_t program = 0;
 
 	snprintf(name, sizeof(name), "task/%d/children", (int)inside);
@@ -109,8 +111,16 @@ static void find_program_user(pid_t inside, struct user *user)
 		program = (pid_t)strtol(list.data, NULL, 10);
 	}
 	buf_free(&list);
+	return program;
+}
+
+static void read_user(pid_t program, struct user *user)
+{
+	struct buf status = BUF_INIT;
+	unsigned id[1];
+
 	*user = (struct user){0};
-	if (program > 0 && read_proc(program, "status", &status) && status.len) {
+	if (read_proc(program, "status", &status) && status.len) {
 		buf_putc(&status, '\0');
 		user->uid = read_numbers(status.data, "\nUid:", id, 1) ? id[0] : 0;
 		user->gid = read_numbers(status.data, "\nGid:", id, 1) ? id[0] : 0;
@@ -121,15 +131,35 @@ static void find_program_user(pid_t inside, struct user *user)
 	buf_free(&status);
 }
 
+/* Waits until its program runs: before that, what it sees is not complete, and may be ours. */
+static pid_t await_inside(pid_t pid, pid_t *program, int *mounts)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	time_t deadline = time(NULL) + START_SECONDS;
+	pid_t inside;
+
+	for (;;) {
+		inside = find_inside(pid, DEPTH_MAX, mounts);
+		*program = inside ? find_program(inside) : 0;
+		if (*program)
+			return inside;
+		if (inside)
+			close(*mounts);
+		if (time(NULL) > deadline || (kill(pid, 0) && errno == ESRCH))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+}
+
 int room_doors_open(pid_t pid, struct room_doors *doors, struct err *err)
 {
 	struct buf environment = BUF_INIT;
 	char path[64];
-	pid_t inside = find_inside(pid, DEPTH_MAX, &doors->mounts);
+	pid_t program, inside = await_inside(pid, &program, &doors->mounts);
 
 	if (!inside)
 		return err_set(err, ERR_NOT_FOUND, "The container does not run");
-	find_program_user(inside, &doors->user);
+	read_user(program, &doors->user);
 	doors->pids = open_other(inside, "pid");
 	doors->ipc = open_other(inside, "ipc");
 	doors->network = open_other(inside, "net");

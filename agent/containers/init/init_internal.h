@@ -62,7 +62,7 @@ struct room_doors {
 	struct user user; /* of its program */
 };
 
-/* Finds the container that lives at or below the process. ERR_NOT_FOUND. */
+/* Finds the container that lives at or below the process, or is about to. ERR_NOT_FOUND. */
 int room_doors_open(pid_t pid, struct room_doors *doors, struct err *err);
 /* Children are in its namespace of pids from now on, we in its others. */
 int room_enter(const struct room_doors *doors, struct err *err);

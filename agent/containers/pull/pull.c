@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/containers/image/image_files.h"
 #include "agent/containers/image/image_record.h"
 #include "agent/containers/pull/pull_internal.h"
 #include "agent/containers/sandbox.h"
@@ -17,6 +18,7 @@
 #include "base/time/clock.h"
 
 #define ACCESS_MAX (1024 * 1024)
+#define LOCK_SECONDS 60 /* a removal is done by then */
 
 static int parse_flags(struct pull *pull, struct flags *flags, int argc, char **argv,
 		       struct err *err)
@@ -112,9 +114,12 @@ static int write_record(struct pull *pull, struct err *err)
 static int pull_image(struct pull *pull, struct err *err)
 {
 	const char *directory = directory_of(pull->registry);
-	int rv = image_name_parse(&pull->arena, pull->image, &pull->name, err);
+	int rv = image_name_parse(&pull->arena, pull->image, &pull->name, err), lock = -1;
 
+	/* Until the record names its layers nobody else knows that they are wanted. */
 	if (rv == 0)
+		rv = lock = image_lock(pull->store, false, LOCK_SECONDS, err);
+	if (rv >= 0)
 		rv = make_staging(pull, err);
 	if (rv < 0)
 		return rv;
@@ -124,6 +129,7 @@ static int pull_image(struct pull *pull, struct err *err)
 		rv = err_set(err, ERR_INVALID, "The image has no layers");
 	if (rv == 0)
 		rv = write_record(pull, err);
+	close(lock);
 	sandbox_remove(pull->staging, NULL, NULL);
 	return rv;
 }
