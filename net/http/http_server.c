@@ -14,7 +14,8 @@
 
 #define TICK_MAX_MS 1000
 #define TICK_MIN_MS 5
-#define LOG_SPAN_MS 10000 /* one line about refused clients in such a time */
+#define TURN_CONNECTIONS 64 /* that a turn of the loop writes to: some 3 ms */
+#define LOG_SPAN_MS 10000   /* one line about refused clients in such a time */
 
 static void log_refused(struct http_server *server, const char *why)
 {
@@ -46,10 +47,12 @@ static void on_turn(uv_idle_t *flusher)
 {
 	struct http_server *server = flusher->data;
 	struct list now;
+	int count = 0;
 
-	/* What is touched from here on belongs to the next turn. */
+	/* What is touched from here on belongs to the next turn, as do those that are too many:
+	 * what came meanwhile is read before them. */
 	list_init(&now);
-	while (!list_empty(&server->dirty)) {
+	while (!list_empty(&server->dirty) && count++ < TURN_CONNECTIONS) {
 		struct list *node = server->dirty.next;
 		list_remove(node);
 		list_append(&now, node);
