@@ -45,11 +45,12 @@ int sandbox_make_directories(const char *path, struct err *err)
 }
 
 /* In a directory that all may write to, others cannot rename what is not theirs if it is sticky. */
-static bool is_step_ours(const char *path)
+static bool is_step_ours(const char *path, bool last)
 {
 	struct stat info;
 
 	return !lstat(path, &info) && (info.st_uid == 0 || info.st_uid == geteuid()) &&
+	       (!last || S_ISDIR(info.st_mode)) &&
 	       (S_ISLNK(info.st_mode) || !(info.st_mode & S_IWOTH) || (info.st_mode & S_ISVTX));
 }
 
@@ -58,14 +59,17 @@ bool sandbox_is_ours(const char *path)
 	char *copy = xstrdup(path);
 	bool ours = true;
 
+	for (size_t len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = 0;
+
 	for (char *at = copy + 1; ours && *copy && *at; at++) {
 		if (*at != '/')
 			continue;
 		*at = 0;
-		ours = is_step_ours(copy);
+		ours = is_step_ours(copy, false);
 		*at = '/';
 	}
-	ours = ours && is_step_ours(copy);
+	ours = ours && is_step_ours(copy, true);
 	free(copy);
 	return ours;
 }

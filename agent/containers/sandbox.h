@@ -20,7 +20,8 @@ int sandbox_open_output(const char *path, const char *name, const struct user *u
 			struct err *err);
 /* mkdir -p; mode of all that is made: 0755. */
 int sandbox_make_directories(const char *path, struct err *err);
-/* Whether nobody but us and root can change what is at the path, or what leads to it. */
+/* Whether a directory is at the path, no link to one, and nobody but us and root can change it or
+ * what leads to it. */
 bool sandbox_is_ours(const char *path);
 /* Removes a file or a directory with all in it, however deep; links are removed, not followed. Also
  * fine if there is none. May take long; ERR_CANCELED soon after *stop (may be NULL) was set. */

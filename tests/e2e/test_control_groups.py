@@ -215,6 +215,14 @@ class ControlGroups(Grouped):
         large = scheduler.run(GREEDY, cpus=0.5, mem=64, limits=limits(mem=512))
         self.assertEqual(scheduler.wait_terminal(large, 60)["state"], "TASK_FINISHED")
 
+    def test_out_of_memory_of_a_child(self):
+        scheduler = self.subscribe()
+        for _ in range(5):
+            # It is the child that the kernel ends; all of the container has to.
+            task_id = scheduler.run(GREEDY.replace("exec ", "") + "; exec sleep 1000", cpus=0.2,
+                                    mem=64)
+            self.expect_out_of_memory(scheduler.wait_terminal(task_id, 60))
+
     def test_out_of_memory_after_a_restart(self):
         scheduler = self.subscribe()
         gate = os.path.join(self.temporary(), "gate")

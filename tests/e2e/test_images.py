@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import shutil
+import socket
 import subprocess
 import tarfile
 import tempfile
@@ -30,6 +31,7 @@ def of(name, cached=None, config=None, **fields):
 
 class Images(Rooms):
     backend = "overlay"
+    more = {}  # flags
 
     def setUp(self):
         if not images.busybox():
@@ -45,7 +47,8 @@ class Images(Rooms):
         self.agent_flags = {
             **Rooms.agent_flags, "isolation": Rooms.agent_flags["isolation"] + ",docker/runtime",
             "image_providers": "docker", "docker_store_dir": self.store,
-            "docker_registry": self.registry(), "image_provisioner_backend": self.backend}
+            "docker_registry": self.registry(), "image_provisioner_backend": self.backend,
+            **self.more}
         super().setUp()
 
     def registry(self):
@@ -388,6 +391,40 @@ class Removal(Images):
         self.assertEqual(self.finished("echo again", container=of("spare")), "again\n")
 
 
+class Collection(Images):
+    """Of images that nobody uses, as often as there is too little room: always, here."""
+
+    def setUp(self):
+        self.more = {"image_gc_config": json.dumps({
+            "image_disk_headroom": 1.0, "image_disk_watch_interval": {"nanoseconds": 1000000000},
+            "excluded_images": [{"type": "DOCKER", "docker": {"name": "kept"}}]})}
+        super().setUp()
+
+    def test_what_is_used_or_excluded_stays(self):
+        self.save("kept", layers=[base_layer(), archive({"kept": ""})])
+        self.save("used", layers=[base_layer(), archive({"used": ""})])
+        self.save("spare", layers=[base_layer(), archive({"spare": ""})])
+        task_id = self.started(container=of("used"))
+        for name in ("kept", "spare"):
+            self.finished("true", container=of(name))
+        wait_for(lambda: len(self.layers()) == 3, "the spare layer is removed", 30)
+        self.assertEqual(self.execute(task_id, "ls", "/used")[0], 0)
+        self.scheduler.kill(task_id)
+        wait_for(lambda: len(self.layers()) == 2, "what was used goes, too", 30)
+        self.assertEqual(self.finished("echo kept", container=of("kept")), "kept\n")
+
+    def test_what_is_no_configuration(self):
+        for text in ("{", "{}", '{"image_disk_headroom": 2, "image_disk_watch_interval": '
+                     '{"nanoseconds": 1000000000}}', '{"image_disk_headroom": 0.1, '
+                     '"image_disk_watch_interval": {"nanoseconds": 0}}'):
+            code, _, errors = harness.run([
+                "agent", "--master=127.0.0.1:1", "--work_dir=" + self.folder, "--port=0",
+                "--isolation=filesystem/linux", "--image_providers=docker",
+                "--image_gc_config=" + text])
+            self.assertNotEqual(code, 0)
+            self.assertIn("image_gc_config", errors)
+
+
 class Registries(Images):
     def registry(self):
         if not shutil.which("docker-registry"):
@@ -466,6 +503,57 @@ class Registries(Images):
                                   check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.finished("cat /etc/mark", container=of("by/podman:1")), "by podman")
+
+
+class Silence(Images):
+    """A registry that takes connections and says nothing."""
+
+    def registry(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listener.close)
+        return "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+
+    def pulling(self):
+        """A task whose image is being pulled."""
+        task_id = self.scheduler.run("true", container=of("box"))
+        self.listener.settimeout(20 * harness.SCALE)
+        connection, _ = self.listener.accept()
+        self.addCleanup(connection.close)
+        return task_id
+
+    def pulls(self):
+        return subprocess.run(["pgrep", "-f", "pull --store=" + self.store], capture_output=True,
+                              check=False).stdout.split()
+
+    def test_a_task_that_is_killed_meanwhile(self):
+        task_id = self.pulling()
+        self.scheduler.kill(task_id)
+        self.assertIn(self.scheduler.wait_terminal(task_id)["state"],
+                      ("TASK_KILLED", "TASK_FAILED"))
+        wait_for(lambda: not self.provisioned(), "nothing is left", 20)
+
+    def test_an_agent_that_ends_meanwhile(self):
+        self.pulling()
+        self.assertEqual(self.agent.terminate(), 0)
+        wait_for(lambda: not self.pulls(), "nobody pulls any more", 20)
+
+    def test_an_agent_that_is_killed_meanwhile(self):
+        task_id = self.pulling()
+        self.agent.kill()
+        self.agent.start().wait_registered()
+        self.scheduler.wait_terminal(task_id)
+        wait_for(lambda: not self.provisioned(), "nothing is left", 20)
+        for pid in self.pulls():
+            os.kill(int(pid), 9)
+
+
+class Stalling(Silence):
+    more = {"fetcher_stall_timeout": "1secs"}
+
+    def test_it_is_given_up(self):
+        ended = self.scheduler.wait_terminal(self.pulling())
+        self.assertEqual(ended["state"], "TASK_FAILED")
+        self.assertIn("Failed to pull image 'box'", ended["message"])
 
 
 class Logins(Images):

@@ -258,9 +258,10 @@ Test(agent_cgroups, out_of_memory)
 	put("r/c/memory.events.local", "low 0\noom 0\noom_kill 7\n");
 	put("r/c/memory.max", "67108864\n");
 	put("r/c/memory.stat", "anon 5\nfile 6\n");
-	cr_expect_not(cgroups_oom_read(&groups, "c", &oom), "a limit of another group");
+	cr_expect_not(cgroups_oom_read(&groups, "c", false, &oom), "a limit of another group");
+	cr_expect_not(cgroups_oom_read(&groups, "c", true, &oom), "a limit of another group");
 	put("r/c/memory.events.local", "low 0\noom 1\noom_kill 1\n");
-	cr_assert(cgroups_oom_read(&groups, "c", &oom));
+	cr_assert(cgroups_oom_read(&groups, "c", false, &oom));
 	cr_expect_eq(oom.bytes, 67108864);
 	buf_putc(&oom.text, '\0');
 	cr_expect_str_eq(
@@ -268,13 +269,15 @@ Test(agent_cgroups, out_of_memory)
 		"Memory limit exceeded: \nMEMORY STATISTICS post-OOM: \nanon: 5\nfile: 6\n");
 	buf_free(&oom.text);
 	use(false, false, false);
-	cr_expect_not(cgroups_oom_read(&groups, "c", &oom), "nothing is there");
+	cr_expect_not(cgroups_oom_read(&groups, "c", false, &oom), "nothing is there");
 	put("r/c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
-	cr_expect_not(cgroups_oom_read(&groups, "c", &oom));
+	cr_expect_not(cgroups_oom_read(&groups, "c", false, &oom));
+	cr_expect(cgroups_oom_read(&groups, "c", true, &oom), "the kernel counts later");
+	buf_free(&oom.text);
 	put("r/c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 	put("r/c/memory.max_usage_in_bytes", "67108864\n");
 	put("r/c/memory.limit_in_bytes", "134217728\n");
-	cr_assert(cgroups_oom_read(&groups, "c", &oom));
+	cr_assert(cgroups_oom_read(&groups, "c", false, &oom));
 	cr_expect_eq(oom.bytes, 67108864);
 	buf_putc(&oom.text, '\0');
 	cr_expect_str_eq(oom.text.data,

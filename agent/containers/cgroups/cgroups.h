@@ -85,10 +85,13 @@ struct cgroups_oom {
 /* A descriptor for epoll: readable (v1) or urgent (v2) when something happened, which
  * cgroups_oom_read() tells. -1: there is no such thing. For the loop, as the two below. */
 int cgroups_oom_open(const struct cgroups *cgroups, const char *id);
-/* Makes the descriptor quiet until the next one. */
-void cgroups_oom_rearm(const struct cgroups *cgroups, int fd);
-/* False: it did not run out of memory so far. Else the text is the caller's. */
-bool cgroups_oom_read(const struct cgroups *cgroups, const char *id, struct cgroups_oom *oom);
+/* Makes the descriptor quiet until the next one. Whether that it came says all (v1): the kernel
+ * tells before it counts. */
+bool cgroups_oom_rearm(const struct cgroups *cgroups, int fd);
+/* False: it did not run out of memory so far. Else the text is the caller's. `told`: what
+ * cgroups_oom_rearm() said. */
+bool cgroups_oom_read(const struct cgroups *cgroups, const char *id, bool told,
+		      struct cgroups_oom *oom);
 
 /* ---- what it uses ------------------------------------------------------------------ */
 

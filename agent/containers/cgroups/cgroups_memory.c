@@ -44,7 +44,7 @@ int cgroups_oom_open(const struct cgroups *cgroups, const char *id)
 	return open(file, O_RDONLY | O_CLOEXEC);
 }
 
-void cgroups_oom_rearm(const struct cgroups *cgroups, int fd)
+bool cgroups_oom_rearm(const struct cgroups *cgroups, int fd)
 {
 	char sink[4096];
 	ssize_t got;
@@ -54,7 +54,7 @@ void cgroups_oom_rearm(const struct cgroups *cgroups, int fd)
 		got = pread(fd, sink, sizeof(sink), 0);
 	else
 		got = read(fd, sink, sizeof(uint64_t));
-	(void)got;
+	return !cgroups->unified && got == (ssize_t)sizeof(uint64_t);
 }
 
 static uint64_t number_or_zero(const char *path, const char *file, const char *key)
@@ -78,12 +78,12 @@ static void put_statistics(const char *path, const char *parting, struct buf *ou
 	free(text);
 }
 
-static bool read_v1(const char *path, struct cgroups_oom *oom)
+static bool read_v1(const char *path, bool told, struct cgroups_oom *oom)
 {
 	char limit[DURATION_TEXT], most[DURATION_TEXT];
 
-	/* Kernels before 4.13 count none here; there the event itself has to do. */
-	if (!number_or_zero(path, "memory.oom_control", "oom_kill") &&
+	/* Kernels before 4.13 count none here, and the others after they have told. */
+	if (!told && !number_or_zero(path, "memory.oom_control", "oom_kill") &&
 	    !number_or_zero(path, "memory.oom_control", "under_oom"))
 		return false;
 	oom->bytes = number_or_zero(path, "memory.max_usage_in_bytes", NULL);
@@ -106,12 +106,13 @@ static bool read_v2(const char *path, struct cgroups_oom *oom)
 	return true;
 }
 
-bool cgroups_oom_read(const struct cgroups *cgroups, const char *id, struct cgroups_oom *oom)
+bool cgroups_oom_read(const struct cgroups *cgroups, const char *id, bool told,
+		      struct cgroups_oom *oom)
 {
 	char path[PATH_MAX];
 
 	*oom = (struct cgroups_oom){.text = BUF_INIT};
 	if (!cgroups_path(cgroups, CGROUPS_MEMORY, id, path))
 		return false;
-	return cgroups->unified ? read_v2(path, oom) : read_v1(path, oom);
+	return cgroups->unified ? read_v2(path, oom) : read_v1(path, told, oom);
 }

@@ -89,11 +89,11 @@ static void tell_oom(struct posix_container *container, struct cgroups_oom *oom)
 	buf_free(&oom->text);
 }
 
-static void look_for_oom(struct posix_container *container)
+static void look_for_oom(struct posix_container *container, bool told)
 {
 	struct cgroups_oom oom;
 
-	if (cgroups_oom_read(container->owner->options.groups, container->id, &oom))
+	if (cgroups_oom_read(container->owner->options.groups, container->id, told, &oom))
 		tell_oom(container, &oom);
 }
 
@@ -109,8 +109,9 @@ static void oom_cb(uv_poll_t *poll, int status, int events)
 {
 	struct posix_oom *oom = poll->data;
 
-	cgroups_oom_rearm(oom->container->owner->options.groups, oom->fd);
-	look_for_oom(oom->container);
+	bool told = cgroups_oom_rearm(oom->container->owner->options.groups, oom->fd);
+
+	look_for_oom(oom->container, told);
 }
 
 void posix_group_watch(struct posix_container *container)
@@ -118,6 +119,7 @@ void posix_group_watch(struct posix_container *container)
 	const struct posix_options *options = &container->owner->options;
 	int fd = container->grouped ? cgroups_oom_open(options->groups, container->id) : -1;
 	struct posix_oom *oom;
+	bool told;
 
 	if (fd < 0)
 		return;
@@ -126,11 +128,11 @@ void posix_group_watch(struct posix_container *container)
 	oom->fd = fd;
 	oom->poll.data = oom;
 	uv_poll_init(options->loop, &oom->poll, fd);
-	cgroups_oom_rearm(options->groups, fd);
+	told = cgroups_oom_rearm(options->groups, fd);
 	uv_poll_start(&oom->poll, cgroups_unified(options->groups) ? UV_PRIORITIZED : UV_READABLE,
 		      oom_cb);
 	/* While nobody watched. */
-	look_for_oom(container);
+	look_for_oom(container, told);
 }
 
 void posix_group_unwatch(struct posix_container *container)
@@ -163,7 +165,7 @@ static void group_removed(struct posix_job *job)
 
 void posix_group_clean(struct posix_container *container)
 {
-	look_for_oom(container);
+	look_for_oom(container, false);
 	posix_group_unwatch(container);
 	posix_begin_job(container, remove_group, group_removed,
 			xcalloc(1, sizeof(struct posix_job)));
