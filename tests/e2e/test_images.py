@@ -1,6 +1,7 @@
 """Containers whose root is an image: of archives, of layouts and of registries."""
 
 import base64
+import http.server
 import json
 import os
 import pty
@@ -9,6 +10,8 @@ import socket
 import subprocess
 import tarfile
 import tempfile
+import threading
+import urllib.parse
 
 import harness
 import images
@@ -503,6 +506,75 @@ class Registries(Images):
                                   check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.finished("cat /etc/mark", container=of("by/podman:1")), "by podman")
+
+
+class Tokens(Images):
+    """A registry that wants a token, which is had elsewhere, and whose blobs are elsewhere, too."""
+
+    def registry(self):
+        test = self
+        self.blobs = images.Blobs([base_layer(**{"etc/mark": "by token"})])
+        self.asked, self.leaked = [], []
+
+        class Elsewhere(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.headers.get("Authorization"):
+                    test.leaked.append(self.path)
+                self.answer(200, test.blobs.blobs["sha256:" + self.path[1:]])
+
+            def answer(self, status, body, **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        class Handler(Elsewhere):
+            def do_GET(self):
+                path, _, query = self.path.partition("?")
+                if path == "/token":
+                    test.asked.append((query, self.headers.get("Authorization")))
+                    self.answer(200, json.dumps({"token": "let-me-in"}).encode())
+                elif self.headers.get("Authorization") != "Bearer let-me-in":
+                    self.answer(401, b"", WWW_Authenticate='Bearer realm="%s/token",'
+                                'service="the registry",scope="repository:x:pull"' % test.address)
+                elif "/manifests/" in path:
+                    self.answer(200, test.blobs.manifest)
+                else:
+                    self.answer(307, b"", Location="%s/%s" % (
+                        test.elsewhere, path.rpartition(":")[2]))
+
+        self.elsewhere = self.serve(Elsewhere)
+        self.address = self.serve(Handler)
+        return self.address
+
+    def serve(self, handler):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        # Another name is another host.
+        return "http://%s:%d" % ("localhost" if "Elsewhere" in handler.__name__ else "127.0.0.1",
+                                 server.server_address[1])
+
+    def test_it_is_got_once_and_shown_to_the_registry_alone(self):
+        self.assertEqual(self.finished("cat /etc/mark", container=of("some/box")), "by token")
+        self.assertEqual(len(self.asked), 1)
+        query = urllib.parse.parse_qs(self.asked[0][0])
+        self.assertEqual(query, {"service": ["the registry"],
+                                 "scope": ["repository:some/box:pull"]})
+        self.assertEqual(self.leaked, [])
+
+    def test_who_asks_for_it(self):
+        login = base64.b64encode(b"me:secret").decode()
+        access = {"auths": {self.address: {"auth": login}}}
+        self.assertEqual(self.finished("cat /etc/mark", container=of("box", config=access)),
+                         "by token")
+        self.assertEqual(self.asked[0][1], "Basic " + login)
 
 
 class Silence(Images):
