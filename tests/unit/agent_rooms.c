@@ -20,7 +20,7 @@ static void set_up(void)
 	info->type = MESOS__CONTAINER_INFO__TYPE__MESOS;
 	mesos__command_info__init(&command);
 	launch = (struct agent_launch){.container = "c1",
-				       .sandbox = "/work/containers/x/runs/c1",
+				       .sandbox = "/w/containers/x/runs/c1",
 				       .info = info,
 				       .command = &command};
 }
@@ -185,7 +185,7 @@ Test(rooms, volumes_of_the_machine)
 	out = make();
 	cr_assert_eq(out->n_mounts, 1);
 	cr_expect_str_eq(out->mounts[0]->source, "/etc");
-	cr_expect_str_eq(out->mounts[0]->target, "/work/containers/x/runs/c1/in");
+	cr_expect_str_eq(out->mounts[0]->target, "/w/containers/x/runs/c1/in");
 	cr_expect(out->mounts[0]->read_only);
 	volume("/else")->host_path = arena_strdup(&arena, "/etc");
 	info->volumes[0]->mode = MESOS__VOLUME__MODE__RW;
