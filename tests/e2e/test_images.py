@@ -273,6 +273,18 @@ class Roots(Images):
         status, _, errors = harness.run(["run"] + ends + ["--volumes={}", "--command=true"])
         self.assertIn("--volumes is no array", errors)
 
+    def test_an_executor(self):
+        self.save(layers=[base_layer(**{"etc/mark": "inside"})], Env=["COLOR=blue"])
+        offer = self.scheduler.offer(cpus=1)
+        info = task(offer, None, executor={
+            "executor_id": {"value": "e"}, "container": of("box"), "command": {
+                "value": "cat /etc/mark; echo $COLOR $MESOS_SANDBOX $MESOS_EXECUTOR_ID; exit 3"}})
+        self.scheduler.launch(offer, [info])
+        # It never registers; what it said shows where it was.
+        ended = self.scheduler.wait_terminal(info["task_id"]["value"])
+        self.assertEqual(ended["state"], "TASK_FAILED")
+        self.assertEqual(self.output("e"), "insideblue /mnt/mesos/sandbox e\n")
+
     def test_a_check_is_made_inside(self):
         self.save()
         check = {"type": "COMMAND", "command": {"command": {"value": "ls /usr && exit 1; exit 9"}},
