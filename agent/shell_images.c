@@ -1,32 +1,8 @@
 /* Images of containers, as the flags ask for them. */
-#include <string.h>
-
 #include "agent/containers/image/image_store.h"
 #include "agent/shell.h"
-#include "base/files.h"
+#include "base/flags/daemon_flags.h"
 #include "base/time/clock.h"
-
-#define SETTING_MAX (1024 * 1024) /* bytes of a file that a flag names */
-
-/* JSON, or a file of it: its text in the arena; NULL: there is none. */
-static int read_setting(struct agent_shell *shell, const char *flag, const char *value,
-			struct slice *out, struct err *err)
-{
-	struct buf text = BUF_INIT;
-	const char *path = str_has_prefix(value, "file://") ? value + strlen("file://") : value;
-	int rv = 0;
-
-	if (*path == '/')
-		rv = file_read(path, SETTING_MAX, &text, err);
-	else
-		buf_append(&text, value, strlen(value));
-	if (rv < 0)
-		return err_wrap(err, rv, "--%s", flag);
-	*out = (struct slice){arena_strndup(&shell->arena, text.data ? text.data : "", text.len),
-			      text.len};
-	buf_free(&text);
-	return 0;
-}
 
 static int read_collection(struct agent_shell *shell, struct image_store_options *options,
 			   struct err *err)
@@ -35,18 +11,16 @@ static int read_collection(struct agent_shell *shell, struct image_store_options
 	Mesos__Internal__ImageGcConfig *config = NULL;
 	struct json *json;
 	char **excluded;
-	struct slice text;
 
 	excluded = arena_alloc(&shell->arena, sizeof(*excluded));
 	*excluded = NULL;
 	options->excluded = excluded;
 	if (!value)
 		return 0;
-	if (read_setting(shell, "image_gc_config", value, &text, err) < 0)
+	if (daemon_flags_json(&shell->arena, "image_gc_config", value, &json, err) < 0)
 		return ERR_INVALID;
-	if (json_parse(&shell->arena, text.data, text.len, &json, err) == 0)
-		config = json_to_proto(&mesos__internal__image_gc_config__descriptor, json,
-				       SPELL_V0, &shell->arena, err);
+	config = json_to_proto(&mesos__internal__image_gc_config__descriptor, json, SPELL_V0,
+			       &shell->arena, err);
 	if (!config)
 		return err_wrap(err, ERR_INVALID, "--image_gc_config");
 	if (!(config->image_disk_headroom >= 0 && config->image_disk_headroom <= 1) ||
@@ -83,7 +57,8 @@ int agent_shell_open_images(struct agent_shell *shell, struct err *err)
 		return 0;
 	rv = read_collection(shell, &options, err);
 	if (rv == 0 && f->docker_config)
-		rv = read_setting(shell, "docker_config", f->docker_config, &access, err);
+		rv = daemon_flags_text(&shell->arena, "docker_config", f->docker_config, &access,
+				       err);
 	if (rv < 0)
 		return rv;
 	options.access = access.data;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 int file_read(const char *path, size_t max, struct buf *out, struct err *err)
 {
@@ -23,4 +24,14 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *err)
 	out->len += len;
 	out->data[out->len] = '\0';
 	return 0;
+}
+
+bool path_climbs(const char *path)
+{
+	for (size_t len; *path; path += len + (path[len] == '/')) {
+		len = strcspn(path, "/");
+		if (len == 2 && !memcmp(path, "..", 2))
+			return true;
+	}
+	return false;
 }

@@ -71,7 +71,7 @@ int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct er
 	return 0;
 }
 
-int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
+int daemon_flags_text(struct arena *arena, const char *name, const char *value, struct slice *out,
 		      struct err *err)
 {
 	struct buf text = BUF_INIT;
@@ -81,10 +81,21 @@ int daemon_flags_json(struct arena *arena, const char *name, const char *value, 
 		rv = file_read(value, JSON_FILE_MAX, &text, err);
 	else
 		buf_puts(&text, value);
-	if (rv == 0)
-		rv = json_parse(arena, text.data, text.len, out, err);
+	*out = (struct slice){arena_strndup(arena, text.data ? text.data : "", text.len), text.len};
 	buf_free(&text);
 	return rv < 0 ? err_wrap(err, ERR_INVALID, "Invalid value for --%s", name) : 0;
+}
+
+int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
+		      struct err *err)
+{
+	struct slice text;
+
+	if (daemon_flags_text(arena, name, value, &text, err) < 0)
+		return ERR_INVALID;
+	return json_parse(arena, text.data, text.len, out, err) < 0
+		       ? err_wrap(err, ERR_INVALID, "Invalid value for --%s", name)
+		       : 0;
 }
 
 static enum log_level wanted_level(const struct daemon_log *log)

@@ -21,8 +21,11 @@ struct flag_refusal {
 /* The first of them that is set is an error. */
 int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err);
 
-/* The value of a flag that is JSON, or the absolute path of a file of it, in the arena.
+/* The value of a flag that is a text, or the absolute path of a file of it, in the arena.
  * ERR_INVALID. */
+int daemon_flags_text(struct arena *arena, const char *name, const char *value, struct slice *out,
+		      struct err *err);
+/* Likewise JSON. */
 int daemon_flags_json(struct arena *arena, const char *name, const char *value, struct json **out,
 		      struct err *err);
 

@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.request
 
-from . import daemons, figure
+from . import daemons, figure, processes
 from .context import Case
 from .figure import Figure
 
@@ -158,21 +158,20 @@ def waited(path):
         return int(file.read().split()[1]) / 1e9
 
 
-def longest(address, pid, until):
-    """Seconds that a daemon's loop took to answer at worst, on one connection, until the call says
-    so: without the time in which it, or we, waited for a processor."""
+def longest(address, pid, over):
+    """Seconds that a daemon's loop took to answer at worst, on one connection, until the event:
+    without the time in which it, or we, waited for a processor."""
     host, port = address.split(":")
     paths = ["/proc/%d/task/%d/schedstat" % (pid, pid), "/proc/thread-self/schedstat"]
     worst = 0.0
     connection = http.client.HTTPConnection(host, int(port), timeout=30)
-    while not until():
+    while not over.wait(0.001):
         without = sum(map(waited, paths))
         begin = time.monotonic()
         connection.request("GET", "/health")
         connection.getresponse().read()
         span = time.monotonic() - begin
         worst = max(worst, span - (sum(map(waited, paths)) - without))
-        time.sleep(0.001)
     connection.close()
     return worst
 
@@ -190,21 +189,17 @@ def run_ends(context):
         job = subprocess.Popen(
             [context.mesita, "run", "--master=" + master, "--instances=%d" % count,
              "--cpus=0.005", "--mem=1", "--command=sleep 1000"], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while containers(agent) < count and time.monotonic() < deadline:
-            time.sleep(0.1)
+        processes.wait_until(lambda: containers(agent) >= count, "all tasks run", 60, 0.1)
         answers = {}
         over = threading.Event()
         probes = [threading.Thread(target=lambda n=name, a=address: answers.update(
-            {n: longest(a, cluster.daemons(n)[0], over.is_set)}))
+            {n: longest(a, cluster.daemons(n)[0], over)}))
                   for name, address in (("agent", agent), ("master", master))]
         for probe in probes:
             probe.start()
         job.send_signal(signal.SIGTERM)
         job.wait()
-        deadline = time.monotonic() + 60
-        while containers(agent) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        processes.wait_until(lambda: not containers(agent), "all tasks end", 60, 0.1)
         over.set()
         for probe in probes:
             probe.join()

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "base/files.h"
-
-#define FILE_BYTES_MAX (1024 * 1024)
+#include "base/flags/daemon_flags.h"
 
 const char *run_image(const struct run_flags *flags)
 {
@@ -16,24 +14,6 @@ bool run_image_is_of_mesos(const struct run_flags *flags)
 	return !strcmp(flags->containerizer, "mesos");
 }
 
-/* JSON, or a file of it. */
-static int read_json(struct arena *arena, const char *flag, const char *value, struct json **out,
-		     struct err *err)
-{
-	struct buf text = BUF_INIT;
-	const char *path = !strncmp(value, "file://", 7) ? value + 7 : value;
-	int rv = 0;
-
-	if (*path == '/')
-		rv = file_read(path, FILE_BYTES_MAX, &text, err);
-	else
-		buf_puts(&text, value);
-	if (rv == 0)
-		rv = json_parse(arena, text.data ? text.data : "", text.len, out, err);
-	buf_free(&text);
-	return rv < 0 ? err_wrap(err, ERR_INVALID, "--%s", flag) : 0;
-}
-
 /* NULL in *out if the flag was not given. */
 static int read_message(struct arena *arena, const char *flag, const char *value,
 			const ProtobufCMessageDescriptor *type, void *out, struct err *err)
@@ -43,7 +23,7 @@ static int read_message(struct arena *arena, const char *flag, const char *value
 
 	if (!value)
 		return 0;
-	if (read_json(arena, flag, value, &json, err) < 0)
+	if (daemon_flags_json(arena, flag, value, &json, err) < 0)
 		return ERR_INVALID;
 	message = json_to_proto(type, json, SPELL_V1, arena, err);
 	memcpy(out, &message, sizeof(message));
@@ -57,7 +37,7 @@ static int add_volumes(struct arena *arena, const char *value, Mesos__ContainerI
 
 	if (!value)
 		return 0;
-	if (read_json(arena, "volumes", value, &list, err) < 0)
+	if (daemon_flags_json(arena, "volumes", value, &list, err) < 0)
 		return ERR_INVALID;
 	if (list->type != JSON_ARRAY)
 		return err_set(err, ERR_INVALID, "--volumes is no array");

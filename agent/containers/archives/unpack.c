@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/memory/arena.h"
 
 #define BLOCK_SIZE (64 * 1024)
@@ -59,16 +60,6 @@ static const char *without_root(const char *path)
 	while (*path == '/' || (path[0] == '.' && path[1] == '/'))
 		path++;
 	return path;
-}
-
-static bool climbs(const char *path)
-{
-	for (size_t len; *path; path += len + (path[len] == '/')) {
-		len = strcspn(path, "/");
-		if (len == 2 && !memcmp(path, "..", 2))
-			return true;
-	}
-	return false;
 }
 
 /* Directory that it is in: the working one is the layer's. */
@@ -165,12 +156,12 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry, struct e
 
 	if (++u->entries > ENTRIES_MAX)
 		return err_set(err, ERR_LIMIT, "The archive has too many entries");
-	if (!name || climbs(name))
+	if (!name || path_climbs(name))
 		return err_set(err, ERR_INVALID, "'%s' leads out of the archive", name ? name : "");
 	path = xstrdup(without_root(name));
 	link = archive_entry_hardlink(entry);
 	base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	if (link && climbs(link)) {
+	if (link && path_climbs(link)) {
 		rv = err_set(err, ERR_INVALID, "'%s' leads out of the archive", link);
 	} else if (u->kind == UNPACK_LAYER && !strcmp(base, OPAQUE)) {
 		rv = make_opaque(path, err);

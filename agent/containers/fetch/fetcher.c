@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/containers/fetch/fetch_internal.h"
+#include "base/files.h"
 #include "base/flags/flags.h"
 #include "base/log/log.h"
 #include "base/time/clock.h"
@@ -41,20 +42,6 @@ int fetch_basename(const char *uri, const char **name, struct err *err)
 	return 0;
 }
 
-static bool leaves_directory(const char *path)
-{
-	for (;;) {
-		size_t len = strcspn(path, "/");
-
-		if (len == 2 && !strncmp(path, "..", 2))
-			return true;
-		path += len;
-		if (!*path)
-			return false;
-		path++;
-	}
-}
-
 int fetch_validate(const Mesos__CommandInfo *command, struct err *err)
 {
 	const char *name;
@@ -67,7 +54,7 @@ int fetch_validate(const Mesos__CommandInfo *command, struct err *err)
 			return rv;
 		if (output && !*output)
 			return err_set(err, ERR_INVALID, "URI output file path is empty");
-		if (output && (*output == '/' || leaves_directory(output)))
+		if (output && (*output == '/' || path_climbs(output)))
 			return err_set(err, ERR_INVALID,
 				       "URI output file must be within the sandbox directory");
 	}

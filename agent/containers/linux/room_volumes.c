@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/containers/linux/room_internal.h"
+#include "base/files.h"
 
 Mesita__ContainerLaunch__Mount *room_add_mount(Mesita__ContainerLaunch *out, struct arena *arena,
 					       const char *target)
@@ -13,17 +14,6 @@ Mesita__ContainerLaunch__Mount *room_add_mount(Mesita__ContainerLaunch *out, str
 	mount->target = arena_strdup(arena, target);
 	proto_push(arena, out->n_mounts, out->mounts, mount);
 	return mount;
-}
-
-/* Whether the path, which is relative, stays below where it starts. */
-static bool stays_below(const char *path)
-{
-	for (size_t len; *path; path += len + (path[len] == '/')) {
-		len = strcspn(path, "/");
-		if (len == 2 && !memcmp(path, "..", 2))
-			return false;
-	}
-	return true;
 }
 
 static int needs(const char *isolator, struct err *err)
@@ -52,7 +42,7 @@ static int add_sandbox_path(const struct room_options *options, struct arena *ar
 
 	if (!options->sandbox_paths)
 		return needs("volume/sandbox_path", err);
-	if (*path == '/' || !stays_below(path))
+	if (*path == '/' || path_climbs(path))
 		return err_set(err, ERR_INVALID,
 			       "Path '%s' in SANDBOX_PATH volume is invalid: it leads out of the "
 			       "sandbox",
@@ -130,7 +120,7 @@ int room_add_volumes(const struct room_options *options, struct arena *arena,
 		const char *path = volume->container_path;
 		Mesita__ContainerLaunch__Mount *mount;
 
-		if (*path != '/' && (!*path || !stays_below(path)))
+		if (*path != '/' && (!*path || path_climbs(path)))
 			return err_set(err, ERR_INVALID,
 				       "Path '%s' of a volume leads out of the sandbox", path);
 		mount = room_add_mount(

@@ -58,7 +58,8 @@ static void job_work(struct slow_job *slow)
 {
 	struct posix_job *job = container_of(slow, struct posix_job, slow);
 
-	job->work(job);
+	if (job->work)
+		job->work(job);
 }
 
 static void job_done(struct slow_job *slow, bool canceled)
@@ -67,10 +68,10 @@ static void job_done(struct slow_job *slow, bool canceled)
 	struct posix_container *container = job->container;
 
 	container->jobs--;
-	if (!canceled && !container->forgotten)
-		job->done(job);
-	else
+	if (canceled || container->forgotten)
 		free_if_done(container);
+	else if (job->done)
+		job->done(job);
 	free(job);
 }
 
@@ -448,11 +449,6 @@ static void remove_status(struct posix_job *job)
 	posix_status_remove(job->container->owner, job->container->id);
 }
 
-static void nothing_follows(struct posix_job *job)
-{
-	(void)job;
-}
-
 static void posix_forget(void *context, const char *id, bool over)
 {
 	struct posix *posix = context;
@@ -482,7 +478,7 @@ static void posix_forget(void *context, const char *id, bool over)
 		posix_group_unwatch(container);
 	/* The end of one inside of another is asked for later: posix_clear(). */
 	if (over && container->has_status && !strchr(id, '.'))
-		begin_job(container, remove_status, nothing_follows);
+		begin_job(container, remove_status, NULL);
 	free_if_done(container);
 }
 
@@ -490,7 +486,7 @@ static void posix_clear(void *context, const char *id)
 {
 	struct posix_container *container = posix_add(context, id);
 
-	begin_job(container, remove_status, nothing_follows);
+	begin_job(container, remove_status, NULL);
 	HASH_DELETE(hh, container->owner->table, container);
 	container->forgotten = true;
 }

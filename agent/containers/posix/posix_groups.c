@@ -171,15 +171,10 @@ void posix_group_clean(struct posix_container *container)
 			xcalloc(1, sizeof(struct posix_job)));
 }
 
-static void nothing_follows(struct posix_job *job)
-{
-	(void)job;
-}
-
 void posix_group_drop(struct posix_container *container)
 {
 	posix_group_unwatch(container);
 	if (container->grouped)
-		posix_begin_job(container, remove_group, nothing_follows,
+		posix_begin_job(container, remove_group, NULL,
 				xcalloc(1, sizeof(struct posix_job)));
 }

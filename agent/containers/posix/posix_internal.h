@@ -121,6 +121,7 @@ struct posix {
 
 struct posix_container *posix_find(const struct posix *posix, const char *id);
 struct posix_container *posix_add(struct posix *posix, const char *id);
+/* Either may be NULL: there is nothing to do, or nothing follows. */
 void posix_begin_job(struct posix_container *container, void (*work)(struct posix_job *job),
 		     void (*done)(struct posix_job *job), struct posix_job *job);
 /* Its first process (or the fetcher) is watched. */

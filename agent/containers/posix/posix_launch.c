@@ -173,11 +173,6 @@ bool posix_fetch_waits(const struct posix_container *container)
 	return container->claim && fetch_claim_waits(container->claim);
 }
 
-static void nothing_to_do(struct posix_job *job)
-{
-	(void)job;
-}
-
 static void gave_up(struct posix_job *job)
 {
 	containers_failed(job->container->owner->containers, job->container->id, AGENT_STAGE_LAUNCH,
@@ -186,7 +181,7 @@ static void gave_up(struct posix_job *job)
 
 void posix_prepare_give_up(struct posix_container *container)
 {
-	posix_begin_job(container, nothing_to_do, gave_up, xcalloc(1, sizeof(struct posix_job)));
+	posix_begin_job(container, NULL, gave_up, xcalloc(1, sizeof(struct posix_job)));
 }
 
 void posix_fetch_give_up(struct posix_container *container)

@@ -146,16 +146,10 @@ static void remove_room(struct posix_job *job)
 	room_remove(job->container->owner->options.rooms, job->container->id);
 }
 
-static void nothing_follows(struct posix_job *job)
-{
-	(void)job;
-}
-
 void posix_room_drop(struct posix_container *container)
 {
 	if (container->housed)
-		posix_begin_job(container, remove_room, nothing_follows,
-				xcalloc(1, sizeof(struct posix_job)));
+		posix_begin_job(container, remove_room, NULL, xcalloc(1, sizeof(struct posix_job)));
 }
 
 struct room_sweep {

@@ -3,17 +3,17 @@
 
 #include <string.h>
 
+#include "base/files.h"
+
 /* Neither out of the place that it starts from, nor that place itself. */
 static bool stays_below(const char *path)
 {
 	bool any = false;
 
-	if (*path == '/')
+	if (*path == '/' || path_climbs(path))
 		return false;
 	for (size_t len; *path; path += len + (path[len] == '/')) {
 		len = strcspn(path, "/");
-		if (len == 2 && !memcmp(path, "..", 2))
-			return false;
 		any = any || (len && !(len == 1 && *path == '.'));
 	}
 	return any;
