@@ -21,6 +21,7 @@ int cmd_ps(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_kill(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int executor_main(int argc, char **argv);
 int default_executor_main(int argc, char **argv);

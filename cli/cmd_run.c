@@ -74,7 +74,8 @@ static const struct flag run_table[] = {
 	UNUSED(hdfs),
 	UNUSED(package),
 	UNUSED(overwrite),
-	UNUSED(tty),
+	ROW(tty, FLAG_BOOL, "false",
+	    "Each task has a terminal, for `mesita attach`; it runs on then without one."),
 	{NULL, NULL, FLAG_IGNORED, 0, NULL, NULL, NULL, NULL},
 };
 

@@ -33,6 +33,7 @@ static const struct {
 	{"ps", NULL, cmd_ps, "list tasks"},
 	{"logs", NULL, cmd_logs, "show the output of a task"},
 	{"exec", NULL, cmd_exec, "run a program inside of a task"},
+	{"attach", NULL, cmd_attach, "use the terminal of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
 	{"demo", NULL, cmd_demo, "show dominant resource fairness, step by step"},
 	{"master", "mesos-master", cmd_master, "be a master"},

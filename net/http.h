@@ -96,6 +96,9 @@ void http_server_close(struct http_server *server, void (*closed)(void *), void 
 
 /* NULL when absent. Names are compared without case. */
 const char *http_header(const struct http_request *request, const char *name);
+/* One whose value is a list, which may come in several lines: all of them, in the request's arena.
+ */
+const char *http_header_list(struct http_request *request, const char *name);
 /* Value of a query (or form body) parameter, percent-decoded, in the request's
  * arena; NULL when absent. */
 const char *http_query(struct http_request *request, const char *name);
@@ -133,7 +136,7 @@ void http_reply_not_allowed(struct http_request *request, const char *allowed);
 
 enum http_media { HTTP_MEDIA_NONE, HTTP_MEDIA_JSON, HTTP_MEDIA_PROTOBUF };
 /* What an Accept header allows, JSON preferred; absent = JSON. */
-enum http_media http_accept(const struct http_request *request);
+enum http_media http_accept(struct http_request *request);
 /* Exact compare of Content-Type; NONE for anything else or absent. */
 enum http_media http_content_type(const struct http_request *request);
 const char *http_media_name(enum http_media media); /* "application/json", ... */

@@ -367,8 +367,8 @@ const char *agent_id(const struct agent *agent);  /* "" before registration */
 /* slave/... counters and gauges, one call each. */
 void agent_each_metric(const struct agent *agent,
 		       void (*each)(void *context, const char *name, double value), void *context);
-/* The id of a container inside of others as events and actions have it: parent.own, in the arena.
- * "" if it is inside of none, too deep, or has a name that cannot be one. */
+/* The id of a container as events and actions have it: own or parent.own, in the arena. "" if it is
+ * too deep inside of others, or has a name that cannot be one. */
 const char *agent_container_key(struct arena *arena, const Mesos__ContainerID *id);
 /* True if the path (absolute, or virtual /frameworks/...) lies in a sandbox that may
  * be read; `real` then receives the file's path (heap). */

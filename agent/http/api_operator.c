@@ -477,7 +477,7 @@ static void dispatch(struct agent_call *c)
 /* An answer that is a stream, which the client says that it takes. */
 static bool takes_records(const struct agent_call *c)
 {
-	const char *accept = http_header(c->request, "Accept");
+	const char *accept = http_header_list(c->request, "Accept");
 
 	return (c->call->type == MESOS__AGENT__CALL__TYPE__LAUNCH_NESTED_CONTAINER_SESSION ||
 		c->call->type == MESOS__AGENT__CALL__TYPE__ATTACH_CONTAINER_OUTPUT) &&

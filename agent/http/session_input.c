@@ -16,7 +16,8 @@ struct attached_input {
 	struct http_request *request; /* NULL: answered, or its client is gone */
 	enum http_media media;
 	struct recordio_decoder decoder;
-	char *container; /* NULL: the first record is still to come */
+	bool begun; /* the first record came */
+	struct session_input into;
 	unsigned writes; /* under way */
 };
 
@@ -25,7 +26,6 @@ static void input_free_if_done(struct attached_input *input)
 	if (input->request || input->writes)
 		return;
 	recordio_free(&input->decoder);
-	free(input->container);
 	free(input);
 }
 
@@ -34,6 +34,7 @@ static void input_answer(struct attached_input *input, int status, const char *t
 	if (input->request)
 		http_reply_text(input->request, status, text);
 	input->request = NULL;
+	session_detach(&input->into);
 }
 
 static void input_written(void *context)
@@ -67,11 +68,10 @@ static void begin_input(struct attached_input *input, Mesos__Agent__Call *call)
 		return;
 	}
 	id = agent_container_key(arena, attach->container_id);
-	if (!session_find(shell, id)) {
+	if (session_attach(shell, id, &input->into))
+		input->begun = true;
+	else
 		input_answer(input, 404, arena_printf(arena, "Container %s cannot be found", id));
-		return;
-	}
-	input->container = xstrdup(id);
 }
 
 static void put_in(struct attached_input *input, struct session *session,
@@ -93,7 +93,7 @@ static void put_in(struct attached_input *input, struct session *session,
 
 static void take_io(struct attached_input *input, const Mesos__Agent__ProcessIO *io)
 {
-	struct session *session = session_find(input->shell, input->container);
+	struct session *session = input->into.session;
 
 	if (!io) {
 		input_answer(input, 400,
@@ -136,7 +136,7 @@ static void record_cb(void *context, struct slice record)
 	    !call->attach_container_input)
 		input_answer(input, 400,
 			     "Failed to validate agent::Call: Expecting ATTACH_CONTAINER_INPUT");
-	else if (!input->container)
+	else if (!input->begun)
 		begin_input(input, call);
 	else
 		take_io(input, call->attach_container_input->process_io);
@@ -161,7 +161,7 @@ static void ended_cb(void *context, bool whole)
 	struct attached_input *input = context;
 
 	(void)whole;
-	input_answer(input, input->container ? 200 : 400, NULL);
+	input_answer(input, input->begun ? 200 : 400, NULL);
 	input_free_if_done(input);
 }
 

@@ -1,12 +1,15 @@
 /* See sessions.h. Output is read in pieces: of each, every client gets a record, and the next is
- * read when all of them have taken it. */
+ * read when all of them have taken it. Of a terminal that its container's init serves, input and
+ * output are one connection to that, for as long as somebody is attached. */
 #include "agent/http/sessions.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agent/containers/terminal/terminal.h"
 #include "agent/http/api_containers.h"
 #include "agent/shell.h"
 #include "base/time/clock.h"
@@ -40,17 +43,19 @@ struct session {
 	struct agent_shell *shell;
 	char *container;
 	bool tty;
+	bool served; /* by its init */
 	uv_pipe_t input;
 	uv_shutdown_t input_shut;
 	bool input_open; /* more may be written */
 	struct source sources[2];
 	struct list listeners;
+	struct list inputs; /* of struct session_input */
 	uv_timer_t heartbeat;
 	int handles;
 	bool ending;
 };
 
-struct session *session_find(struct agent_shell *shell, const char *container)
+static struct session *session_find(struct agent_shell *shell, const char *container)
 {
 	struct session *session;
 
@@ -102,6 +107,7 @@ void session_end_input(struct session *session)
 /* `told`: all of the output was. */
 static void session_end(struct session *session, bool told)
 {
+	struct session_input *input, *next_input;
 	struct listener *listener, *next;
 
 	if (session->ending)
@@ -120,11 +126,22 @@ static void session_end(struct session *session, bool told)
 			http_stream_cut(stream); /* listener_closed() frees it */
 		}
 	}
+	list_for_each (input, next_input, &session->inputs, link) {
+		list_remove(&input->link);
+		input->session = NULL;
+	}
 	session->input_open = false;
 	close_input(session);
 	close_source(&session->sources[0]);
 	close_source(&session->sources[1]);
 	uv_close((uv_handle_t *)&session->heartbeat, session_closed_cb);
+}
+
+/* Whoever is served attaches again. */
+static void end_if_unused(struct session *session)
+{
+	if (session->served && list_empty(&session->listeners) && list_empty(&session->inputs))
+		session_end(session, false);
 }
 
 void sessions_close(struct agent_shell *shell)
@@ -230,7 +247,8 @@ static void tell_piece(struct session *session, Mesos__Agent__ProcessIO__Data__T
 	io.data = &piece;
 	piece.type = type;
 	piece.data = (ProtobufCBinaryData){len, (uint8_t *)data};
-	set_reading(session, false);
+	if (!list_empty(&session->listeners))
+		set_reading(session, false);
 	list_for_each (listener, next, &session->listeners, link) {
 		listener_send(listener, &io);
 		listener->busy = true;
@@ -274,15 +292,16 @@ static void listener_closed(void *context, struct http_stream *stream)
 		session_end(session, false);
 	} else if (!any_busy(session)) {
 		set_reading(session, true);
+		end_if_unused(session);
 	}
 }
 
 /* In which format records are. `framed`: the client says that it takes RecordIO; one that does not
  * gets it nevertheless, as from Mesos. */
-static enum http_media records_media(const struct http_request *request, bool *framed)
+static enum http_media records_media(struct http_request *request, bool *framed)
 {
-	const char *accept = http_header(request, "Accept");
-	const char *message = http_header(request, "Message-Accept");
+	const char *accept = http_header_list(request, "Accept");
+	const char *message = http_header_list(request, "Message-Accept");
 
 	*framed = accept && strstr(accept, "application/recordio");
 	if (!*framed)
@@ -328,6 +347,7 @@ static struct session *session_create(struct agent_shell *shell, const char *con
 	session->container = xstrdup(container);
 	session->tty = tty;
 	list_init(&session->listeners);
+	list_init(&session->inputs);
 	open_pipe(session, &session->input, streams[0]);
 	session->input_open = true;
 	for (int i = 0; i < 2; i++) {
@@ -363,10 +383,32 @@ void session_begin(struct agent_shell *shell, struct http_request *request, cons
 	set_reading(session, true);
 }
 
+/* The running one, or a connection to the init that serves its terminal; or NULL. */
+static struct session *session_reach(struct agent_shell *shell, const char *container)
+{
+	struct session *session = session_find(shell, container);
+	int streams[3] = {-1, -1, -1};
+
+	if (session || !*container)
+		return session;
+	streams[0] = terminal_connect(shell->flags->runtime_dir, container);
+	if (streams[0] < 0)
+		return NULL;
+	streams[1] = fcntl(streams[0], F_DUPFD_CLOEXEC, 0);
+	if (streams[1] < 0) {
+		close(streams[0]);
+		return NULL;
+	}
+	session = session_create(shell, container, streams, true);
+	session->served = true;
+	set_reading(session, true);
+	return session;
+}
+
 void session_attach_output(struct agent_shell *shell, struct http_request *request,
 			   const char *container)
 {
-	struct session *session = session_find(shell, container);
+	struct session *session = session_reach(shell, container);
 
 	if (session)
 		listen_to(session, request, false);
@@ -378,10 +420,31 @@ void session_attach_output(struct agent_shell *shell, struct http_request *reque
 
 /* ---- input ------------------------------------------------------------------------- */
 
+bool session_attach(struct agent_shell *shell, const char *container, struct session_input *input)
+{
+	input->session = session_reach(shell, container);
+	if (!input->session)
+		return false;
+	list_append(&input->session->inputs, &input->link);
+	return true;
+}
+
+void session_detach(struct session_input *input)
+{
+	struct session *session = input->session;
+
+	if (!session)
+		return;
+	input->session = NULL;
+	list_remove(&input->link);
+	end_if_unused(session);
+}
+
 struct input_write {
 	uv_write_t write;
 	void (*written)(void *context);
 	void *context;
+	char head[TERMINAL_HEAD];
 	char data[];
 };
 
@@ -398,7 +461,8 @@ bool session_write(struct session *session, const void *data, size_t len,
 		   void (*written)(void *context), void *context)
 {
 	struct input_write *w;
-	uv_buf_t buf;
+	uv_buf_t bufs[2];
+	int first = session->served ? 0 : 1;
 
 	if (!session->input_open)
 		return false;
@@ -406,11 +470,38 @@ bool session_write(struct session *session, const void *data, size_t len,
 	memcpy(w->data, data, len);
 	w->written = written;
 	w->context = context;
-	buf = uv_buf_init(w->data, (unsigned)len);
-	if (uv_write(&w->write, (uv_stream_t *)&session->input, &buf, 1, written_cb) == 0)
+	terminal_head(w->head, TERMINAL_INPUT, len);
+	bufs[0] = uv_buf_init(w->head, TERMINAL_HEAD);
+	bufs[1] = uv_buf_init(w->data, (unsigned)len);
+	if (uv_write(&w->write, (uv_stream_t *)&session->input, bufs + first, (unsigned)(2 - first),
+		     written_cb) == 0)
 		return true;
 	free(w);
 	return false;
+}
+
+struct size_write {
+	uv_write_t write;
+	char frame[TERMINAL_HEAD + 4];
+};
+
+static void size_sent_cb(uv_write_t *write, int status)
+{
+	(void)status;
+	free(container_of(write, struct size_write, write));
+}
+
+static void send_size(struct session *session, unsigned rows, unsigned columns)
+{
+	struct size_write *w;
+	uv_buf_t buf;
+
+	if (!session->input_open)
+		return;
+	w = xcalloc(1, sizeof(*w));
+	buf = uv_buf_init(w->frame, (unsigned)terminal_size_frame(w->frame, rows, columns));
+	if (uv_write(&w->write, (uv_stream_t *)&session->input, &buf, 1, size_sent_cb) < 0)
+		free(w);
 }
 
 void session_resize(struct session *session, unsigned rows, unsigned columns)
@@ -418,6 +509,8 @@ void session_resize(struct session *session, unsigned rows, unsigned columns)
 	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
 	uv_os_fd_t fd;
 
-	if (session->tty && uv_fileno((uv_handle_t *)&session->input, &fd) == 0)
+	if (session->served)
+		send_size(session, rows, columns);
+	else if (session->tty && uv_fileno((uv_handle_t *)&session->input, &fd) == 0)
 		ioctl(fd, TIOCSWINSZ, &size);
 }

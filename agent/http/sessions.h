@@ -1,13 +1,15 @@
-/* Sessions: debug containers that a client of the operator API talks with. Their output goes to it
- * as records of ProcessIO, and to others who attach; their input comes from who attaches to that.
+/* Sessions: debug containers that a client of the operator API talks with, and containers with a
+ * terminal of their own. Their output goes to clients as records of ProcessIO; their input comes
+ * from who attaches to that.
  *
- * A session is killed when the client that launched it leaves. No more is read of its output than
- * the slowest client takes, no more of a client's input than the container takes. */
+ * A debug container is killed when the client that launched it leaves. No more is read of its
+ * output than the slowest client takes, no more of a client's input than the container takes. */
 #ifndef AGENT_HTTP_SESSIONS_H
 #define AGENT_HTTP_SESSIONS_H
 
 #include <stdbool.h>
 
+#include "base/list.h"
 #include "net/http.h"
 
 #define SESSION_INPUT_TYPE "application/recordio" /* Content-Type of input */
@@ -29,7 +31,15 @@ void sessions_close(struct agent_shell *shell);
 
 /* -- for session_input.c -- */
 
-struct session *session_find(struct agent_shell *shell, const char *container);
+/* Somebody who gives input. */
+struct session_input {
+	struct list link;
+	struct session *session; /* NULL: it is over, or was left */
+};
+
+/* False: there is no such session. */
+bool session_attach(struct agent_shell *shell, const char *container, struct session_input *input);
+void session_detach(struct session_input *input); /* also when it is over */
 /* Writes to its input; `written` follows from the loop, once, also when the container is gone.
  * False: it takes none any more. */
 bool session_write(struct session *session, const void *data, size_t len,

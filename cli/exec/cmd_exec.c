@@ -5,7 +5,6 @@
 
 #include "cli/cli.h"
 #include "cli/exec/exec_session.h"
-#include "cli/job/task_place.h"
 
 struct exec_flags {
 	const char *master;
@@ -60,24 +59,12 @@ static int exec_in(const struct exec_flags *flags, const char *id, char *const *
 		.interactive = flags->interactive,
 		.tty = flags->tty,
 	};
-	const struct json *task;
 	struct arena arena;
 	int status = EXEC_FAILED;
 
 	arena_init(&arena);
-	task = cli_find_task(&arena, flags->master, id, flags->framework, err);
-	if (task && cli_state_over(json_get_string(task, "state"))) {
-		err_set(err, ERR_STATE, "task '%s' is over (%s)", id,
-			json_get_string(task, "state"));
-	} else if (task) {
-		request.parent = cli_task_container(task);
-		request.agent = cli_agent_address(&arena, flags->master,
-						  json_get_string(task, "slave_id"), err);
-		if (request.agent && !request.parent->count)
-			err_set(err, ERR_STATE, "task '%s' has not started yet", id);
-		else if (request.agent)
-			status = exec_session_run(&request, err);
-	}
+	if (exec_find(&arena, flags->master, id, flags->framework, &request, err) == 0)
+		status = exec_session_run(&request, err);
 	arena_free(&arena);
 	return status;
 }

@@ -88,6 +88,31 @@ static void pause_reading(struct exec_session *s)
 		uv_idle_stop(&s->ready);
 }
 
+/* Ctrl-P, Ctrl-Q, as Docker has it. */
+#define LEAVE_FIRST 0x10
+#define LEAVE_THEN 0x11
+
+/* Sends what was typed; the first key is kept back until it is known what follows. False: both
+ * came. */
+static bool put_typed(struct exec_session *s, const char *keys, size_t len)
+{
+	struct buf out = BUF_INIT;
+	bool left = false;
+
+	for (size_t i = 0; i < len && !left; i++) {
+		left = s->leaving && keys[i] == LEAVE_THEN;
+		if (s->leaving && !left)
+			buf_putc(&out, LEAVE_FIRST);
+		s->leaving = !left && keys[i] == LEAVE_FIRST;
+		if (!s->leaving && !left)
+			buf_putc(&out, keys[i]);
+	}
+	if (out.len)
+		put_data(s, out.data, out.len);
+	buf_free(&out);
+	return !left;
+}
+
 static void read_some(struct exec_session *s)
 {
 	char piece[PIECE];
@@ -96,7 +121,14 @@ static void read_some(struct exec_session *s)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	s->at_end = got <= 0;
-	put_data(s, piece, s->at_end ? 0 : (size_t)got);
+	if (!s->at_end && s->raw && !s->request->command) {
+		if (!put_typed(s, piece, (size_t)got)) {
+			exec_detach(s);
+			return;
+		}
+	} else {
+		put_data(s, piece, s->at_end ? 0 : (size_t)got);
+	}
 	if (s->at_end || http_client_unsent(s->input) > UNSENT_MAX)
 		pause_reading(s);
 }
@@ -203,6 +235,8 @@ void exec_input_begin(struct exec_session *s)
 	}
 	if (s->request->tty)
 		make_raw(s);
+	if (!s->request->command)
+		put_window_size(s);
 	open_input(s);
 }
 

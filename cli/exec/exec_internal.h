@@ -30,11 +30,14 @@ struct exec_session {
 	uv_idle_t ready;    /* if not: a file */
 	uv_signal_t resized;
 	bool polled, reading, at_end, watches_size;
+	bool leaving;	 /* the first of the two keys that detach came */
 	int input_flags; /* of our input's description, -1: as they were */
 	bool raw;	 /* our terminal is */
 	struct termios cooked;
 };
 
+/* Leaves the terminal to itself. */
+void exec_detach(struct exec_session *s);
 /* `records`: of what goes out, of what comes in. */
 void exec_headers(const struct exec_session *s, bool records_out, bool records_in,
 		  const char *headers[EXEC_HEADERS]);

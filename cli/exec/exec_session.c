@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "cli/cli.h"
 #include "cli/exec/exec_internal.h"
+#include "cli/job/task_place.h"
 #include "client/address.h"
 
 #define ANSWER_TIMEOUT_MS 60000
@@ -144,8 +146,18 @@ static void session_opened(void *context, const struct http_answer *answer)
 	s->opened = answer->status == 200;
 	if (s->opened)
 		exec_input_begin(s);
-	else
+	else if (s->request->command)
 		fail(s, "The command cannot be started", answer);
+	else if (answer->status == 404)
+		fail(s, "The task has no terminal (`mesita run --tty` gives one)", answer);
+	else
+		fail(s, "The agent does not show the terminal", answer);
+}
+
+void exec_detach(struct exec_session *s)
+{
+	s->status = EXEC_DETACHED;
+	finish(s);
 }
 
 static void session_record(void *context, struct slice record)
@@ -174,6 +186,11 @@ static void session_ended(void *context, const char *why)
 	if (!s->opened)
 		return;
 	exec_input_end(s);
+	if (!s->request->command) {
+		s->status = 0;
+		finish(s);
+		return;
+	}
 	call.type = MESOS__AGENT__CALL__TYPE__WAIT_CONTAINER;
 	call.wait_container = &wait;
 	wait.container_id = s->id;
@@ -237,28 +254,65 @@ static Mesos__ContainerInfo *terminal_of(struct exec_session *s)
 	return info;
 }
 
-static void session_launch(struct exec_session *s)
+static void session_open(struct exec_session *s, Mesos__Agent__Call *call)
 {
 	static const struct http_stream_handlers handlers = {session_opened, session_record,
 							     session_ended};
-	Mesos__Agent__Call call = MESOS__AGENT__CALL__INIT;
-	Mesos__Agent__Call__LaunchNestedContainerSession launch =
-		MESOS__AGENT__CALL__LAUNCH_NESTED_CONTAINER_SESSION__INIT;
 	const char *headers[EXEC_HEADERS];
 	struct buf bytes = BUF_INIT;
 
-	call.has_type = 1;
+	call->has_type = 1;
+	exec_headers(s, false, true, headers);
+	proto_pack(call, &bytes);
+	http_client_stream(s->output, EXEC_PATH, headers, bytes.data, bytes.len, ANSWER_TIMEOUT_MS,
+			   &handlers, s);
+	buf_free(&bytes);
+}
+
+static void session_launch(struct exec_session *s)
+{
+	Mesos__Agent__Call call = MESOS__AGENT__CALL__INIT;
+	Mesos__Agent__Call__LaunchNestedContainerSession launch =
+		MESOS__AGENT__CALL__LAUNCH_NESTED_CONTAINER_SESSION__INIT;
+
 	call.type = MESOS__AGENT__CALL__TYPE__LAUNCH_NESTED_CONTAINER_SESSION;
 	call.launch_nested_container_session = &launch;
 	launch.container_id = s->id = own_id(s);
 	launch.command = command_of(s);
 	if (s->request->tty)
 		launch.container = terminal_of(s);
-	exec_headers(s, false, true, headers);
-	proto_pack(&call, &bytes);
-	http_client_stream(s->output, EXEC_PATH, headers, bytes.data, bytes.len, ANSWER_TIMEOUT_MS,
-			   &handlers, s);
-	buf_free(&bytes);
+	session_open(s, &call);
+}
+
+static void session_attach(struct exec_session *s)
+{
+	Mesos__Agent__Call call = MESOS__AGENT__CALL__INIT;
+	Mesos__Agent__Call__AttachContainerOutput attach =
+		MESOS__AGENT__CALL__ATTACH_CONTAINER_OUTPUT__INIT;
+
+	call.type = MESOS__AGENT__CALL__TYPE__ATTACH_CONTAINER_OUTPUT;
+	call.attach_container_output = &attach;
+	attach.container_id = s->id = id_of(&s->arena, s->request->parent);
+	session_open(s, &call);
+}
+
+int exec_find(struct arena *arena, const char *master, const char *id, const char *framework,
+	      struct exec_request *request, struct err *err)
+{
+	const struct json *task = cli_find_task(arena, master, id, framework, err);
+
+	if (!task)
+		return ERR_NOT_FOUND;
+	if (cli_state_over(json_get_string(task, "state")))
+		return err_set(err, ERR_STATE, "task '%s' is over (%s)", id,
+			       json_get_string(task, "state"));
+	request->parent = cli_task_container(task);
+	request->agent = cli_agent_address(arena, master, json_get_string(task, "slave_id"), err);
+	if (!request->agent)
+		return ERR_NOT_FOUND;
+	return request->parent->count
+		       ? 0
+		       : err_set(err, ERR_STATE, "task '%s' has not started yet", id);
 }
 
 int exec_session_run(const struct exec_request *request, struct err *err)
@@ -274,7 +328,10 @@ int exec_session_run(const struct exec_request *request, struct err *err)
 	uv_loop_init(&s.loop);
 	s.output = http_client_create(&s.loop, host, port);
 	s.input = http_client_create(&s.loop, host, port);
-	session_launch(&s);
+	if (request->command)
+		session_launch(&s);
+	else
+		session_attach(&s);
 	uv_run(&s.loop, UV_RUN_DEFAULT);
 	uv_loop_close(&s.loop);
 	arena_free(&s.arena);

@@ -13,6 +13,7 @@
  * the executor ends without waiting for acknowledgements that cannot come. A terminal
  * update that nobody acknowledges: exit 1 after a minute.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 
 #include "agent/containers/linux/launch_message.h"
 #include "agent/containers/posix/process_tree.h"
+#include "agent/containers/terminal/terminal.h"
 #include "base/log/log.h"
 #include "base/time/clock.h"
 #include "base/time/duration.h"
@@ -64,6 +66,7 @@ struct command_executor {
 	struct checker *checker;    /* NULL: no checks */
 	struct docker_task *docker; /* NULL: the task is no Docker container */
 	struct docker_setting setting;
+	char *terminal;		       /* an argument for the task's init; or NULL */
 	bool has_room;		       /* the task gets a container of its own: */
 	Mesita__ContainerLaunch *room; /* heap */
 	char *container;	       /* id of ours; heap */
@@ -372,9 +375,12 @@ static void executor_run(struct command_executor *e)
 	static const struct checker_handlers inside = {.update = checked_cb,
 						       .command = probe_inside};
 	struct err err;
-	pid_t pid = e->room ? executor_command_start_inside(e->room, e->task, &err)
-			    : executor_command_start(e->task, &err);
+	pid_t pid = e->room ? executor_command_start_inside(e->room, e->task, e->terminal, &err)
+			    : executor_command_start(e->task, e->terminal, &err);
 
+	/* Its init has it alone, so that nobody connects to it after the end. */
+	if (e->terminal)
+		close(TERMINAL_FD);
 	update(e, e->task->task_id, MESOS__TASK_STATE__TASK_RUNNING, NULL);
 	if (pid < 0) {
 		fprintf(stderr, "%s\n", err.text);
@@ -533,6 +539,8 @@ static void take_flags(struct command_executor *e, int argc, char **argv)
 	setting->mapped = DOCKER_SANDBOX_DEFAULT;
 	for (int i = 0; i < argc; i++) {
 		e->has_room |= !strcmp(argv[i], "--launch");
+		if (str_has_prefix(argv[i], "--terminal="))
+			e->terminal = argv[i];
 		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 			if (str_has_prefix(argv[i], known[k].prefix))
 				*known[k].value = argv[i] + strlen(known[k].prefix);
@@ -547,6 +555,8 @@ int executor_main(int argc, char **argv)
 	struct err err = {{0}};
 
 	take_flags(&e, argc, argv);
+	if (e.terminal)
+		fcntl(TERMINAL_FD, F_SETFD, FD_CLOEXEC);
 	if (e.has_room && !(e.room = launch_message_read(&err))) {
 		fprintf(stderr, "mesita executor: %s\n", err.text);
 		return 1;

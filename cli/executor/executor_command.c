@@ -1,6 +1,7 @@
 /* See executor_command.h. */
 #include "cli/executor/executor_command.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include "agent/containers/linux/launch_message.h"
 #include "agent/containers/linux/room.h"
 #include "agent/containers/posix/spawn.h"
+#include "agent/containers/terminal/terminal.h"
 
 extern char **environ;
 
@@ -76,7 +78,40 @@ char **executor_command_arguments(struct arena *arena, const Mesos__CommandInfo 
 	return list;
 }
 
-pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err)
+static int find_own_program(char path[PATH_MAX], struct err *err)
+{
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (len < 0)
+		return err_set(err, ERR_IO, "There is no /proc");
+	path[len] = 0;
+	return 0;
+}
+
+/* Below an init, which makes the terminal and serves it. */
+static int put_at_terminal(struct spawn *spawn, struct arena *arena, char *terminal,
+			   struct err *err)
+{
+	char *own = arena_alloc(arena, PATH_MAX), **list;
+	size_t count = 0;
+
+	while (spawn->arguments[count])
+		count++;
+	list = arena_alloc(arena, (count + 7) * sizeof(*list));
+	list[0] = (char *)"mesita";
+	list[1] = (char *)"init";
+	list[2] = terminal;
+	list[3] = (char *)"--keeps_signals";
+	list[4] = arena_printf(arena, "--program=%s", spawn->program);
+	list[5] = (char *)"--";
+	memcpy(list + 6, spawn->arguments, count * sizeof(*list));
+	spawn->arguments = list;
+	spawn->program = own;
+	spawn->listener = TERMINAL_FD;
+	return find_own_program(own, err);
+}
+
+pid_t executor_command_start(const Mesos__TaskInfo *task, char *terminal, struct err *err)
 {
 	const Mesos__CommandInfo *command = task->command;
 	struct spawn spawn = {
@@ -88,34 +123,35 @@ pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err)
 		.leaves_orphans = true,
 	};
 	struct arena arena;
-	pid_t pid;
+	pid_t pid = 0;
 
 	arena_init(&arena);
 	spawn.arguments = executor_command_arguments(&arena, command);
 	spawn.environment = executor_command_environment(&arena, environ, task);
-	pid = spawn_process(&spawn, err);
+	if (terminal)
+		pid = put_at_terminal(&spawn, &arena, terminal, err);
+	if (pid == 0)
+		pid = spawn_process(&spawn, err);
 	arena_free(&arena);
 	return pid;
 }
 
 /* ---- in a container of its own ---------------------------------------------- */
 
-static pid_t start_init(Mesita__ContainerLaunch *launch, char *enter, struct spawn *spawn,
+/* `more`: an argument, or NULL. */
+static pid_t start_init(Mesita__ContainerLaunch *launch, char *more, struct spawn *spawn,
 			struct err *err)
 {
-	char *argv[] = {"mesita", "init", "--launch", enter, NULL}, path[4096];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	int message = len < 0 ? err_set(err, ERR_IO, "There is no /proc")
-			      : launch_message_pack(launch, err);
+	char *argv[] = {"mesita", "init", "--launch", more, NULL}, path[PATH_MAX];
+	int message = find_own_program(path, err);
 	pid_t pid;
 
+	if (message == 0)
+		message = launch_message_pack(launch, err);
 	if (message < 0)
 		return message;
-	path[len] = 0;
 	spawn->program = path;
 	spawn->arguments = argv;
-	/* Whoever enters the container later finds it there. */
-	spawn->environment = enter ? environ : launch->environment;
 	spawn->directory = ".";
 	spawn->message = message;
 	spawn->leaves_orphans = true;
@@ -134,10 +170,14 @@ static void set_environment(Mesita__ContainerLaunch *launch, struct arena *arena
 }
 
 pid_t executor_command_start_inside(const Mesita__ContainerLaunch *launch,
-				    const Mesos__TaskInfo *task, struct err *err)
+				    const Mesos__TaskInfo *task, char *terminal, struct err *err)
 {
 	struct spawn spawn = {
-		.input = STDIN_FILENO, .output = STDOUT_FILENO, .error = STDERR_FILENO};
+		.input = STDIN_FILENO,
+		.output = STDOUT_FILENO,
+		.error = STDERR_FILENO,
+		.listener = terminal ? TERMINAL_FD : 0,
+	};
 	struct arena arena;
 	Mesita__ContainerLaunch *copy;
 	pid_t pid;
@@ -148,7 +188,9 @@ pid_t executor_command_start_inside(const Mesita__ContainerLaunch *launch,
 	pid = room_set_command(copy, &arena, task->command, err);
 	if (pid == 0) {
 		set_environment(copy, &arena, task);
-		pid = start_init(copy, NULL, &spawn, err);
+		/* Whoever enters the container later finds it there. */
+		spawn.environment = copy->environment;
+		pid = start_init(copy, terminal, &spawn, err);
 	}
 	arena_free(&arena);
 	return pid;
@@ -169,6 +211,7 @@ pid_t executor_command_enter(pid_t inside, const Mesita__ContainerLaunch *launch
 	copy->n_environment = 0;
 	pid = room_set_command(copy, &arena, command, err);
 	room_set_environment(copy, &arena, nothing, command->environment);
+	spawn->environment = environ;
 	if (pid == 0)
 		pid = start_init(copy, arena_printf(&arena, "--enter=%d", (int)inside), spawn, err);
 	arena_free(&arena);

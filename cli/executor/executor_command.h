@@ -10,11 +10,12 @@
 #include "proto/proto.h"
 
 /* Starts the task's command in the sandbox, in a session of its own, with our standard
- * streams. Returns its pid or a negative code. */
-pid_t executor_command_start(const Mesos__TaskInfo *task, struct err *err);
+ * streams; or with a terminal, which is served at TERMINAL_FD. That is an argument for init
+ * ("--terminal=24x80"), or NULL. Returns its pid or a negative code. */
+pid_t executor_command_start(const Mesos__TaskInfo *task, char *terminal, struct err *err);
 /* Likewise in a container of its own, of which `launch` says all but what runs in it. */
 pid_t executor_command_start_inside(const Mesita__ContainerLaunch *launch,
-				    const Mesos__TaskInfo *task, struct err *err);
+				    const Mesos__TaskInfo *task, char *terminal, struct err *err);
 /* Runs another command where that runs, whose pid is `inside`, with the spawn's streams. The rest
  * of the spawn is filled in. */
 pid_t executor_command_enter(pid_t inside, const Mesita__ContainerLaunch *launch,

@@ -81,12 +81,14 @@ int run_container_make(struct arena *arena, const struct run_flags *flags,
 	Mesos__ContainerInfo *info;
 
 	*out = NULL;
-	if (!run_image(flags) && !flags->volumes && !flags->rlimits && !capable)
+	if (!run_image(flags) && !flags->volumes && !flags->rlimits && !capable && !flags->tty)
 		return 0;
 	info = *out = PROTO_NEW(arena, Mesos__ContainerInfo, mesos__container_info__descriptor);
 	info->type = MESOS__CONTAINER_INFO__TYPE__MESOS;
 	if (run_image(flags))
 		set_image(arena, info, flags);
+	if (flags->tty)
+		info->tty_info = PROTO_NEW(arena, Mesos__TTYInfo, mesos__ttyinfo__descriptor);
 	if (capable)
 		info->linux_info =
 			PROTO_NEW(arena, Mesos__LinuxInfo, mesos__linux_info__descriptor);

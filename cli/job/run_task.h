@@ -36,6 +36,7 @@ struct run_flags {
 	const char *containerizer;	  /* "docker" or "mesos"; NULL: as the program has it */
 	const char *group, *task_group;	  /* two names for one */
 	const char *volumes, *rlimits;
+	bool tty;
 	const char *effective_capabilities, *bounding_capabilities;
 	const char *containers[2]; /* flags that need what there is not */
 };

@@ -61,13 +61,13 @@ static bool has_header(const char *const *extra, const char *name)
 	return false;
 }
 
-static bool wants_gzip(const struct http_request *request, size_t len, const char *const *extra)
+static bool wants_gzip(struct http_request *request, size_t len, const char *const *extra)
 {
 	const char *accept;
 
 	if (len < HTTP_GZIP_MIN)
 		return false;
-	accept = http_header(request, "Accept-Encoding");
+	accept = http_header_list(request, "Accept-Encoding");
 	return accept && http_accepts(accept, "gzip", NULL, "*") &&
 	       !has_header(extra, "Content-Encoding");
 }

@@ -230,15 +230,33 @@ void http_exchange_free(struct exchange *exchange)
 
 /* -- reading it -- */
 
+static bool is_header(const struct http_request *request, size_t i, const char *name)
+{
+	const char *at = request->headers[i].name;
+
+	return (*at | 0x20) == (*name | 0x20) && strcasecmp(at, name) == 0;
+}
+
 const char *http_header(const struct http_request *request, const char *name)
 {
-	for (size_t i = 0; i < request->header_count; i++) {
-		const char *at = request->headers[i].name;
-
-		if ((*at | 0x20) == (*name | 0x20) && strcasecmp(at, name) == 0)
+	for (size_t i = 0; i < request->header_count; i++)
+		if (is_header(request, i, name))
 			return request->headers[i].value;
-	}
 	return NULL;
+}
+
+const char *http_header_list(struct http_request *request, const char *name)
+{
+	const char *list = http_header(request, name);
+	struct buf all = BUF_INIT;
+
+	for (size_t i = 0; i < request->header_count; i++)
+		if (is_header(request, i, name) && request->headers[i].value != list)
+			buf_printf(&all, ", %s", request->headers[i].value);
+	if (all.len)
+		list = arena_printf(&request->arena, "%s%s", list, all.data);
+	buf_free(&all);
+	return list;
 }
 
 /* Whether the text is the name when it is decoded, which makes nothing longer. */
@@ -385,9 +403,9 @@ enum http_media http_content_type(const struct http_request *request)
 	return HTTP_MEDIA_NONE;
 }
 
-enum http_media http_accept(const struct http_request *request)
+enum http_media http_accept(struct http_request *request)
 {
-	const char *accept = http_header(request, "Accept");
+	const char *accept = http_header_list(request, "Accept");
 
 	if (!accept || http_accepts(accept, "application/json", "application/*", "*/*"))
 		return HTTP_MEDIA_JSON;

@@ -1,18 +1,16 @@
 """`mesita exec`: a program inside of a task, with our input, output and terminal."""
 
-import fcntl
 import json
 import os
-import pty
 import select
 import signal
-import struct
 import subprocess
 import termios
 import uuid
 
 import connections
 import harness
+from at_terminal import AtTerminal
 from harness import wait_for
 from scheduler import task
 from test_groups import default_executor
@@ -103,36 +101,22 @@ class Exec(harness.TestCase):
 
     def test_terminal(self):
         task_id = self.started()
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
-        before = termios.tcgetattr(theirs)
-        process = self.spawn("-it", task_id, "sh", stdin=theirs, stdout=theirs, stderr=theirs)
-        seen = b""
-
-        def saw(text):
-            nonlocal seen
-            os.set_blocking(ours, False)
-            try:
-                seen += os.read(ours, 65536)
-            except BlockingIOError:
-                pass
-            return text in seen
-
-        os.write(ours, b"echo size `stty size`; tty\n")
-        wait_for(lambda: saw(b"size 30 90\r\n/dev/pts/"), "a terminal of our size", 20)
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 132, 0, 0))
-        process.send_signal(signal.SIGWINCH)
-        wait_for(lambda: os.write(ours, b"stty size\n") and saw(b"40 132"), "its new size", 20)
-        os.write(ours, b"sh -c 'trap \"echo c\"\"aught; exit\" INT; echo rea\"\"dy; "
-                       b"while :; do sleep 0.1; done'\n")
-        wait_for(lambda: saw(b"ready"), "a program in the foreground", 20)
-        os.write(ours, b"\x03")
-        wait_for(lambda: saw(b"caught"), "a key that interrupts", 20)
-        os.write(ours, b"exit 5\n")
-        self.assertEqual(process.wait(20), 5)
-        self.assertEqual(termios.tcgetattr(theirs), before)
-        os.close(ours)
-        os.close(theirs)
+        terminal = AtTerminal(self, [harness.MESITA] + self.argv("-it", task_id, "sh"))
+        before = termios.tcgetattr(terminal.theirs)
+        terminal.type(b"echo size `stty size`; tty\n")
+        terminal.wait(b"size 30 90\r\n/dev/pts/")
+        terminal.resize(40, 132)
+        terminal.process.send_signal(signal.SIGWINCH)
+        wait_for(lambda: terminal.type(b"stty size\n") and terminal.saw(b"40 132"),
+                 "its new size", 20)
+        terminal.type(b"sh -c 'trap \"echo c\"\"aught; exit\" INT; echo rea\"\"dy; "
+                      b"while :; do sleep 0.1; done'\n")
+        terminal.wait(b"ready")
+        terminal.type(b"\x03")
+        terminal.wait(b"caught")
+        terminal.type(b"exit 5\n")
+        self.assertEqual(terminal.process.wait(20), 5)
+        self.assertEqual(termios.tcgetattr(terminal.theirs), before)
 
     def test_it_ends_with_us(self):
         task_id = self.started()

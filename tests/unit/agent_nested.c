@@ -317,7 +317,7 @@ Test(agent_nested, ids_that_are_too_deep_or_too_long_are_none)
 		chain[i].value = (char *)"c";
 		chain[i].parent = i ? &chain[i - 1] : NULL;
 	}
-	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[0]), "");
+	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[0]), "c");
 	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[2]), "c.c.c");
 	cr_expect_eq(strlen(agent_container_key(&rig.arena, &chain[32])), 65);
 	cr_expect_str_eq(agent_container_key(&rig.arena, &chain[33]), "");

@@ -92,7 +92,7 @@ Test(command, environment_has_no_secrets)
 static int status_of_start(void)
 {
 	struct err err;
-	pid_t pid = executor_command_start(task, &err);
+	pid_t pid = executor_command_start(task, NULL, &err);
 	int status;
 
 	cr_assert_gt(pid, 0, "%s", err.text);
@@ -148,7 +148,7 @@ Test(command, that_cannot_be_executed)
 
 	task->command->shell = 0;
 	task->command->value = "/nonexistent/program";
-	cr_expect_lt(executor_command_start(task, &err), 0);
+	cr_expect_lt(executor_command_start(task, NULL, &err), 0);
 	cr_expect_not_null(strstr(err.text, "Failed to execute '/nonexistent/program'"));
 }
 

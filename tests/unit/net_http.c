@@ -402,6 +402,23 @@ Test(http_accept, follows_the_list)
 	}
 }
 
+Test(http_accept, may_come_in_several_lines)
+{
+	struct http_header headers[] = {{"Accept", "text/html"},
+					{"accept", "application/x-protobuf;q=0.5"},
+					{"Accept-Language", "de"},
+					{"ACCEPT", "application/recordio"}};
+	struct http_request request = {.headers = headers, .header_count = 4};
+
+	arena_init(&request.arena);
+	cr_expect_str_eq(http_header_list(&request, "Accept"),
+			 "text/html, application/x-protobuf;q=0.5, application/recordio");
+	cr_expect_str_eq(http_header_list(&request, "Accept-Language"), "de");
+	cr_expect_null(http_header_list(&request, "Accept-Encoding"));
+	cr_expect_eq(http_accept(&request), HTTP_MEDIA_PROTOBUF);
+	arena_free(&request.arena);
+}
+
 Test(http_accept, compares_content_types_as_a_whole)
 {
 	struct http_header header = {"Content-Type", "application/json"};

@@ -29,6 +29,10 @@ static int init_parse(int argc, char **argv, struct init_request *request)
 			request->parent = (pid_t)strtol(argv[i] + 7, NULL, 10);
 		else if (!strcmp(argv[i], "--tty"))
 			request->tty = true;
+		else if (!strncmp(argv[i], "--terminal=", 11))
+			request->terminal_size = argv[i] + 11;
+		else if (!strcmp(argv[i], "--keeps_signals"))
+			request->keeps_signals = true;
 		else if (!strcmp(argv[i], "--launch"))
 			request->launch = true;
 		else if (!strncmp(argv[i], "--enter=", 8))
@@ -50,6 +54,10 @@ static pid_t init_start(const struct init_request *request, const sigset_t *mask
 
 	if (pid)
 		return pid;
+	if (request->terminal) {
+		setsid();
+		terminal_take(request->terminal);
+	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(request->program, request->arguments);
 	dprintf(STDERR_FILENO, "Failed to execute '%s': %s\n", request->program, strerror(errno));
@@ -104,10 +112,25 @@ static pid_t start_plainly(const struct init_request *request, const sigset_t *m
 		ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 		*keeps = INIT_KEEPS_TERMINALS;
 	}
+	if (request->keeps_signals)
+		*keeps = INIT_KEEPS_ALL;
 	child = init_start(request, mask);
 	if (child < 0)
 		fprintf(stderr, "Failed to fork: %s\n", strerror(errno));
 	return child;
+}
+
+static int init_open_terminal(struct init_request *request)
+{
+	struct err err = {""};
+
+	if (!request->terminal_size)
+		return 0;
+	request->terminal = terminal_open(request->terminal_size, &err);
+	if (request->terminal)
+		return 0;
+	fprintf(stderr, "Failed to start the container: %s\n", err.text);
+	return -1;
 }
 
 int init_main(int argc, char **argv)
@@ -119,10 +142,11 @@ int init_main(int argc, char **argv)
 	int status, report = -1;
 
 	if (init_parse(argc, argv, &request)) {
-		fputs("usage: mesita init [--status=FILE] [--tied=PID] [--tty] --program=PROGRAM "
+		fputs("usage: mesita init [--status=FILE] [--tied=PID] [--tty | "
+		      "--terminal=ROWSxCOLUMNS] [--keeps_signals] --program=PROGRAM "
 		      "-- ARGV0 [ARGUMENT...]\n"
-		      "       mesita init [--status=FILE] [--tied=PID] [--tty] --launch "
-		      "[--enter=PID]\n",
+		      "       mesita init [--status=FILE] [--tied=PID] [--tty | "
+		      "--terminal=ROWSxCOLUMNS] --launch [--enter=PID]\n",
 		      stderr);
 		return 1;
 	}
@@ -130,12 +154,16 @@ int init_main(int argc, char **argv)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	init_tie(&request);
+	if (init_open_terminal(&request) < 0)
+		return 1;
 	child = request.launch ? start_in_room(&request, &report, &keeps)
 			       : start_plainly(&request, &old, &keeps);
 	if (child < 0)
 		return 1;
-	status = init_wait(child, &all, keeps);
+	status = init_wait(child, &all, keeps, request.terminal);
 	init_kill_rest();
+	if (request.terminal)
+		terminal_close(request.terminal);
 	if (request.launch)
 		status = init_room_status(report, status);
 	if (request.status_path)

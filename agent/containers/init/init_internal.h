@@ -14,13 +14,17 @@
 #include <sys/types.h>
 
 #include "agent/containers/init/init.h"
+#include "agent/containers/terminal/terminal.h"
 #include "agent/containers/user.h"
 #include "proto/proto.h"
 
 struct init_request {
 	const char *status_path;
-	pid_t parent; /* that we are tied to; 0 = none */
-	bool tty;
+	pid_t parent;		   /* that we are tied to; 0 = none */
+	bool tty;		   /* the standard streams are a session's terminal */
+	const char *terminal_size; /* of one of the container's own; NULL: it has none */
+	struct terminal *terminal;
+	bool keeps_signals;
 	bool launch; /* a message says the rest */
 	pid_t enter; /* 0 = none */
 	const char *program;
@@ -36,8 +40,8 @@ struct init_request {
 enum init_keeps { INIT_KEEPS_NONE, INIT_KEEPS_TERMINALS, INIT_KEEPS_ALL };
 
 /* Reaps until `child` has ended, and returns its wait status; other signals are passed on to it.
- * `all` are blocked. */
-int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps);
+ * `all` are blocked. The terminal, if there is one, is served meanwhile. */
+int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps, struct terminal *terminal);
 /* All descendants are our children sooner or later, since orphans are given to us. */
 void init_kill_rest(void);
 /* How to end as a process with that wait status did; an exit status, if need be. */

@@ -35,9 +35,6 @@ static int find_user(struct room *room, struct user *user, struct err *err)
 
 	if (launch->follows_user && room->doors) {
 		*user = room->doors->user;
-		/* The terminal was made for another one. */
-		if (room->request->tty && fchown(STDIN_FILENO, user->uid, user->gid))
-			rv = err_set(err, ERR_IO, "Cannot chown the terminal: %s", strerror(errno));
 		return rv;
 	}
 	if (launch->user_name) {
@@ -105,10 +102,13 @@ static pid_t start_program(struct room *room, struct err *err)
 		.limit_count = launch->n_limits,
 		.capabilities = launch->has_effective ? &capabilities : NULL,
 		.filter = launch->has_filter ? &filter : NULL,
-		.terminal = room->request->tty,
+		.terminal = room->request->tty || room->request->terminal,
 	};
 	int rv = spawn.user ? find_user(room, &user, err) : 0;
 
+	/* It was made for another one. */
+	if (rv == 0 && spawn.user && spawn.terminal && fchown(STDIN_FILENO, user.uid, user.gid))
+		rv = err_set(err, ERR_IO, "Cannot chown the terminal: %s", strerror(errno));
 	return rv < 0 ? rv : spawn_process(&spawn, err);
 }
 
@@ -178,6 +178,8 @@ static void __attribute__((noreturn)) live_inside(struct room *room)
 	char byte;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (room->request->terminal)
+		terminal_take(room->request->terminal);
 	if (read(room->alive, &byte, 1) != 1)
 		_exit(1);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -188,7 +190,7 @@ static void __attribute__((noreturn)) live_inside(struct room *room)
 	if (child < 0)
 		give_up(&err);
 	status = init_wait(child, &all,
-			   room->launch->keeps_signals ? INIT_KEEPS_ALL : INIT_KEEPS_NONE);
+			   room->launch->keeps_signals ? INIT_KEEPS_ALL : INIT_KEEPS_NONE, NULL);
 	init_kill_rest();
 	if (write(room->report, &status, sizeof(status)) != sizeof(status))
 		_exit(1);

@@ -1,6 +1,7 @@
 /* Waiting for the program, and ending after it; see init_internal.h. */
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,26 +24,36 @@ static bool is_kept(int signal, enum init_keeps keeps)
 	return keeps == INIT_KEEPS_ALL || (keeps == INIT_KEEPS_TERMINALS && is_of_terminal(signal));
 }
 
-int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps)
+static void pass_on(pid_t child, int signal, enum init_keeps keeps)
 {
-	int status;
+	if (signal == INIT_PARENT_ENDED)
+		kill(child, SIGKILL);
+	else if (!is_kept(signal, keeps))
+		kill(child, signal);
+}
+
+int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps, struct terminal *terminal)
+{
+	int signals = terminal ? signalfd(-1, all, SFD_CLOEXEC) : -1, status;
 	pid_t pid;
 
 	for (;;) {
-		int signal = sigwaitinfo(all, NULL);
+		int signal;
 
-		if (signal == INIT_PARENT_ENDED) {
-			kill(child, SIGKILL);
-			continue;
-		}
+		if (signals >= 0)
+			terminal_serve(terminal, signals);
+		signal = sigwaitinfo(all, NULL);
 		if (signal > 0 && signal != SIGCHLD) {
-			if (!is_kept(signal, keeps))
-				kill(child, signal);
+			pass_on(child, signal, keeps);
 			continue;
 		}
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			if (pid == child)
-				return status;
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			if (pid != child)
+				continue;
+			if (signals >= 0)
+				close(signals);
+			return status;
+		}
 	}
 }
 

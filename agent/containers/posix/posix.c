@@ -13,6 +13,7 @@
 #include "agent/containers/posix/posix_internal.h"
 #include "agent/containers/posix/process_tree.h"
 #include "agent/containers/sandbox.h"
+#include "agent/containers/terminal/terminal.h"
 #include "base/log/log.h"
 #include "base/memory/arena.h"
 
@@ -444,9 +445,10 @@ static void posix_find_process(void *context, const char *id, int64_t pid, uint6
 
 /* ---- forgetting ------------------------------------------------------------------ */
 
-static void remove_status(struct posix_job *job)
+static void remove_runtime_files(struct posix_job *job)
 {
 	posix_status_remove(job->container->owner, job->container->id);
+	terminal_remove(job->container->owner->options.runtime_dir, job->container->id);
 }
 
 static void posix_forget(void *context, const char *id, bool over)
@@ -478,7 +480,7 @@ static void posix_forget(void *context, const char *id, bool over)
 		posix_group_unwatch(container);
 	/* The end of one inside of another is asked for later: posix_clear(). */
 	if (over && container->has_status && !strchr(id, '.'))
-		begin_job(container, remove_status, NULL);
+		begin_job(container, remove_runtime_files, NULL);
 	free_if_done(container);
 }
 
@@ -486,7 +488,7 @@ static void posix_clear(void *context, const char *id)
 {
 	struct posix_container *container = posix_add(context, id);
 
-	begin_job(container, remove_status, NULL);
+	begin_job(container, remove_runtime_files, NULL);
 	HASH_DELETE(hh, container->owner->table, container);
 	container->forgotten = true;
 }

@@ -2,6 +2,7 @@
  *
  *	posix.c		their table, their end
  *	posix_launch.c	from the launch to the first process
+ *	posix_program.c	what that is, and what it may
  *	posix_room.c	of those that see more than the machine, or less
  *	posix_groups.c	control groups of those that have one
  *	posix_docker.c	what Docker runs for one
@@ -38,7 +39,7 @@ struct posix_container {
 	struct fetch_claim *claim;  /* files of the cache; or NULL */
 	struct list cleaning;	    /* in the owner's list, while what is left of it is killed */
 	bool ended;		    /* while it was being killed: it is reaped after that */
-	bool has_status;	    /* init was told to write it down, or may have been */
+	bool has_status;	    /* there may be something of it in runtime_dir */
 	bool forgotten;		    /* freed with its last job */
 	bool docker;		    /* there may be a Docker container of its name */
 	bool removing;		    /* its process removes that */
@@ -78,6 +79,8 @@ struct posix_start {
 	struct sock_fprog filter; /* in the arena */
 	bool session;
 	bool tty;
+	char *terminal; /* an argument: it gets one of its own; in the arena, or NULL */
+	int listener;	/* for that; 0: none */
 	enum posix_room room;
 	int message; /* the room's launch, in a file; 0: none */
 };
@@ -177,6 +180,13 @@ void posix_fetch_ended(struct posix_container *container, int status);
 /* Waits for files that others fetch; and is not to any more: it fails soon. */
 bool posix_fetch_waits(const struct posix_container *container);
 void posix_fetch_give_up(struct posix_container *container);
+
+/* ---- posix_program.c ---------------------------------------------------------- */
+
+/* Fills in program, arguments and limits of the process; and its terminal, if it gets one. On a
+ * thread. */
+int posix_program_choose(struct posix_container *container, struct err *err);
+bool posix_is_command_executor(const struct posix *posix, const Mesos__CommandInfo *command);
 
 /* ---- posix_room.c ------------------------------------------------------------ */
 

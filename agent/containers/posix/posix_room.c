@@ -10,15 +10,6 @@
 #include "agent/containers/posix/posix_internal.h"
 #include "base/memory/arena.h"
 
-#define COMMAND_EXECUTOR "executor" /* its name among our own programs */
-
-static bool is_command_executor(const struct posix *posix, const Mesos__CommandInfo *command)
-{
-	return command->has_shell && !command->shell && command->value &&
-	       !strcmp(command->value, posix->options.program) && command->n_arguments > 1 &&
-	       !strcmp(command->arguments[1], COMMAND_EXECUTOR);
-}
-
 enum posix_room posix_room_kind(const struct posix_container *container,
 				const struct agent_launch *launch)
 {
@@ -29,7 +20,7 @@ enum posix_room posix_room_kind(const struct posix_container *container,
 		return room_wanted(options, launch->above) ? POSIX_ROOM_PARENT : POSIX_ROOM_NONE;
 	if (!room_wanted(options, launch->info))
 		return POSIX_ROOM_NONE;
-	return is_command_executor(posix, launch->command) ? POSIX_ROOM_TASK : POSIX_ROOM_OWN;
+	return posix_is_command_executor(posix, launch->command) ? POSIX_ROOM_TASK : POSIX_ROOM_OWN;
 }
 
 static void copy_limits(const struct spawn *spawn, struct arena *arena,

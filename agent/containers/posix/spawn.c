@@ -118,11 +118,21 @@ static void child_set_capabilities(struct plan *plan)
 			child_fail(plan, "Failed to keep capabilities of");
 }
 
-static int child_take_message(int message)
+/* Others are closed: before Linux 5.9 only if they are close-on-exec, which all of ours are. */
+static void child_take_files(struct plan *plan)
 {
-	if (message == 3)
-		return fcntl(3, F_SETFD, 0);
-	return dup2(message, 3) < 0;
+	int message = plan->spawn->message, listener = plan->spawn->listener;
+
+	/* Out of the way. */
+	if (listener && (listener = fcntl(listener, F_DUPFD_CLOEXEC, 5)) < 0)
+		child_fail(plan, "Failed to pass the terminal on");
+	if (message && (message == 3 ? fcntl(3, F_SETFD, 0) : dup2(message, 3)) < 0)
+		child_fail(plan, "Failed to pass the launch on");
+	if (listener && dup2(listener, 4) < 0)
+		child_fail(plan, "Failed to pass the terminal on");
+	if (!message)
+		syscall(SYS_close_range, 3, 3, 0);
+	syscall(SYS_close_range, listener ? 5 : 4, ~0U, 0);
 }
 
 static void child_exec(struct plan *plan)
@@ -183,10 +193,7 @@ static void __attribute__((noreturn)) child_main(struct plan *plan)
 		child_set_capabilities(plan);
 	if (dup2(spawn->input, 0) < 0 || dup2(spawn->output, 1) < 0 || dup2(spawn->error, 2) < 0)
 		child_fail(plan, "Failed to redirect the output");
-	if (spawn->message && child_take_message(spawn->message))
-		child_fail(plan, "Failed to pass the launch on");
-	/* Before Linux 5.9 only what is close-on-exec is closed, which all of ours is. */
-	syscall(SYS_close_range, spawn->message ? 4 : 3, ~0U, 0);
+	child_take_files(plan);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	child_exec(plan);

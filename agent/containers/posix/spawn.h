@@ -28,6 +28,7 @@ struct spawn {
 	int output;
 	int error;
 	int message;	   /* descriptor that becomes 3; 0: none */
+	int listener;	   /* descriptor that becomes 4; 0: none */
 	bool terminal;	   /* the input is one, which becomes its own */
 	const int *groups; /* files of control groups that it enters before anything else */
 	size_t group_count;

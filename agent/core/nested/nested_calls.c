@@ -292,7 +292,7 @@ const char *agent_container_key(struct arena *arena, const Mesos__ContainerID *i
 	const char *text = id->value;
 	int depth = 0;
 
-	if (!is_container_name(id->value) || !id->parent)
+	if (!is_container_name(id->value))
 		return "";
 	for (id = id->parent; id; id = id->parent) {
 		if (!is_container_name(id->value) || ++depth > DEPTH_MAX)
@@ -369,7 +369,7 @@ void agent_handle_container_call(struct agent *agent, const struct agent_event *
 	id = read_newer(call, &ask);
 	ask.id = agent_container_key(&agent->out->arena, id);
 	ask.launch.container_id = (Mesos__ContainerID *)id;
-	if (!*ask.id) {
+	if (!*ask.id || !id->parent) {
 		agent_answer(agent, ask.number, 400,
 			     "Failed to validate agent::Call: 'container_id' is invalid: "
 			     "it must have a parent, and neither '.', ' ' nor '/' in it");

@@ -1,10 +1,14 @@
 """mesos-go (Go): its own example scheduler and executor, over protobuf and over JSON."""
 
+import json
 import os
+import subprocess
 
 import common
 import connections
 import harness
+from at_terminal import AtTerminal
+from harness import wait_for
 from test_tls import make_authority
 
 MODULE = "github.com/mesos/mesos-go/api/v1/cmd/"
@@ -82,6 +86,31 @@ class Msh(common.ClientTestCase):
         code, states = self.shell("failed", "-pod", "--", "false")
         self.assertNotEqual(code, 0)
         self.assertEqual(states, ["TASK_FAILED"])
+
+    def at_terminal(self, *flags):
+        """msh expects agents at port 5051, which those of `mesita local` have."""
+        local = harness.processes.spawn(
+            [harness.MESITA, "local", "--agents=1", "--port=0", "--json"],
+            stdout=subprocess.PIPE, env=harness.clean_environment())
+        self.addCleanup(local.stdout.close)
+        self.addCleanup(local.wait)
+        self.addCleanup(local.terminate)
+        master = json.loads(local.stdout.readline())["master"]
+        return AtTerminal(self, [
+            os.path.join(self.bin, "msh"), "-master=" + master, "-memory=32", "-interactive",
+            *flags, "--", "sh"], TERM="dumb")
+
+    def use_shell(self, terminal):
+        terminal.type(b"echo re''ady\n")
+        terminal.wait(b"ready")
+        terminal.type(b"exit 0\n")
+        self.assertEqual(terminal.process.wait(30), 0, terminal.seen)
+
+    def test_interactive(self):
+        self.use_shell(self.at_terminal("-tty"))
+
+    def test_interactive_in_a_pod(self):
+        self.use_shell(self.at_terminal("-tty", "-pod"))
 
 
 class Secure(MesosGo):
