@@ -327,24 +327,34 @@ void books_registered(struct books *b, const char *agent_id, const char *address
 	learn_version(v, p->first->resource_version_uuid);
 }
 
-/* Who answers is waited for: an agent that is stopped, deaf or mute says nothing meanwhile, and a
- * master that was stopped before the doubt ended hears it late. */
+/* How long somebody says or hears nothing. */
+static int64_t silent_until(const struct process *p)
+{
+	int64_t until = p->deaf_until > p->mute_until ? p->deaf_until : p->mute_until;
+
+	return p->paused_until > until ? p->paused_until : until;
+}
+
+/* Who answers is waited for: an agent that is stopped, deaf or mute says nothing meanwhile, one
+ * whose master is does not reach it, and a master that was stopped before the doubt ended hears it
+ * late. */
 bool books_unsure(const struct books *b, struct view *v)
 {
-	const struct process *p = process_at(b->world, v->address);
-	int64_t until;
+	const struct process *const both[] = {process_at(b->world, v->address), b->master};
 
 	if (b->master && b->master->paused_since < v->unsure_until &&
 	    b->master->paused_until + MINUTE > v->unsure_until)
 		v->unsure_until = b->master->paused_until + MINUTE;
 	if (b->world->now >= v->unsure_until)
 		return false;
-	if (!p || v->unsure_until == INT64_MAX)
+	if (!both[0] || v->unsure_until == INT64_MAX)
 		return true;
-	until = p->deaf_until > p->mute_until ? p->deaf_until : p->mute_until;
-	until = (p->paused_until > until ? p->paused_until : until) + MINUTE;
-	if (until > b->world->now + MINUTE && until > v->unsure_until)
-		v->unsure_until = until;
+	for (int i = 0; i < 2 && both[i]; i++) {
+		int64_t until = silent_until(both[i]) + MINUTE;
+
+		if (until > b->world->now + MINUTE && until > v->unsure_until)
+			v->unsure_until = until;
+	}
 	return true;
 }
 
