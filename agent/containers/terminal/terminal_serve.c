@@ -28,6 +28,7 @@ struct client {
 	struct buf frames;
 	size_t input_left; /* of the frame of input at their beginning, whose head is gone */
 	bool held;	   /* the terminal takes no more input for now */
+	bool deaf;	   /* it has left; what it typed before is still to be read */
 };
 
 struct terminal {
@@ -114,7 +115,8 @@ static void client_send(struct client *client)
 		buf_consume(&client->unsent, (size_t)put);
 		client->taken = clock_now();
 	} else if (put < 0 && errno != EAGAIN && errno != EINTR) {
-		client_close(client);
+		buf_consume(&client->unsent, client->unsent.len);
+		client->deaf = true;
 	}
 }
 
@@ -251,7 +253,7 @@ static bool show_more(struct terminal *terminal)
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &terminal->clients[i];
 
-		if (client->fd < 0)
+		if (client->fd < 0 || client->deaf)
 			continue;
 		if (!client->unsent.len)
 			client->taken = clock_now();
