@@ -77,6 +77,11 @@ static const struct flag flag_table[] = {
 	TEXT(image_providers, NULL,
 	     "Kinds of images that containers may have: docker, which --isolation=filesystem/linux,"
 	     "docker/runtime goes with."),
+	FILE_PATH(
+		network_cni_config_dir, NULL,
+		"Directory of the networks that containers may join: .conf and .conflist of CNI."),
+	TEXT(network_cni_plugins_dir, NULL,
+	     "Directories of the plugins for them, ':' between them (Debian: /usr/lib/cni)."),
 	TEXT(image_provisioner_backend, "overlay",
 	     "How containers get the files of an image: overlay, or copy."),
 	TEXT(docker_registry, "https://registry-1.docker.io",
@@ -224,9 +229,7 @@ static const struct flag flag_table[] = {
 	UNUSED(minimum_egress_rate_limit),
 	UNUSED(minimum_ingress_rate_limit),
 	UNUSED(modules_dir),
-	UNUSED(network_cni_config_dir),
 	INERT(network_cni_metrics, FLAG_BOOL, "true"),
-	UNUSED(network_cni_plugins_dir),
 	INERT(network_cni_root_dir_persist, FLAG_BOOL, "false"),
 	INERT(network_enable_rate_statistics, FLAG_BOOL, NULL),
 	INERT(network_enable_snmp_statistics, FLAG_BOOL, NULL),
@@ -274,6 +277,10 @@ static int check_isolation(struct agent_flags *f, struct err *err)
 	if (isolated->seccomp && !f->seccomp_config_dir)
 		return err_set(err, ERR_INVALID,
 			       "--isolation=linux/seccomp needs --seccomp_config_dir");
+	if (!f->network_cni_plugins_dir != !f->network_cni_config_dir)
+		return err_set(
+			err, ERR_INVALID,
+			"--network_cni_plugins_dir and --network_cni_config_dir go together");
 	if (f->image_providers && strcmp(f->image_providers, "docker"))
 		return err_set(err, ERR_INVALID,
 			       "--image_providers=%s: only images of docker are supported",

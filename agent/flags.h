@@ -28,6 +28,7 @@ struct agent_flags {
 	const char *work_dir; /* absolute after parsing */
 	bool repair_store;
 	bool check_origin;
+	const char *network_cni_plugins_dir, *network_cni_config_dir; /* both, or none */
 	const char *runtime_dir; /* absolute after parsing, defaulted */
 	const char *launcher_dir;
 	const char *resources;

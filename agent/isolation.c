@@ -110,6 +110,7 @@ static const struct isolator isolators[] = {
 	{"linux/seccomp", use_seccomp, 0},
 	{"namespaces/ipc", use_ipc, 0},
 	{"namespaces/pid", use_pids, 0},
+	{"network/cni", use_nothing, 0},
 	{"posix/cpu", use_nothing, 0},
 	{"posix/disk", use_disk, 0},
 	{"posix/mem", use_nothing, 0},
@@ -123,25 +124,12 @@ static const struct isolator isolators[] = {
 
 /* Mesos' isolators that mesita has no part of. */
 static const char *const absent_isolators[] = {
-	"appc/runtime",
-	"cgroups/devices",
-	"cgroups/hugetlb",
-	"cgroups/net_cls",
-	"cgroups/net_prio",
-	"cgroups/perf_event",
-	"disk/xfs",
-	"docker/volume",
-	"environment_secret",
-	"filesystem/shared",
-	"filesystem/windows",
-	"gpu/nvidia",
-	"linux/devices",
-	"network/cni",
-	"network/port_mapping",
-	"network/ports",
-	"volume/csi",
-	"volume/image",
-	NULL,
+	"appc/runtime",	     "cgroups/devices",	     "cgroups/hugetlb",
+	"cgroups/net_cls",   "cgroups/net_prio",     "cgroups/perf_event",
+	"disk/xfs",	     "docker/volume",	     "environment_secret",
+	"filesystem/shared", "filesystem/windows",   "gpu/nvidia",
+	"linux/devices",     "network/port_mapping", "network/ports",
+	"volume/csi",	     "volume/image",	     NULL,
 };
 
 static const struct isolator *find_isolator(const char *name)

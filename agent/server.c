@@ -20,6 +20,7 @@
 #include "agent/containers/disk_watch.h"
 #include "agent/containers/fetch/fetch_cache.h"
 #include "agent/containers/image/image_store.h"
+#include "agent/containers/network/network.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/volume_dirs.h"
 #include "agent/estimator.h"
@@ -296,7 +297,8 @@ static bool is_reader(void *context, pid_t pid)
 	const struct agent_shell *shell = context;
 
 	return (shell->offload && offload_owns(shell->offload, pid)) ||
-	       (shell->images && image_store_owns(shell->images, pid));
+	       (shell->images && image_store_owns(shell->images, pid)) ||
+	       (shell->networks && networks_owns(shell->networks, pid));
 }
 
 static int create_parts(struct agent_shell *shell, struct err *err)
@@ -345,6 +347,8 @@ static int create_parts(struct agent_shell *shell, struct err *err)
 	posix.cache = shell->cache;
 	rv = agent_shell_open_images(shell, err);
 	posix.images = shell->images;
+	agent_shell_open_networks(shell);
+	posix.networks = shell->networks;
 	if (rv == 0)
 		rv = posix_create(&posix, &shell->posix, err);
 	if (rv < 0)
@@ -459,6 +463,8 @@ static void close_parts(struct agent_shell *shell)
 		posix_close(shell->posix);
 	if (shell->images)
 		image_store_close(shell->images);
+	if (shell->networks)
+		networks_close(shell->networks);
 	disk_watch_close(shell->disks);
 	if (shell->gc)
 		gc_close(shell->gc);

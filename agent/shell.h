@@ -67,6 +67,7 @@ struct agent_shell {
 	bool has_rooms;
 	struct fetch_cache *cache;  /* of the fetcher */
 	struct image_store *images; /* NULL: containers have none */
+	struct networks *networks;  /* NULL: they join none */
 	struct posix *posix;
 	struct containers *containers;
 	struct gc *gc;
@@ -156,6 +157,7 @@ int agent_shell_open_rooms(struct agent_shell *shell, struct err *err);
 /* Images of them, if they have some; before them. ERR_INVALID: --image_gc_config or
  * --docker_config. */
 int agent_shell_open_images(struct agent_shell *shell, struct err *err);
+void agent_shell_open_networks(struct agent_shell *shell);
 /* After the containers. */
 void agent_shell_watch_disks(struct agent_shell *shell);
 

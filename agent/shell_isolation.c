@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/containers/disk_watch.h"
+#include "agent/containers/network/network.h"
 #include "agent/core/show.h"
 #include "agent/shell.h"
 
@@ -64,7 +65,7 @@ static bool can_mount(void)
 	int status = 1;
 
 	if (pid == 0)
-		_exit(unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC) ? 1 : 0);
+		_exit(unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) ? 1 : 0);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
@@ -73,14 +74,15 @@ int agent_shell_open_rooms(struct agent_shell *shell, struct err *err)
 	const struct agent_flags *f = shell->flags;
 	const struct isolation *isolated = &f->isolated;
 
-	if (!isolated->file_systems && !isolated->pids && !isolated->ipc)
+	if (!isolated->file_systems && !isolated->pids && !isolated->ipc &&
+	    !f->network_cni_plugins_dir)
 		return 0;
 	if (!can_mount())
 		return err_set(
 			err, ERR_STATE,
 			"--isolation=%s: containers cannot have namespaces of their own; the "
-			"agent must run as root with CAP_SYS_ADMIN, or without filesystem/linux "
-			"and namespaces/...",
+			"agent must run as root with CAP_SYS_ADMIN, or without filesystem/linux, "
+			"namespaces/... and --network_cni_plugins_dir",
 			f->isolation);
 	shell->has_rooms = true;
 	shell->rooms = (struct room_options){
@@ -99,6 +101,23 @@ int agent_shell_open_rooms(struct agent_shell *shell, struct err *err)
 		.store = f->image_providers ? f->docker_store_dir : NULL,
 		.copies = !strcmp(f->image_provisioner_backend, "copy"),
 		.shm_size = f->default_container_shm_size,
+		.networks = f->network_cni_plugins_dir ? f->runtime_dir : NULL,
 	};
 	return 0;
+}
+
+void agent_shell_open_networks(struct agent_shell *shell)
+{
+	const struct agent_flags *f = shell->flags;
+	const struct networks_options options = {
+		.loop = &shell->loop,
+		.pool = shell->slow,
+		.program = shell->program,
+		.runtime_dir = f->runtime_dir,
+		.plugins = f->network_cni_plugins_dir,
+		.configurations = f->network_cni_config_dir,
+	};
+
+	if (f->network_cni_plugins_dir)
+		shell->networks = networks_create(&options);
 }

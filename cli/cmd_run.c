@@ -15,8 +15,6 @@
 #define AT(member) offsetof(struct run_flags, member)
 /* clang-format off */
 #define ROW(name, type, preset, help) {#name, NULL, type, AT(name), preset, help, NULL, NULL}
-#define CONTAINER(name, n) \
-	{#name, NULL, FLAG_STRING, AT(containers[n]), NULL, "Not supported.", NULL, NULL}
 #define UNUSED(name) {#name, NULL, FLAG_IGNORED, 0, NULL, "Accepted, has no effect.", NULL, NULL}
 /* clang-format on */
 
@@ -54,8 +52,10 @@ static const struct flag run_table[] = {
 	    "itself, with --image_providers=docker."),
 	{"docker_image", NULL, FLAG_STRING, AT(docker_image), NULL,
 	 "The same, as mesos-execute has it.", NULL, NULL},
-	CONTAINER(appc_image, 0),
-	CONTAINER(networks, 1),
+	ROW(appc_image, FLAG_STRING, NULL, "Not supported."),
+	ROW(networks, FLAG_STRING, NULL,
+	    "Networks that the container joins, ',' between their names; needs "
+	    "--containerizer=mesos and agents with --network_cni_config_dir."),
 	ROW(volumes, FLAG_STRING, NULL,
 	    "Volumes of the container: a JSON array of Volume, or a file of it."),
 	ROW(group, FLAG_STRING, NULL,
@@ -81,19 +81,9 @@ static const struct flag run_table[] = {
 
 static int cmd_run_check(const struct run_flags *flags, struct err *err)
 {
-	static const struct {
-		const char *flag;
-		const char *needs;
-	} unsupported[] = {
-		{"appc_image", "images of appc"},
-		{"networks", "container networks"},
-	};
-
-	for (size_t i = 0; i < sizeof(unsupported) / sizeof(*unsupported); i++)
-		if (flags->containers[i])
-			return err_set(err, ERR_INVALID,
-				       "--%s needs %s, which mesita does not have",
-				       unsupported[i].flag, unsupported[i].needs);
+	if (flags->appc_image)
+		return err_set(err, ERR_INVALID,
+			       "--appc_image needs images of appc, which mesita does not have");
 	if (flags->instances < 1 || flags->instances > INSTANCES_MAX)
 		return err_set(err, ERR_INVALID, "--instances must be between 1 and %d",
 			       INSTANCES_MAX);

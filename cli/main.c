@@ -6,6 +6,7 @@
 
 #include "agent/containers/fetch/fetcher.h"
 #include "agent/containers/init/init.h"
+#include "agent/containers/network/network.h"
 #include "agent/containers/pull/pull.h"
 #include "agent/server.h"
 #include "base/time/clock.h"
@@ -44,6 +45,7 @@ static const struct {
 	 "run the tasks of groups (started by an agent)"},
 	{"fetch", "mesos-fetcher", fetch_main, NULL},
 	{"init", NULL, init_main, NULL},
+	{"network", NULL, network_main, NULL},
 	{"pull", NULL, pull_main, NULL},
 	{"version", NULL, cmd_version, "print the version"},
 	{"help", NULL, cmd_help, "print this"},

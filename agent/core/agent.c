@@ -315,6 +315,9 @@ static void route(struct agent *agent, const struct agent_event *event)
 	case AGENT_CONTAINER_STARTED:
 		agent_handle_container_started(agent, event);
 		break;
+	case AGENT_CONTAINER_NETWORKED:
+		agent_handle_container_networked(agent, event);
+		break;
 	case AGENT_CONTAINER_FAILED:
 		agent_handle_container_failed(agent, event);
 		break;

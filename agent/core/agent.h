@@ -81,15 +81,16 @@ enum agent_event_type {
 	AGENT_CONTAINER_CALL, /* of the operator API, about containers inside of executors' */
 	AGENT_SESSION_CLOSED, /* nobody reads a session's output any more */
 	AGENT_CONTAINER_STARTED,
-	AGENT_CONTAINER_FAILED,	 /* could not be started; it is gone */
-	AGENT_CONTAINER_EXITED,	 /* its first process ended and nothing of it is left */
-	AGENT_CONTAINER_LIMITED, /* it broke a limit, or one could not be set: it must end */
-	AGENT_STORED,		 /* every store action up to `ticket` is written */
-	AGENT_SHUTDOWN,		 /* SIGUSR1: unregister, end all executors, exit */
-	AGENT_COLLECTED,	 /* a path of COLLECT was removed (or was not there) */
-	AGENT_VOLUMES_MADE,	 /* answers MAKE_VOLUMES, maybe much later */
-	AGENT_VOLUME_REMOVED,	 /* answers REMOVE_VOLUME, likewise */
-	AGENT_VOLUMES_LINKED,	 /* answers LINK_VOLUMES, likewise */
+	AGENT_CONTAINER_NETWORKED, /* an executor's joined networks; before STARTED */
+	AGENT_CONTAINER_FAILED,	   /* could not be started; it is gone */
+	AGENT_CONTAINER_EXITED,	   /* its first process ended and nothing of it is left */
+	AGENT_CONTAINER_LIMITED,   /* it broke a limit, or one could not be set: it must end */
+	AGENT_STORED,		   /* every store action up to `ticket` is written */
+	AGENT_SHUTDOWN,		   /* SIGUSR1: unregister, end all executors, exit */
+	AGENT_COLLECTED,	   /* a path of COLLECT was removed (or was not there) */
+	AGENT_VOLUMES_MADE,	   /* answers MAKE_VOLUMES, maybe much later */
+	AGENT_VOLUME_REMOVED,	   /* answers REMOVE_VOLUME, likewise */
+	AGENT_VOLUMES_LINKED,	   /* answers LINK_VOLUMES, likewise */
 	AGENT_TICK,
 };
 
@@ -139,6 +140,10 @@ struct agent_event {
 			uint64_t
 				start_ticks; /* starttime of /proc/<pid>/stat: tells a reused pid */
 		} container_started;
+		struct {
+			const char *container;
+			const Mesos__ContainerStatus *status; /* its network_infos */
+		} container_networked;
 		struct {
 			const char *container;
 			enum agent_start_stage stage;

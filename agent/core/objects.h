@@ -154,7 +154,8 @@ struct executor {
 	char *pid;	    /* v0: libprocess pid; NULL = none */
 	int64_t process_id; /* 0 = unknown */
 	uint64_t start_ticks;
-	bool pending; /* the three below explain why it is being destroyed */
+	Mesos__ContainerStatus *networked; /* heap: networks of its own; NULL: it has ours */
+	bool pending;			   /* the three below explain why it is being destroyed */
 	Mesos__TaskState pending_state;
 	Mesos__TaskStatus__Reason pending_reason;
 	char *pending_message;

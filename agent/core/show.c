@@ -219,6 +219,7 @@ void agent_show_each_container(const struct agent_view *v,
 				.container = e->container,
 				.limits = agent_executor_limits(v->agent, e),
 				.disk = sandbox_disk(&e->allocated),
+				.networked = e->networked,
 			};
 
 			if (agent_view_sees_container(v, e))

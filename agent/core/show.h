@@ -28,7 +28,8 @@ size_t agent_show_count(const struct agent *agent, bool past, size_t limit);
 struct shown_container {
 	const char *framework_id, *executor_id, *name, *source, *container, *directory;
 	struct agent_limits limits;
-	double disk; /* MB that its sandbox may hold: without volumes */
+	double disk;				 /* MB that its sandbox may hold: without volumes */
+	const Mesos__ContainerStatus *networked; /* networks of its own; NULL: it has ours */
 };
 void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),

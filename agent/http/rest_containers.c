@@ -91,8 +91,26 @@ static void write_statistics(const struct listing *to, const struct shown_contai
 	jw_end_object(w);
 }
 
-static void rest_containers_write_status(struct json_writer *w, const char *container, int64_t pid)
+static void write_networks(struct json_writer *w, const Mesos__ContainerStatus *networked)
 {
+	struct buf text = BUF_INIT;
+
+	jw_key(w, "network_infos");
+	jw_begin_array(w);
+	for (size_t i = 0; i < networked->n_network_infos; i++) {
+		buf_clear(&text);
+		proto_to_json(networked->network_infos[i], SPELL_V0, &text);
+		jw_raw(w, text.data, text.len);
+	}
+	jw_end_array(w);
+	buf_free(&text);
+}
+
+static void rest_containers_write_status(struct json_writer *w, const struct shown_container *c,
+					 int64_t pid)
+{
+	const char *container = c->container;
+
 	jw_key(w, "status");
 	jw_begin_object(w);
 	jw_key(w, "container_id");
@@ -100,6 +118,8 @@ static void rest_containers_write_status(struct json_writer *w, const char *cont
 	jw_kv_string(w, "value", container);
 	jw_end_object(w);
 	jw_kv_int(w, "executor_pid", pid);
+	if (c->networked)
+		write_networks(w, c->networked);
 	jw_end_object(w);
 }
 
@@ -144,6 +164,10 @@ static void push_container(const struct listing *to, const struct shown_containe
 	one->container_status->container_id = one->container_id;
 	one->container_status->has_executor_pid = true;
 	one->container_status->executor_pid = (uint32_t)usage->pid;
+	if (c->networked) {
+		one->container_status->n_network_infos = c->networked->n_network_infos;
+		one->container_status->network_infos = c->networked->network_infos;
+	}
 	one->resource_statistics =
 		PROTO_NEW(arena, Mesos__ResourceStatistics, mesos__resource_statistics__descriptor);
 	*one->resource_statistics = statistics_of(usage, limits, to->read->shell->disks);
@@ -206,7 +230,7 @@ static void list_container(void *context, const struct shown_container *c)
 	jw_kv_string(w, "source", c->source);
 	write_statistics(to, c, &usage);
 	if (to->read->full)
-		rest_containers_write_status(w, c->container, usage.pid);
+		rest_containers_write_status(w, c, usage.pid);
 	jw_end_object(w);
 }
 

@@ -137,6 +137,12 @@ static void keep_event(struct agent_steps *steps, const struct agent_event *even
 		copy->container_started.container =
 			arena_strdup(arena, event->container_started.container);
 		break;
+	case AGENT_CONTAINER_NETWORKED:
+		copy->container_networked.container =
+			arena_strdup(arena, event->container_networked.container);
+		copy->container_networked.status =
+			proto_copy_to(arena, event->container_networked.status);
+		break;
 	case AGENT_CONTAINER_FAILED:
 		copy->container_failed.container =
 			arena_strdup(arena, event->container_failed.container);

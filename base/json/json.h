@@ -66,6 +66,7 @@ void jw_double(struct json_writer *w, double value); /* shortest round trip, wit
 void jw_bool(struct json_writer *w, bool value);
 void jw_null(struct json_writer *w);
 void jw_raw(struct json_writer *w, const char *json, size_t len); /* a finished value */
+void jw_value(struct json_writer *w, const struct json *value);	  /* what was parsed */
 /* key and value in one. */
 void jw_kv_string(struct json_writer *w, const char *key, const char *text);
 void jw_kv_int(struct json_writer *w, const char *key, int64_t value);

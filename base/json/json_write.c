@@ -311,3 +311,39 @@ void jw_kv_bool(struct json_writer *w, const char *key, bool value)
 	jw_key(w, key);
 	jw_bool(w, value);
 }
+
+void jw_value(struct json_writer *w, const struct json *value)
+{
+	bool object = value->type == JSON_OBJECT;
+
+	switch (value->type) {
+	case JSON_NULL:
+		jw_null(w);
+		return;
+	case JSON_BOOL:
+		jw_bool(w, value->boolean);
+		return;
+	case JSON_NUMBER:
+		jw_raw(w, value->text.data, value->text.len);
+		return;
+	case JSON_STRING:
+		jw_string_n(w, value->text.data, value->text.len);
+		return;
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	if (object)
+		jw_begin_object(w);
+	else
+		jw_begin_array(w);
+	for (size_t i = 0; i < value->count; i++) {
+		if (object)
+			jw_key(w, value->keys[i].data);
+		jw_value(w, &value->items[i]);
+	}
+	if (object)
+		jw_end_object(w);
+	else
+		jw_end_array(w);
+}

@@ -196,6 +196,7 @@ static void start_part(struct checker *c, struct part *part, const char *name,
 	part->target.kind = options->kind;
 	part->target.commander = c->handlers.command;
 	part->target.commander_context = c->context;
+	part->target.network = c->handlers.network;
 	check_state_init(&part->state, options, clock_now());
 	uv_timer_init(c->loop, &part->timer);
 	part->timer.data = part;

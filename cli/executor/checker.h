@@ -17,6 +17,7 @@ struct checker_handlers {
 	 * With `kill` the task is to be killed, having been unhealthy too often. */
 	void (*update)(void *context, const Mesos__TaskStatus *status, bool kill);
 	probe_commander *command; /* runs what is to be probed so; NULL: a process of ours does */
+	const char *network;	  /* path of the namespace to probe in; NULL: ours. Outlives it */
 };
 
 /* Begins for a task that runs now. NULL if it has no check; the functions below take

@@ -371,9 +371,11 @@ static struct probe *probe_inside(void *context, const Mesos__CommandInfo *comma
 
 static void executor_run(struct command_executor *e)
 {
-	static const struct checker_handlers handlers = {.update = checked_cb};
-	static const struct checker_handlers inside = {.update = checked_cb,
-						       .command = probe_inside};
+	const struct checker_handlers handlers = {
+		.update = checked_cb,
+		.command = e->room ? probe_inside : NULL,
+		.network = e->room ? e->room->network : NULL,
+	};
 	struct err err;
 	pid_t pid = e->room ? executor_command_start_inside(e->room, e->task, e->terminal, &err)
 			    : executor_command_start(e->task, e->terminal, &err);
@@ -388,7 +390,7 @@ static void executor_run(struct command_executor *e)
 		return;
 	}
 	e->pid = pid;
-	e->checker = checker_start(&e->loop, e->task, e->room ? &inside : &handlers, e);
+	e->checker = checker_start(&e->loop, e->task, &handlers, e);
 	if (e->task->max_completion_time)
 		start_timer(&e->completion, completion_cb,
 			    bounded(e->task->max_completion_time->nanoseconds));

@@ -1,5 +1,53 @@
 /* See probe.h; each kind has a file of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/executor/probe_internal.h"
+
+/* A socket stays in the network in which it was made, a process in that in which it was started.
+ * Returns how to come back, or a negative code. */
+static int probe_enter(const char *network, struct err *err)
+{
+	int ours = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	int theirs = open(network, O_RDONLY | O_CLOEXEC);
+
+	if (ours < 0 || theirs < 0 || setns(theirs, CLONE_NEWNET)) {
+		err_set(err, ERR_IO, "Cannot enter the network of the task: %s", strerror(errno));
+		if (ours >= 0)
+			close(ours);
+		ours = ERR_IO;
+	}
+	if (theirs >= 0)
+		close(theirs);
+	return ours;
+}
+
+static void probe_come_back(int ours)
+{
+	/* Whatever comes next would be said to the wrong ones. */
+	if (setns(ours, CLONE_NEWNET))
+		abort();
+	close(ours);
+}
+
+static struct probe *probe_network(uv_loop_t *loop, const struct probe_target *target,
+				   enum probe_outcome *outcome, struct err *err)
+{
+	int ours = target->network ? probe_enter(target->network, err) : -1;
+	struct probe *probe;
+
+	if (target->network && ours < 0)
+		return NULL;
+	probe = target->kind == PROBE_TCP ? probe_tcp_start(loop, target, outcome, err)
+					  : probe_http_start(loop, target, outcome, err);
+	if (target->network)
+		probe_come_back(ours);
+	return probe;
+}
 
 struct probe *probe_start(uv_loop_t *loop, const struct probe_target *target, probe_done done,
 			  void *context, struct probe_result *failed, struct err *err)
@@ -14,10 +62,8 @@ struct probe *probe_start(uv_loop_t *loop, const struct probe_target *target, pr
 					  : probe_command_start(target->command, &outcome, err);
 		break;
 	case PROBE_HTTP:
-		probe = probe_http_start(loop, target, &outcome, err);
-		break;
 	case PROBE_TCP:
-		probe = probe_tcp_start(loop, target, &outcome, err);
+		probe = probe_network(loop, target, &outcome, err);
 		break;
 	}
 	if (!probe) {

@@ -45,6 +45,7 @@ struct probe_target {
 	int port;	  /* of HTTP and TCP */
 	bool tls;	  /* of HTTP */
 	bool ipv6;
+	const char *network; /* of HTTP and TCP: path of the namespace to do it in; NULL: ours */
 };
 
 /* Starts a probe, which calls `done` once, not from here, and is gone then. Returns

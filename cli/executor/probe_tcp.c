@@ -49,7 +49,7 @@ struct probe *probe_tcp_start(uv_loop_t *loop, const struct probe_target *target
 		uv_ip6_addr("::1", target->port, (struct sockaddr_in6 *)&address);
 	else
 		uv_ip4_addr("127.0.0.1", target->port, (struct sockaddr_in *)&address);
-	uv_tcp_init(loop, &p->tcp);
+	uv_tcp_init_ex(loop, &p->tcp, target->ipv6 ? AF_INET6 : AF_INET);
 	p->base.ops = &tcp_ops;
 	p->tcp.data = p;
 	p->connect.data = p;

@@ -52,6 +52,20 @@ static int add_volumes(struct arena *arena, const char *value, Mesos__ContainerI
 	return 0;
 }
 
+static void add_networks(struct arena *arena, const char *names, Mesos__ContainerInfo *info)
+{
+	while (*names) {
+		size_t len = strcspn(names, ",");
+		Mesos__NetworkInfo *network =
+			PROTO_NEW(arena, Mesos__NetworkInfo, mesos__network_info__descriptor);
+
+		network->name = arena_printf(arena, "%.*s", (int)len, names);
+		if (len)
+			proto_push(arena, info->n_network_infos, info->network_infos, network);
+		names += len + (names[len] == ',');
+	}
+}
+
 static void set_image(struct arena *arena, Mesos__ContainerInfo *info,
 		      const struct run_flags *flags)
 {
@@ -81,12 +95,15 @@ int run_container_make(struct arena *arena, const struct run_flags *flags,
 	Mesos__ContainerInfo *info;
 
 	*out = NULL;
-	if (!run_image(flags) && !flags->volumes && !flags->rlimits && !capable && !flags->tty)
+	if (!run_image(flags) && !flags->volumes && !flags->rlimits && !capable && !flags->tty &&
+	    !flags->networks)
 		return 0;
 	info = *out = PROTO_NEW(arena, Mesos__ContainerInfo, mesos__container_info__descriptor);
 	info->type = MESOS__CONTAINER_INFO__TYPE__MESOS;
 	if (run_image(flags))
 		set_image(arena, info, flags);
+	if (flags->networks)
+		add_networks(arena, flags->networks, info);
 	if (flags->tty)
 		info->tty_info = PROTO_NEW(arena, Mesos__TTYInfo, mesos__ttyinfo__descriptor);
 	if (capable)

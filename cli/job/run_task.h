@@ -35,10 +35,10 @@ struct run_flags {
 	const char *image, *docker_image; /* of a container, or NULL: two names for one */
 	const char *containerizer;	  /* "docker" or "mesos"; NULL: as the program has it */
 	const char *group, *task_group;	  /* two names for one */
-	const char *volumes, *rlimits;
+	const char *volumes, *rlimits, *networks;
 	bool tty;
 	const char *effective_capabilities, *bounding_capabilities;
-	const char *containers[2]; /* flags that need what there is not */
+	const char *appc_image; /* needs what there is not */
 };
 
 /* The task, complete but for what an instance's launch fills in: from --task, from

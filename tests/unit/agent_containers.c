@@ -29,6 +29,11 @@ static void backend_find(void *context, const char *id, int64_t pid, uint64_t st
 	buf_printf(&trace, "find %s %d %d;", id, (int)pid, (int)start_ticks);
 }
 
+static void backend_give_up(void *context, const char *id)
+{
+	buf_printf(&trace, "give_up %s;", id);
+}
+
 static void backend_kill(void *context, const char *id)
 {
 	buf_printf(&trace, "kill %s;", id);
@@ -61,6 +66,7 @@ static void backend_forget(void *context, const char *id, bool over)
 
 static const struct container_backend backend = {
 	.prepare = backend_prepare,
+	.give_up = backend_give_up,
 	.fetch = backend_fetch,
 	.start = backend_start,
 	.find = backend_find,
@@ -187,7 +193,7 @@ Test(agent_containers, destroyed_while_it_is_prepared)
 	buf_clear(&trace);
 	containers_destroy(c, "a");
 	containers_destroy(c, "a");
-	expect("");
+	expect("give_up a;");
 	containers_prepared(c, "a", true);
 	expect("forget a;EXITED a -1;");
 }
@@ -198,7 +204,7 @@ Test(agent_containers, destroyed_while_it_cannot_be_prepared)
 	buf_clear(&trace);
 	containers_destroy(c, "a");
 	containers_failed(c, "a", AGENT_STAGE_SANDBOX, "no place");
-	expect("forget a;EXITED a -1;");
+	expect("give_up a;forget a;EXITED a -1;");
 }
 
 Test(agent_containers, destroyed_while_it_is_fetched)
@@ -328,7 +334,7 @@ Test(agent_containers, those_inside_are_destroyed_with_it)
 	launch("a.c");
 	buf_clear(&trace);
 	containers_destroy(c, "a");
-	expect("kill a.b;kill a;");
+	expect("kill a.b;give_up a.c;kill a;");
 	launch("a.d");
 	expect("FAILED a.d 2 Parent container does not run;");
 	containers_prepared(c, "a.c", false);
@@ -346,7 +352,7 @@ Test(agent_containers, one_inside_that_fails_lets_its_parent_go)
 	launch("a.b");
 	buf_clear(&trace);
 	containers_ended(c, "a", true, 0);
-	expect("");
+	expect("give_up a.b;");
 	containers_failed(c, "a.b", AGENT_STAGE_LAUNCH, "no program");
 	expect("forget a.b;EXITED a.b -1;clean a;");
 }

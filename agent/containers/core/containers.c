@@ -205,6 +205,16 @@ void containers_started(struct containers *c, const char *id, int64_t pid, uint6
 		c->report(c->report_context, &event);
 }
 
+void containers_networked(struct containers *c, const char *id,
+			  const Mesos__ContainerStatus *status)
+{
+	const struct agent_event event = {.type = AGENT_CONTAINER_NETWORKED,
+					  .container_networked = {id, status}};
+
+	if (!container_find(c, id)->destroyed)
+		c->report(c->report_context, &event);
+}
+
 void containers_limited(struct containers *c, const struct agent_event *event)
 {
 	const struct container *container = container_find(c, event->container_limited.container);
@@ -296,6 +306,8 @@ void containers_destroy(struct containers *c, const char *id)
 	if (container->stage == CONTAINER_ENDING || container->stage == CONTAINER_CLEANING)
 		return;
 	log_info("Destroying container %s", id);
+	if (container->stage == CONTAINER_PREPARING && !container->destroyed && c->backend->give_up)
+		c->backend->give_up(c->context, container->id);
 	container->destroyed = true;
 	destroy_children(c, container);
 	/* The others end when they are ready. */

@@ -31,6 +31,9 @@ enum container_stage {
 struct container_backend {
 	/* containers_prepared() or containers_failed(). The launch is valid inside the call. */
 	void (*prepare)(void *context, const struct agent_launch *launch);
+	/* What it waits for while it is prepared (an image, a network) is wanted no more: that is
+	 * answered the sooner. NULL: nothing takes long. */
+	void (*give_up)(void *context, const char *id);
 	/* containers_fetched() or containers_failed(). */
 	void (*fetch)(void *context, const char *id);
 	/* containers_started() or containers_failed(); containers_ended() follows in time. */
@@ -62,8 +65,8 @@ struct containers_counters {
 
 struct containers;
 
-/* `report` hears STARTED, FAILED, LIMITED and EXITED, also from inside of the functions below.
- * Their strings are valid inside the call. */
+/* `report` hears NETWORKED, STARTED, FAILED, LIMITED and EXITED, also from inside of the functions
+ * below. Their strings are valid inside the call. */
 struct containers *containers_create(const struct container_backend *backend, void *context,
 				     void (*report)(void *context, const struct agent_event *event),
 				     void *report_context);
@@ -98,6 +101,9 @@ void containers_failed(struct containers *containers, const char *id, enum agent
 		       const char *text);
 void containers_started(struct containers *containers, const char *id, int64_t pid,
 			uint64_t start_ticks);
+/* It has joined networks; before it is started. */
+void containers_networked(struct containers *containers, const char *id,
+			  const Mesos__ContainerStatus *status);
 /* It broke a limit, or one could not be set, at any time before it is over. */
 void containers_limited(struct containers *containers, const struct agent_event *event);
 /* Its first process is no more; `known`: with this wait status. */

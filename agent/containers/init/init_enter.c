@@ -163,6 +163,7 @@ int room_doors_open(pid_t pid, struct room_doors *doors, struct err *err)
 	doors->pids = open_other(inside, "pid");
 	doors->ipc = open_other(inside, "ipc");
 	doors->network = open_other(inside, "net");
+	doors->name = open_other(inside, "uts");
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)inside);
 	doors->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (doors->directory < 0 || !read_proc(inside, "environ", &environment)) {
@@ -180,6 +181,7 @@ int room_enter(const struct room_doors *doors, struct err *err)
 {
 	if ((doors->ipc >= 0 && setns(doors->ipc, CLONE_NEWIPC)) ||
 	    (doors->network >= 0 && setns(doors->network, CLONE_NEWNET)) ||
+	    (doors->name >= 0 && setns(doors->name, CLONE_NEWUTS)) ||
 	    setns(doors->mounts, CLONE_NEWNS) || fchdir(doors->directory))
 		return err_set(err, ERR_IO, "Cannot enter the container: %s", strerror(errno));
 	return 0;

@@ -59,7 +59,7 @@ int init_room_status(int report, int otherwise);
 /* ---- init_enter.c ------------------------------------------------------------ */
 
 struct room_doors {
-	int pids, ipc, mounts, network; /* namespaces, -1: it has ours */
+	int pids, ipc, mounts, network, name; /* namespaces, -1: it has ours */
 	int directory;
 	char *environment; /* NUL-separated; heap */
 	size_t environment_len;

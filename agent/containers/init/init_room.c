@@ -150,12 +150,27 @@ static void take_environment(struct room *room)
 	}
 }
 
+/* Before mounts, one of which shows what the network has. */
+static int join_network(const Mesita__ContainerLaunch *launch, struct err *err)
+{
+	int fd = open(launch->network, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || setns(fd, CLONE_NEWNET) ||
+	    sethostname(launch->hostname, strlen(launch->hostname)))
+		return err_set(err, ERR_IO, "Cannot enter the network namespace '%s': %s",
+			       launch->network, strerror(errno));
+	close(fd);
+	return 0;
+}
+
 static int settle_in(struct room *room, struct err *err)
 {
 	if (room->doors) {
 		take_environment(room);
 		return room_enter(room->doors, err);
 	}
+	if (room->launch->network && join_network(room->launch, err) < 0)
+		return ERR_IO;
 	if (room_mount(room->launch, err) < 0)
 		return ERR_IO;
 	return room->launch->directory ? work_in(room->launch->directory, err) : 0;
@@ -234,7 +249,8 @@ static pid_t clone_room(const struct init_request *request, const Mesita__Contai
 
 	if (!request->enter)
 		flags |= CLONE_NEWNS | (launch->own_pids ? CLONE_NEWPID : 0UL) |
-			 (launch->own_ipc ? CLONE_NEWIPC : 0UL);
+			 (launch->own_ipc ? CLONE_NEWIPC : 0UL) |
+			 (launch->network ? CLONE_NEWUTS : 0UL);
 	pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, 0UL);
 	return pid < 0 ? err_set(err, ERR_IO, "Failed to make namespaces: %s", strerror(errno))
 		       : pid;

@@ -2,6 +2,7 @@
 #include "agent/containers/linux/room.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include "agent/containers/image/image_files.h"
 #include "agent/containers/linux/room_internal.h"
+#include "agent/containers/network/network.h"
 #include "agent/containers/sandbox.h"
 #include "base/log/log.h"
 
@@ -26,6 +28,7 @@ bool room_wanted(const struct room_options *options, const Mesos__ContainerInfo 
 	if (!options || (info && info->type != MESOS__CONTAINER_INFO__TYPE__MESOS))
 		return false;
 	return options->pids || options->ipc || room_image(info) ||
+	       (options->networks && network_wanted(info)) ||
 	       (info && options->file_systems && info->n_volumes);
 }
 
@@ -62,7 +65,10 @@ int room_check(const struct room_options *options, const Mesos__ContainerInfo *i
 		return refuse(err, "The image has no name");
 	if (info->n_volumes && (!options || !options->file_systems))
 		return refuse(err, "Volumes in ContainerInfo is not supported");
-	for (size_t i = 0; i < info->n_network_infos; i++)
+	if (network_wanted(info) && nested)
+		return refuse(err,
+			      "A nested container has the networks of the one it is inside of");
+	for (size_t i = 0; i < info->n_network_infos && (!options || !options->networks); i++)
 		if (info->network_infos[i]->name)
 			return err_set(err, ERR_INVALID, "Unknown CNI network '%s'",
 				       info->network_infos[i]->name);
@@ -98,6 +104,44 @@ static void choose_namespaces(const struct room_options *options, const struct a
 	out->shm_size =
 		wish && wish->has_shm_size ? (uint64_t)wish->shm_size << 20 : options->shm_size;
 	out->has_shm_size = out->shm_size > 0;
+}
+
+/* ---- networks ---------------------------------------------------------------------- */
+
+bool room_is_networked(const struct room_options *options, const char *container)
+{
+	struct arena arena;
+	bool found;
+
+	if (!options || !options->networks)
+		return false;
+	arena_init(&arena);
+	found = !access(network_file(&arena, options->networks, container, "ns"), F_OK);
+	arena_free(&arena);
+	return found;
+}
+
+/* A line of it. */
+static char *read_hostname(struct arena *arena, const char *path)
+{
+	char text[256] = "";
+	FILE *file = fopen(path, "re");
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = 0;
+	if (file)
+		fclose(file);
+	return arena_printf(arena, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void choose_network(const struct room_options *options, struct arena *arena,
+			   const char *container, Mesita__ContainerLaunch *out)
+{
+	if (!room_is_networked(options, container))
+		return;
+	out->network = network_file(arena, options->networks, container, "ns");
+	out->hostname =
+		read_hostname(arena, network_file(arena, options->networks, container, "hostname"));
 }
 
 /* ---- root and sandbox -------------------------------------------------------------- */
@@ -166,18 +210,26 @@ void room_remove(const struct room_options *options, const char *container)
 	free(home);
 }
 
-/* So that names are looked up as the machine does. */
-static void mount_network_files(Mesita__ContainerLaunch *out, struct arena *arena)
+/* So that names are looked up as its network does, or the machine. */
+static void mount_network_files(const struct room_options *options, const char *container,
+				Mesita__ContainerLaunch *out, struct arena *arena)
 {
 	static const char *const files[] = {"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		Mesita__ContainerLaunch__Mount *mount;
+		char *source = out->network ? network_file(arena, options->networks, container,
+							   files[i] + strlen("/etc/"))
+					    : NULL;
 
-		if (access(files[i], R_OK))
+		if (!source || access(source, R_OK))
+			source = out->root ? arena_strdup(arena, files[i]) : NULL;
+		/* Without a root of its own there is nothing to mount it on where the machine has
+		 * none. */
+		if (!source || access(out->root ? source : files[i], R_OK))
 			continue;
 		mount = room_add_mount(out, arena, files[i]);
-		mount->source = arena_strdup(arena, files[i]);
+		mount->source = source;
 		mount->has_read_only = mount->read_only = 1;
 	}
 }
@@ -246,12 +298,13 @@ int room_make(const struct room_options *options, struct arena *arena,
 		return 0;
 	}
 	choose_namespaces(options, launch, out);
+	choose_network(options, arena, launch->container, out);
 	out->sandbox = arena_strdup(arena, image ? options->sandbox_directory : launch->sandbox);
 	out->directory = out->sandbox;
 	if (image) {
 		rv = make_root(options, arena, launch, image, out, err);
-		mount_network_files(out, arena);
 		mount_sandbox(out, arena, launch);
 	}
+	mount_network_files(options, launch->container, out, arena);
 	return rv < 0 ? rv : room_add_volumes(options, arena, launch, out, err);
 }

@@ -22,10 +22,13 @@ struct room_options {
 	const char *store;			  /* of images; NULL: there are none */
 	bool copies;				  /* images are copied, not overlaid */
 	uint64_t shm_size;			  /* default; bytes, 0: the kernel's */
+	const char *networks; /* runtime_dir, below which they are; NULL: none */
 };
 
 /* Whether a container (info may be NULL) gets anything of its own. `options` NULL: none does. */
 bool room_wanted(const struct room_options *options, const Mesos__ContainerInfo *info);
+/* Whether it, or the outermost that it is inside of, has joined networks. */
+bool room_is_networked(const struct room_options *options, const char *container);
 /* Its root file system, or NULL. */
 const Mesos__Image *room_image(const Mesos__ContainerInfo *info);
 /* ERR_INVALID: it asks for what the options do not allow, in Mesos' words. `nested`: it is inside

@@ -36,6 +36,7 @@ struct posix_container *posix_add(struct posix *posix, const char *id)
 	struct posix_container *container = xcalloc(1, sizeof(*container));
 
 	container->owner = posix;
+	posix->users++;
 	list_init(&container->cleaning);
 	container->streams[0] = container->streams[1] = container->streams[2] = -1;
 	container->id = xstrdup(id);
@@ -43,14 +44,27 @@ struct posix_container *posix_add(struct posix *posix, const char *id)
 	return container;
 }
 
+/* Threads read the options of a container that is forgotten, too, until its jobs end. */
+static void leave(struct posix *posix)
+{
+	if (--posix->users > 0)
+		return;
+	close(posix->null_fd);
+	free(posix->foreign);
+	free(posix);
+}
+
 static void free_if_done(struct posix_container *container)
 {
+	struct posix *posix = container->owner;
+
 	if (!container->forgotten || container->jobs)
 		return;
 	posix_session_close(container);
 	posix_free_start(container->start);
 	free(container->id);
 	free(container);
+	leave(posix);
 }
 
 /* ---- jobs ------------------------------------------------------------------ */
@@ -209,13 +223,19 @@ static void tree_killed(struct posix_job *job)
 		posix_reap(job->container);
 }
 
+static void posix_give_up(void *context, const char *id)
+{
+	struct posix_container *container = posix_find(context, id);
+
+	if (posix_room_give_up(container) || posix_network_give_up(container))
+		posix_prepare_give_up(container);
+}
+
 static void posix_kill(void *context, const char *id)
 {
 	struct posix_container *container = posix_find(context, id);
 
-	if (posix_room_give_up(container))
-		posix_prepare_give_up(container);
-	else if (posix_fetch_waits(container))
+	if (posix_fetch_waits(container))
 		posix_fetch_give_up(container);
 	else
 		begin_job(container, kill_tree, tree_killed);
@@ -430,6 +450,7 @@ static void posix_find_process(void *context, const char *id, int64_t pid, uint6
 	struct posix_container *container = posix_add(context, id);
 
 	container->housed = container->owner->options.images != NULL;
+	container->networked = container->owner->options.networks && !strchr(id, '.');
 	container->has_status = true;
 	container->docker = posix_docker_marked(container->owner, id);
 	container->grouped = container->owner->options.groups &&
@@ -463,6 +484,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	if (container->fetching)
 		process_tree_signal(container->pid, SIGKILL, false);
 	posix_room_give_up(container);
+	posix_network_give_up(container);
 	fetch_claim_release(container->claim);
 	container->claim = NULL;
 	posix_unlist(container);
@@ -474,6 +496,7 @@ static void posix_forget(void *context, const char *id, bool over)
 	if (over && container->docker)
 		posix_docker_unmark(container);
 	if (over) {
+		posix_network_drop(container);
 		posix_room_drop(container);
 		posix_group_drop(container);
 	} else
@@ -497,6 +520,7 @@ static void posix_clear(void *context, const char *id)
 
 const struct container_backend posix_backend = {
 	.prepare = posix_prepare,
+	.give_up = posix_give_up,
 	.fetch = posix_fetch,
 	.start = posix_start,
 	.find = posix_find_process,
@@ -518,6 +542,7 @@ int posix_create(const struct posix_options *options, struct posix **out, struct
 		return err_set(err, ERR_IO, "Failed to open /dev/null: %s", strerror(errno));
 	posix = xcalloc(1, sizeof(*posix));
 	posix->options = *options;
+	posix->users = 1;
 	posix->null_fd = null_fd;
 	list_init(&posix->cleaning);
 	directory = xprintf("%s/containers", options->runtime_dir);
@@ -539,11 +564,7 @@ void posix_answer(struct posix *posix, struct containers *containers)
 
 static void posix_closed_cb(uv_handle_t *handle)
 {
-	struct posix *posix = handle->data;
-
-	close(posix->null_fd);
-	free(posix->foreign);
-	free(posix);
+	leave(handle->data);
 }
 
 void posix_close(struct posix *posix)

@@ -26,6 +26,7 @@
 
 struct fetch_cache;
 struct image_store;
+struct networks;
 struct room_options;
 struct posix;
 
@@ -48,6 +49,7 @@ struct posix_options {
 	struct cgroups *groups;		  /* for those with limits of their own; or NULL */
 	const struct room_options *rooms; /* NULL: containers see what the machine has */
 	struct image_store *images;	  /* NULL: they have none */
+	struct networks *networks;	  /* NULL: they join none */
 	struct rlimit open_files;	  /* of the processes that are started; zero: as we */
 	/* Whether a child of this process is of no container, though it came later; may be NULL. */
 	bool (*spares)(void *context, pid_t pid);

@@ -4,6 +4,7 @@
  *	posix_launch.c	from the launch to the first process
  *	posix_program.c	what that is, and what it may
  *	posix_room.c	of those that see more than the machine, or less
+ *	posix_network.c	of those that join networks
  *	posix_groups.c	control groups of those that have one
  *	posix_docker.c	what Docker runs for one
  *	posix_status.c	the exit status that init writes down */
@@ -33,22 +34,24 @@ struct posix_container {
 	char *id;
 	pid_t pid;
 	uint64_t start_ticks;
-	bool child;		    /* of ours, not reattached to */
-	bool listed;		    /* in posix.by_pid */
-	bool fetching;		    /* its process is the fetcher */
-	struct fetch_claim *claim;  /* files of the cache; or NULL */
-	struct list cleaning;	    /* in the owner's list, while what is left of it is killed */
-	bool ended;		    /* while it was being killed: it is reaped after that */
-	bool has_status;	    /* there may be something of it in runtime_dir */
-	bool forgotten;		    /* freed with its last job */
-	bool docker;		    /* there may be a Docker container of its name */
-	bool removing;		    /* its process removes that */
-	struct posix_before before; /* what its process was */
-	struct image_want *image;   /* it waits for that */
-	bool housed;		    /* there may be something on disk of its root */
-	int64_t parent_pid;	    /* of the container that it is inside of; 0: none */
-	bool grouped;		    /* it has a control group of its own */
-	bool limits_changed;	    /* since it was prepared */
+	bool child;		      /* of ours, not reattached to */
+	bool listed;		      /* in posix.by_pid */
+	bool fetching;		      /* its process is the fetcher */
+	struct fetch_claim *claim;    /* files of the cache; or NULL */
+	struct list cleaning;	      /* in the owner's list, while what is left of it is killed */
+	bool ended;		      /* while it was being killed: it is reaped after that */
+	bool has_status;	      /* there may be something of it in runtime_dir */
+	bool forgotten;		      /* freed with its last job */
+	bool docker;		      /* there may be a Docker container of its name */
+	bool removing;		      /* its process removes that */
+	struct posix_before before;   /* what its process was */
+	struct image_want *image;     /* it waits for that */
+	struct network_want *network; /* it waits for that */
+	bool networked;		      /* it may have joined some */
+	bool housed;		      /* there may be something on disk of its root */
+	int64_t parent_pid;	      /* of the container that it is inside of; 0: none */
+	bool grouped;		      /* it has a control group of its own */
+	bool limits_changed;	      /* since it was prepared */
 	struct agent_limits limits;
 	struct posix_oom *oom; /* watches the memory of its group; or NULL */
 	int jobs;
@@ -112,6 +115,7 @@ struct posix {
 	struct containers *containers; /* whom it answers */
 	struct posix_container *table;
 	struct posix_container *by_pid;
+	int users;	/* containers that are not freed, and 1 until it is closed */
 	pid_t *foreign; /* children that this process had before, ended by 0 */
 	int null_fd;
 	uv_timer_t timer; /* looks after leftovers: */
@@ -203,6 +207,16 @@ bool posix_room_give_up(struct posix_container *container);
 void posix_room_drop(struct posix_container *container);
 /* posix_sweep(), if it is under way, asks no more who is known. */
 void posix_sweep_close(struct posix *posix);
+
+/* ---- posix_network.c -------------------------------------------------------- */
+
+bool posix_network_needed(const struct posix_container *container);
+/* Has it join; posix_prepare_on() follows, unless that fails. */
+void posix_network_await(struct posix_container *container);
+/* Waits no more. False: it did not. */
+bool posix_network_give_up(struct posix_container *container);
+/* Leaves them, when it is over. */
+void posix_network_drop(struct posix_container *container);
 
 /* ---- posix_session.c -------------------------------------------------------- */
 

@@ -371,7 +371,7 @@ static void prepare_work(struct posix_job *job)
 		return;
 	job->prepare.stage = AGENT_STAGE_LAUNCH;
 	job->prepare.rv = prepare_rest(job, err);
-	if (job->prepare.rv == 0 && !needs_image(start))
+	if (job->prepare.rv == 0 && !needs_image(start) && !posix_network_needed(job->container))
 		finish_work(job);
 }
 
@@ -395,6 +395,8 @@ static void prepare_done(struct posix_job *job)
 {
 	if (job->prepare.rv == 0 && needs_image(job->container->start))
 		posix_room_await_image(job->container);
+	else if (job->prepare.rv == 0 && posix_network_needed(job->container))
+		posix_network_await(job->container);
 	else
 		finish_done(job);
 }

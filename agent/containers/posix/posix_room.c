@@ -7,6 +7,7 @@
 #include "agent/containers/image/image_store.h"
 #include "agent/containers/linux/launch_message.h"
 #include "agent/containers/linux/room.h"
+#include "agent/containers/network/network.h"
 #include "agent/containers/posix/posix_internal.h"
 #include "base/memory/arena.h"
 
@@ -16,9 +17,12 @@ enum posix_room posix_room_kind(const struct posix_container *container,
 	const struct posix *posix = container->owner;
 	const struct room_options *options = posix->options.rooms;
 
+	bool networked = room_is_networked(options, launch->container);
+
 	if (launch->session)
-		return room_wanted(options, launch->above) ? POSIX_ROOM_PARENT : POSIX_ROOM_NONE;
-	if (!room_wanted(options, launch->info))
+		return networked || room_wanted(options, launch->above) ? POSIX_ROOM_PARENT
+									: POSIX_ROOM_NONE;
+	if (!networked && !room_wanted(options, launch->info))
 		return POSIX_ROOM_NONE;
 	return posix_is_command_executor(posix, launch->command) ? POSIX_ROOM_TASK : POSIX_ROOM_OWN;
 }
@@ -49,6 +53,21 @@ static void copy_limits(const struct spawn *spawn, struct arena *arena,
 	launch->bounding = spawn->capabilities->bounding;
 }
 
+/* What speaks libprocess does not know its own address there. */
+static void listen_everywhere(struct spawn *spawn, struct arena *arena)
+{
+	size_t count = 0;
+	char **list;
+
+	while (spawn->environment[count])
+		count++;
+	list = arena_memdup(arena, spawn->environment, (count + 1) * sizeof(*list));
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(list[i], "LIBPROCESS_IP=", 14))
+			list[i] = arena_strdup(arena, "LIBPROCESS_IP=0.0.0.0");
+	spawn->environment = list;
+}
+
 /* What runs in it; the command executor says that of its task itself. The init has the same
  * environment, for those who enter the container later. */
 static int add_command(struct posix_start *start, const struct agent_launch *launch,
@@ -60,6 +79,8 @@ static int add_command(struct posix_start *start, const struct agent_launch *lau
 
 	if (start->room == POSIX_ROOM_TASK)
 		return 0;
+	if (out->network && !launch->session)
+		listen_everywhere(&start->spawn, &start->arena);
 	/* A session takes the rest from there. */
 	room_set_environment(out, &start->arena,
 			     start->room == POSIX_ROOM_PARENT ? nothing : start->spawn.environment,
@@ -103,6 +124,8 @@ static void image_ready(void *context, const char *failure)
 	if (failure)
 		containers_failed(container->owner->containers, container->id, AGENT_STAGE_LAUNCH,
 				  failure);
+	else if (posix_network_needed(container))
+		posix_network_await(container);
 	else
 		posix_prepare_on(container);
 }
@@ -202,10 +225,17 @@ static void sweep_done(struct slow_job *slow, bool canceled)
 	free(sweep);
 }
 
+static bool is_known(void *context, const char *id)
+{
+	return posix_find(context, id) != NULL;
+}
+
 void posix_sweep(struct posix *posix)
 {
 	struct room_sweep *sweep;
 
+	if (posix->options.networks)
+		networks_sweep(posix->options.networks, is_known, posix);
 	if (!posix->options.rooms || posix->sweep)
 		return;
 	sweep = posix->sweep = xcalloc(1, sizeof(*sweep));

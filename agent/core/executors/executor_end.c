@@ -207,6 +207,19 @@ void agent_handle_container_started(struct agent *agent, const struct agent_even
 		agent_store_process(executor, agent);
 }
 
+void agent_handle_container_networked(struct agent *agent, const struct agent_event *event)
+{
+	struct executor *executor =
+		agent_container_find(agent, event->container_networked.container);
+
+	if (!executor)
+		return;
+	proto_free(executor->networked);
+	executor->networked = proto_copy(event->container_networked.status);
+	if (executor->checkpoint)
+		agent_store_networks(executor, agent);
+}
+
 /* The sandbox could not be made: the executor never was. */
 static void drop_executor(struct agent *agent, struct executor *executor, const char *text)
 {

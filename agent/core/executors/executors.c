@@ -118,6 +118,7 @@ void agent_executor_free(struct agent *agent, struct executor *executor)
 	proto_free(executor->info);
 	free(executor->pending_message);
 	proto_free(executor->pending_limitation);
+	proto_free(executor->networked);
 	free(executor->pid);
 	free(executor->sandbox);
 	free(executor->container);

@@ -48,6 +48,7 @@ void agent_send_exited_executor(struct agent *agent, const char *framework_id,
 void agent_handle_shutdown_executor(struct agent *agent, const char *from,
 				    Mesos__Internal__ShutdownExecutorMessage *message);
 void agent_handle_container_started(struct agent *agent, const struct agent_event *event);
+void agent_handle_container_networked(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_failed(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_exited(struct agent *agent, const struct agent_event *event);
 void agent_handle_container_limited(struct agent *agent, const struct agent_event *event);

@@ -270,6 +270,11 @@ void agent_store_process(struct executor *executor, struct agent *agent)
 				 executor->start_ticks));
 }
 
+void agent_store_networks(struct executor *executor, struct agent *agent)
+{
+	agent_put(agent, executor_key(agent, executor, "networks"), executor->networked);
+}
+
 void agent_store_channel(struct executor *executor, struct agent *agent)
 {
 	agent_put_text(agent, executor_key(agent, executor, "channel"),
@@ -281,6 +286,8 @@ void agent_forget_executor(struct executor *executor, struct agent *agent)
 	agent_delete(agent, executor_key(agent, executor, "channel"));
 	agent_delete(agent, executor_key(agent, executor, "container"));
 	agent_delete(agent, executor_key(agent, executor, "info"));
+	if (executor->networked)
+		agent_delete(agent, executor_key(agent, executor, "networks"));
 	agent_delete(agent, executor_key(agent, executor, "process"));
 }
 

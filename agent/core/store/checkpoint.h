@@ -24,6 +24,7 @@ void agent_store_framework(struct framework *framework, struct agent *agent);
 void agent_forget_framework(struct framework *framework, struct agent *agent);
 void agent_store_executor(struct executor *executor, struct agent *agent);
 void agent_store_process(struct executor *executor, struct agent *agent);
+void agent_store_networks(struct executor *executor, struct agent *agent);
 void agent_store_channel(struct executor *executor, struct agent *agent);
 void agent_forget_executor(struct executor *executor, struct agent *agent);
 void agent_store_task(struct task *task, struct agent *agent);

@@ -159,6 +159,14 @@ static int load_executor(struct agent *agent, const struct parts *parts, struct 
 		executor->info = decoded;
 		return 0;
 	}
+	if (strcmp(parts->items[3], "networks") == 0) {
+		rv = decode(&mesos__container_status__descriptor, value, &decoded, err);
+		if (rv < 0)
+			return rv;
+		proto_free(executor->networked);
+		executor->networked = decoded;
+		return 0;
+	}
 	text = xstrndup(value.data, value.len);
 	if (strcmp(parts->items[3], "container") == 0) {
 		rv = load_container(agent, executor, text, err);

@@ -76,6 +76,21 @@ static void add_own_address(struct agent *agent, Mesos__ContainerStatus *status)
 	proto_push(arena, status->n_network_infos, status->network_infos, network);
 }
 
+/* Those that the container joined, with what is inside of it; else it has ours. */
+static void add_networks(struct agent *agent, const struct executor *executor,
+			 Mesos__ContainerStatus *status)
+{
+	const Mesos__ContainerStatus *joined;
+
+	if (!executor->networked) {
+		add_own_address(agent, status);
+		return;
+	}
+	joined = proto_copy_to(&agent->out->arena, executor->networked);
+	status->n_network_infos = joined->n_network_infos;
+	status->network_infos = joined->network_infos;
+}
+
 /* The container inside of the executor's that a status is about, or NULL. */
 static const struct nested *nested_of(struct agent *agent, const struct executor *executor,
 				      const Mesos__ContainerID *id)
@@ -120,7 +135,7 @@ static void add_container_status(struct agent *agent, const struct executor *exe
 		container->executor_pid = (uint32_t)pid;
 	}
 	if (container->n_network_infos == 0)
-		add_own_address(agent, container);
+		add_networks(agent, executor, container);
 }
 
 static bool reached_executor(const struct task *task, const struct executor *sender,

@@ -299,7 +299,8 @@ static void wait_answered(void *context, const struct http_answer *answer)
 
 static void task_run(struct pod_task *task)
 {
-	static const struct checker_handlers handlers = {checked_cb, pod_probe_start};
+	static const struct checker_handlers handlers = {.update = checked_cb,
+							 .command = pod_probe_start};
 	bool was_killed = task->killed;
 
 	task->stage = POD_RUNNING;
