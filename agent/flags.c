@@ -19,7 +19,10 @@
 #define SECRET_KEY_MAX 4096 /* bytes; HMAC-SHA256 makes 64 of more */
 
 static const struct flag flag_table[] = {
-	FILE_PATH(master, NULL, "The master: host:port, or file://PATH of a file that holds it."),
+	FILE_PATH(master, NULL,
+		  "The master: host:port, zk://host:port,host:port/path of several masters, or "
+		  "file://PATH of a file that holds it."),
+	TIME(zk_session_timeout, "10secs", "How long ZooKeeper may be out of reach."),
 	BOOLEAN(check_origin, "false",
 		"Refuse requests that pages of other sites make browsers send: those with an "
 		"Origin "
@@ -255,7 +258,6 @@ static const struct flag flag_table[] = {
 	INERT(xfs_kill_containers, FLAG_BOOL, NULL),
 	UNUSED(xfs_project_range),
 	UNUSED(xfs_quota_headroom),
-	INERT(zk_session_timeout, FLAG_DURATION, "10secs"),
 	FLAG_TABLE_END,
 };
 
@@ -332,16 +334,10 @@ static int check_containers(struct agent_flags *f, struct err *err)
 
 static int check_master(const char *master, struct err *err)
 {
-	if (str_has_prefix(master, "zk://"))
-		return err_set(
-			err, ERR_INVALID,
-			"--master=%s: ZooKeeper is not supported by this version of mesita; give "
-			"the master's address as --master=HOST:PORT, or a file that holds it as "
-			"--master=file://PATH",
-			master);
 	if (*master != '/' && !strrchr(master, ':'))
 		return err_set(err, ERR_INVALID,
-			       "Invalid value '%s' for --master: expected HOST:PORT or file://PATH",
+			       "Invalid value '%s' for --master: expected HOST:PORT, "
+			       "zk://HOST:PORT/PATH or file://PATH",
 			       master);
 	return 0;
 }
@@ -355,6 +351,10 @@ static int check_ranges(const struct agent_flags *f, struct err *err)
 	if (f->port < 0 || f->port > 65535 || f->advertise_port < 0 || f->advertise_port > 65535)
 		return err_set(err, ERR_INVALID,
 			       "--port and --advertise_port must be at most 65535");
+	if (f->zk_session_timeout < SECOND || f->zk_session_timeout > HOUR)
+		return err_set(
+			err, ERR_INVALID,
+			"Invalid value for --zk_session_timeout: must be from 1secs to 1hrs");
 	if (f->registration_backoff_factor < 0 || f->registration_backoff_factor > MINUTE)
 		return err_set(
 			err, ERR_INVALID,

@@ -25,6 +25,7 @@ struct agent_flags {
 	const char *hostname;
 	bool hostname_lookup;
 	const char *master;
+	int64_t zk_session_timeout;
 	const char *work_dir; /* absolute after parsing */
 	bool repair_store;
 	bool check_origin;

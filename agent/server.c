@@ -59,9 +59,18 @@ static void detected_cb(void *context, const char *pid)
 	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = pid}};
 
 	free(shell->master);
-	shell->master = xstrdup(pid);
+	shell->master = pid ? xstrdup(pid) : NULL;
 	agent_shell_step(shell, &event);
 }
+
+static void detection_failed_cb(void *context, const char *why)
+{
+	log_error("the agent cannot find its master: %s", why);
+	agent_shell_stop(context, 1);
+}
+
+static const struct detector_handlers detector_handlers = {.detected = detected_cb,
+							   .failed = detection_failed_cb};
 
 static void report_cb(void *context, const struct agent_event *event)
 {
@@ -415,7 +424,9 @@ static int server_start(struct agent_shell *shell, struct err *err)
 
 	if (rv < 0)
 		return err_wrap(err, rv, "Cannot make --work_dir=%s", shell->flags->work_dir);
-	shell->detector = detector_create(&shell->loop, shell->flags->master, detected_cb, shell);
+	shell->detector = detector_create(&shell->loop, shell->flags->master,
+					  (int)(shell->flags->zk_session_timeout / MILLISECOND),
+					  &detector_handlers, shell);
 	rv = detector_check(shell->detector, err);
 	if (rv == 0)
 		rv = hangup_secure(&shell->hangup, err);

@@ -10,7 +10,6 @@
 #include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix.h"
 #include "agent/core/agent_view.h"
-#include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/http/api_containers.h"
 #include "agent/http/statistics.h"
@@ -24,6 +23,7 @@
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
+#include "net/masters/detector.h"
 #include "net/offload.h"
 #include "store/store.h"
 

@@ -23,6 +23,7 @@ int cmd_kill(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
+int cmd_resolve(int argc, char **argv); /* mesos-resolve */
 int executor_main(int argc, char **argv);
 int default_executor_main(int argc, char **argv);
 
@@ -58,6 +59,8 @@ const char *cli_authorization(void);
 int cli_secure(const char *address, struct err *err);
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err);
+/* The address of a master that is given as one, as zk://servers/path or as file://path. Heap. */
+int cli_find_master(const char *address, char **out, struct err *err);
 /* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,
  * no JSON). */
 const struct json *cli_get_json(struct arena *arena, const char *address, const char *path,

@@ -153,9 +153,11 @@ int cli_http(const char *address, const char *method, const char *path, const ch
 	     struct buf *body, struct err *err)
 {
 	struct exchange exchange = {.body = body, .err = err};
-	char *target = xstrdup(address), *host;
+	char *target = NULL, *host;
 	int port, rv = cli_secure(address, err);
 
+	if (rv == 0)
+		rv = cli_find_master(address, &target, err);
 	for (int hops = 0; rv == 0 && hops <= REDIRECTS_MAX; hops++) {
 		rv = address_parse(target, 5050, &host, &port, err);
 		if (rv < 0)

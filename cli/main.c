@@ -36,6 +36,7 @@ static const struct {
 	{"exec", NULL, cmd_exec, "run a program inside of a task"},
 	{"attach", NULL, cmd_attach, "use the terminal of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
+	{"resolve", "mesos-resolve", cmd_resolve, "say which master leads"},
 	{"demo", NULL, cmd_demo, "show dominant resource fairness, step by step"},
 	{"master", "mesos-master", cmd_master, "be a master"},
 	{"agent", "mesos-agent", cmd_agent, "be an agent"},

@@ -6,6 +6,7 @@
 
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
+#include "base/zk/zk_url.h"
 
 #define HOST_MAX 300 /* a name has at most 253 characters, a port 5 */
 
@@ -31,10 +32,8 @@ int address_parse(const char *text, int default_port, char **host, int *port, st
 {
 	const char *start = text, *end, *colon;
 
-	if (str_has_prefix(text, "zk://"))
-		return err_set(err, ERR_INVALID,
-			       "'%s': masters are not looked up in ZooKeeper, give host:port",
-			       text);
+	if (zk_url_is(text))
+		return err_set(err, ERR_INVALID, "'%s' is not the address of one master", text);
 	if (str_has_prefix(start, "https:"))
 		start += 6;
 	else if (str_has_prefix(start, "http:"))

@@ -10,9 +10,12 @@
 
 #include "base/list.h"
 #include "base/log/log.h"
+#include "base/zk/zk_url.h"
 #include "client/address.h"
 #include "client/credential.h"
 #include "net/client.h"
+#include "net/masters/detector.h"
+#include "net/masters/election.h"
 #include "proto/wire/wire_write.h"
 
 #define SCHEDULER_PATH "/api/v1/scheduler"
@@ -34,9 +37,11 @@ struct sent_call {
 
 struct scheduler_driver {
 	uv_loop_t *loop;
-	uv_timer_t retry;   /* also carries out what must not run inside a call */
-	uv_timer_t silence; /* restarted by every record */
-	char *first_host;   /* as given */
+	uv_timer_t retry;	   /* also carries out what must not run inside a call */
+	uv_timer_t silence;	   /* restarted by every record */
+	char *source;		   /* the master as given */
+	struct detector *detector; /* NULL: the source is an address */
+	char *first_host;	   /* of the source; NULL: no master leads */
 	int first_port;
 	char *host; /* where redirects led */
 	int port;
@@ -167,7 +172,8 @@ static void scheduler_opened_cb(void *context, const struct http_answer *answer)
 
 	switch (answer->status) {
 	case 0: /* `ended` says why; who redirected us may know a better leader now */
-		go_to(d, xstrdup(d->first_host), d->first_port);
+		if (d->first_host)
+			go_to(d, xstrdup(d->first_host), d->first_port);
 		return;
 	case 503: /* not ready yet */
 		return;
@@ -300,6 +306,8 @@ static void subscribe(struct scheduler_driver *d)
 	Mesos__Scheduler__Call call = MESOS__SCHEDULER__CALL__INIT;
 	struct buf bytes = BUF_INIT;
 
+	if (!d->first_host)
+		return; /* detected_cb() goes on */
 	call.has_type = 1;
 	call.type = MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE;
 	call.framework_id = d->subscription->framework_info->id;
@@ -331,19 +339,76 @@ void scheduler_driver_change(struct scheduler_driver *d, const Mesos__FrameworkI
 	proto_free(old);
 }
 
+/* ---- finding the master by ZooKeeper ----------------------------------------- */
+
+static void scheduler_detected_cb(void *context, const char *pid)
+{
+	struct scheduler_driver *d = context;
+	struct err err;
+
+	if (d->failed || d->closed)
+		return;
+	free(d->first_host);
+	d->first_host = NULL;
+	if (!pid) {
+		/* Who is served by a master that ZooKeeper does not reach stays there. */
+		if (!d->stream && d->handlers.unreachable)
+			d->handlers.unreachable(d->context, "no master leads");
+		return;
+	}
+	if (address_parse(pid, 5050, &d->first_host, &d->first_port, &err) < 0)
+		return;
+	if (d->stream && d->port == d->first_port && !strcmp(d->host, d->first_host))
+		return;
+	go_to(d, xstrdup(d->first_host), d->first_port);
+	d->pause_ms = RETRY_FIRST_MS;
+	if (d->stream)
+		connection_lost(d, "another master leads");
+	else if (!d->torn_down)
+		uv_timer_start(&d->retry, scheduler_retry_cb, 0, 0);
+}
+
+static void detection_failed_cb(void *context, const char *why)
+{
+	scheduler_fail(context, why);
+}
+
+static const struct detector_handlers detector_handlers = {.detected = scheduler_detected_cb,
+							   .failed = detection_failed_cb};
+
+static int find_master(struct scheduler_driver *d, struct err *err)
+{
+	int rv;
+
+	if (!zk_url_is(d->source)) {
+		rv = address_parse(d->source, 5050, &d->first_host, &d->first_port, err);
+		if (rv == 0)
+			go_to(d, xstrdup(d->first_host), d->first_port);
+		return rv;
+	}
+	d->detector = detector_create(d->loop, d->source, ELECTION_SESSION_TIMEOUT_MS,
+				      &detector_handlers, d);
+	rv = detector_check(d->detector, err);
+	if (rv < 0)
+		detector_close(d->detector);
+	return rv;
+}
+
 int scheduler_driver_create(uv_loop_t *loop, const struct scheduler_options *options,
 			    const struct scheduler_handlers *handlers, void *context,
 			    struct scheduler_driver **out, struct err *err)
 {
 	struct scheduler_driver *d = xcalloc(1, sizeof(*d));
-	int rv = address_parse(options->master, 5050, &d->first_host, &d->first_port, err);
+	int rv;
 
+	d->loop = loop;
+	d->source = xstrdup(options->master);
+	rv = find_master(d, err);
 	if (rv < 0) {
+		free(d->source);
 		free(d);
 		return rv;
 	}
-	go_to(d, xstrdup(d->first_host), d->first_port);
-	d->loop = loop;
 	scheduler_driver_change(d, options->info, options->suppressed_roles,
 				options->suppressed_role_count, NULL);
 	if (options->principal)
@@ -355,8 +420,11 @@ int scheduler_driver_create(uv_loop_t *loop, const struct scheduler_options *opt
 	uv_timer_init(loop, &d->retry);
 	uv_timer_init(loop, &d->silence);
 	d->retry.data = d->silence.data = d;
-	subscribe(d);
 	*out = d;
+	if (d->detector)
+		detector_look(d->detector);
+	else
+		subscribe(d);
 	return 0;
 }
 
@@ -368,6 +436,7 @@ static void scheduler_closed_cb(uv_handle_t *handle)
 		return;
 	proto_free(d->subscription);
 	free(d->authorization);
+	free(d->source);
 	free(d->first_host);
 	free(d->host);
 	free(d);
@@ -379,9 +448,17 @@ void scheduler_driver_close(struct scheduler_driver *d)
 		return;
 	d->closed = true;
 	scheduler_drop_connections(d);
+	if (d->detector)
+		detector_close(d->detector);
 	d->open_handles = 2;
 	uv_close((uv_handle_t *)&d->retry, scheduler_closed_cb);
 	uv_close((uv_handle_t *)&d->silence, scheduler_closed_cb);
+}
+
+void scheduler_driver_master(const struct scheduler_driver *d, char **host, int *port)
+{
+	*host = xstrdup(d->host ? d->host : "");
+	*port = d->port;
 }
 
 const char *scheduler_driver_id(const struct scheduler_driver *d)

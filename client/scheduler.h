@@ -22,7 +22,7 @@
 struct scheduler_driver;
 
 struct scheduler_options {
-	const char *master; /* "host:port" */
+	const char *master; /* "host:port", or "zk://host:port/path" of several */
 	const Mesos__FrameworkInfo *info;
 	/* The rest may be left out. */
 	char *const *suppressed_roles;
@@ -59,6 +59,8 @@ void scheduler_driver_change(struct scheduler_driver *driver, const Mesos__Frame
 			     char *const *suppressed_roles, size_t count,
 			     const Mesos__Scheduler__OfferConstraints *constraints);
 
+/* Where it is subscribed, or tries to be; `host` is heap, "" while no master is known. */
+void scheduler_driver_master(const struct scheduler_driver *driver, char **host, int *port);
 /* Whether calls can be made now. */
 bool scheduler_driver_subscribed(const struct scheduler_driver *driver);
 /* The framework's id, "" before the first SUBSCRIBED. */

@@ -26,9 +26,14 @@ static const struct flag flag_table[] = {
 		"that is not the Host, or with a Host that is no IP address, localhost or "
 		"--hostname."),
 	BOOLEAN(repair_store, "false", "Go on with what can be read of a damaged registry."),
-	FILE_PATH(work_dir, NULL, "Directory of the registry. Needed unless --registry=in_memory."),
+	FILE_PATH(work_dir, NULL,
+		  "Directory of the registry. Needed unless that is in memory or in ZooKeeper."),
 	TEXT(registry, "replicated_log",
-	     "How the registry is kept: replicated_log (a local database) or in_memory."),
+	     "Where the registry is kept: leveldb (in work_dir), zookeeper (for all masters of "
+	     "--zk) "
+	     "or in_memory; replicated_log is zookeeper with --zk and leveldb without."),
+	TIME(registry_store_timeout, "20secs",
+	     "How long ZooKeeper may take for a write of the registry."),
 	TEXT(cluster, NULL, "Name of the cluster, for people."),
 	TEXT(logging_level, "INFO", "Least level of log lines: INFO, WARNING or ERROR."),
 	TEXT(log_format, "text", "How log lines are written: text or json."),
@@ -76,7 +81,10 @@ static const struct flag flag_table[] = {
 	 "Order of the roles: drf or random.", NULL, NULL},
 	TEXT(framework_sorter, "drf", "Order of a role's frameworks; must equal role_sorter."),
 	TEXT(allocator, "hierarchical", "Allocator: hierarchical."),
-	TEXT(zk, NULL, "ZooKeeper address for several masters; not supported yet."),
+	TEXT(zk, NULL,
+	     "Where several masters elect the one that leads: zk://host:port,host:port/path, with "
+	     "user:password@ before the hosts if need be, or file:///path of a file of it."),
+	TIME(zk_session_timeout, "10secs", "How long ZooKeeper may be out of reach."),
 	{"authenticate_frameworks", "authenticate", FLAG_BOOL, AT(authenticate_frameworks), "false",
 	 "Only drivers (v0) that authenticate by --credentials may register.", NULL, NULL},
 	{"authenticate_agents", "authenticate_slaves", FLAG_BOOL, AT(authenticate_agents), "false",
@@ -118,10 +126,8 @@ static const struct flag flag_table[] = {
 	BOOLEAN(registry_strict, "false", "Must be false."),
 	BOOLEAN(help, "false", "Print this and exit."),
 	BOOLEAN(version, "false", "Print the version and exit."),
-	INERT(zk_session_timeout, FLAG_DURATION, "10secs"),
 	INERT(quorum, FLAG_INT, NULL),
 	INERT(registry_fetch_timeout, FLAG_DURATION, "1mins"),
-	INERT(registry_store_timeout, FLAG_DURATION, "20secs"),
 	INERT(log_auto_initialize, FLAG_BOOL, "true"),
 	INERT(webui_dir, FLAG_PATH, NULL),
 	{"max_executors_per_agent", "max_executors_per_slave", FLAG_INT, FLAG_INERT, NULL, NULL,
@@ -140,23 +146,6 @@ static const struct flag flag_table[] = {
 	FLAG_TABLE_END,
 };
 
-/* Flags whose absence of effect would let somebody in or leave something out. */
-static int refuse_unsupported(const struct master_flags *f, struct err *err)
-{
-	const struct flag_refusal refused[] = {
-		{f->zk != NULL, "zk"},
-	};
-
-	return daemon_flags_refuse(refused, sizeof(refused) / sizeof(*refused), err);
-}
-
-static int flags_check(struct master_flags *f, struct err *err)
-{
-	int rv = master_flags_check(f, err);
-
-	return rv < 0 ? rv : refuse_unsupported(f, err);
-}
-
 int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct err *err)
 {
 	int rv;
@@ -168,12 +157,13 @@ int master_flags_parse(struct master_flags *flags, int argc, char **argv, struct
 	flags->parsed.usage =
 		"Usage: mesita master [--work_dir=DIR] [--ip=IP] [--port=PORT] [flags]";
 	rv = daemon_flags_parse(&flags->parsed, argc, argv, environ, &flags->version, err);
-	return rv == 0 ? flags_check(flags, err) : rv;
+	return rv == 0 ? master_flags_check(flags, err) : rv;
 }
 
 void master_flags_free(struct master_flags *flags)
 {
 	credentials_free(flags->known);
+	zk_url_free(&flags->group);
 	acls_free(flags->allowed);
 	arena_free(&flags->arena);
 	flags_free(&flags->parsed);

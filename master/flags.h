@@ -9,10 +9,13 @@
 #include "auth/credentials.h"
 #include "base/err.h"
 #include "base/flags/flags.h"
+#include "base/zk/zk_url.h"
 
 #define MASTER_REALM_READONLY "mesos-master-readonly"
 #define MASTER_REALM_READWRITE "mesos-master-readwrite"
 #define MASTER_REALM_FRAMEWORKS "mesos-master-scheduler"
+
+enum registry_kind { REGISTRY_LEVELDB, REGISTRY_MEMORY, REGISTRY_ZOOKEEPER };
 
 struct master_flags {
 	struct flags parsed; /* for /flags; strings below live in it */
@@ -72,7 +75,11 @@ struct master_flags {
 	const char *framework_sorter;
 	const char *allocator;
 	/* What would change who may do what is refused rather than ignored. */
-	const char *zk;
+	const char *zk;	     /* or where it is said */
+	struct zk_url group; /* what it says; empty without */
+	int64_t zk_session_timeout;
+	int64_t registry_store_timeout;
+	enum registry_kind registry_kind; /* what `registry` says */
 	bool authenticate_frameworks;
 	bool authenticate_agents;
 	bool authenticate_http_readonly;

@@ -52,12 +52,29 @@ static int check_percentage(const char *text, struct err *err)
 	return 0;
 }
 
-static int check_registry(const struct master_flags *f, struct err *err)
+static int check_registry(struct master_flags *f, struct err *err)
 {
-	if (strcmp(f->registry, "in_memory") && strcmp(f->registry, "replicated_log"))
-		return flags_check_invalid(err, "registry", f->registry,
-					   "expected in_memory or replicated_log");
-	if (!f->work_dir && strcmp(f->registry, "in_memory"))
+	const struct {
+		const char *name;
+		enum registry_kind kind;
+	} kinds[] = {
+		{"replicated_log", f->zk ? REGISTRY_ZOOKEEPER : REGISTRY_LEVELDB},
+		{"leveldb", REGISTRY_LEVELDB},
+		{"zookeeper", REGISTRY_ZOOKEEPER},
+		{"in_memory", REGISTRY_MEMORY},
+	};
+	size_t i = 0, count = sizeof(kinds) / sizeof(*kinds);
+
+	while (i < count && strcmp(f->registry, kinds[i].name))
+		i++;
+	if (i == count)
+		return flags_check_invalid(
+			err, "registry", f->registry,
+			"expected replicated_log, leveldb, zookeeper or in_memory");
+	f->registry_kind = kinds[i].kind;
+	if (f->registry_kind == REGISTRY_ZOOKEEPER && !f->zk)
+		return err_set(err, ERR_INVALID, "--registry=zookeeper needs --zk");
+	if (!f->work_dir && f->registry_kind == REGISTRY_LEVELDB)
 		return err_set(err, ERR_INVALID,
 			       "--work_dir needed for the registry (or use --registry=in_memory)");
 	if (f->registry_strict)
@@ -168,6 +185,10 @@ static int check_times(const struct master_flags *f, struct err *err)
 		int64_t value, least, most;
 		const char *why;
 	} ranges[] = {
+		{"zk_session_timeout", f->zk_session_timeout, SECOND, HOUR,
+		 "Must be between 1secs and 1hrs"},
+		{"registry_store_timeout", f->registry_store_timeout, SECOND, INT64_MAX,
+		 "Must be at least 1secs"},
 		{"agent_ping_timeout", f->agent_ping_timeout, SECOND, 15 * MINUTE,
 		 "Must be between 1secs and 15mins"},
 		{"agent_reregister_timeout", f->agent_reregister_timeout, 10 * MINUTE, INT64_MAX,
@@ -258,6 +279,21 @@ static int check_rate_limits(struct master_flags *f, struct err *err)
 		       : 0;
 }
 
+static int check_zk(struct master_flags *f, struct err *err)
+{
+	bool is_file = f->zk && str_has_prefix(f->zk, "file://");
+	struct slice text;
+	int rv;
+
+	if (!f->zk)
+		return 0;
+	rv = daemon_flags_text(&f->arena, "zk", is_file ? f->zk + strlen("file://") : f->zk, &text,
+			       err);
+	if (rv == 0)
+		rv = zk_url_parse(arena_strndup(&f->arena, text.data, text.len), &f->group, err);
+	return rv < 0 ? err_wrap(err, rv, "Invalid value for --zk") : 0;
+}
+
 int master_flags_check(struct master_flags *f, struct err *err)
 {
 	int rv = check_registry(f, err);
@@ -280,5 +316,7 @@ int master_flags_check(struct master_flags *f, struct err *err)
 		rv = check_firewall(f, err);
 	if (!rv)
 		rv = check_rate_limits(f, err);
+	if (!rv)
+		rv = check_zk(f, err);
 	return rv;
 }

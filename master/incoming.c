@@ -121,7 +121,10 @@ static void take_message(struct shell *shell, struct http_request *request)
 		http_reply_text(request, 404, NULL);
 		return;
 	}
-	if (master_is_driver(shell->steps.core, message.from, &principal))
+	if (shell->standing != STANDING_LEADER)
+		log_debug("dropped a %s from %s: this master does not lead", message.name,
+			  message.from);
+	else if (master_is_driver(shell->steps.core, message.from, &principal))
 		rate_limits_take(shell->rate_limits, principal, &message,
 				 reached_at(shell, request));
 	else

@@ -251,16 +251,24 @@ static int write_port_file(const struct shell *shell, struct err *err)
 	return rv;
 }
 
-/* The core has what the stores held: the cluster is told where we are, and served. */
-static void loaded(struct shell *shell, const struct err *failure)
+/* Clients may come, and are told where we are. */
+static int serve(struct shell *shell, struct err *err)
+{
+	int rv = http_server_accept(shell->http, err);
+
+	log_info("master %s started on %s", MESITA_VERSION, shell->address);
+	return rv < 0 ? rv : write_port_file(shell, err);
+}
+
+/* We lead, and the core has what the stores held. Candidates are served all the time. */
+static void led(struct shell *shell, const struct err *failure)
 {
 	struct err err = failure ? *failure : (struct err){{0}};
 
 	if (!failure) {
-		log_info("master %s started on %s", MESITA_VERSION, shell->address);
 		master_steps_begin(&shell->steps);
 		whitelist_start(shell);
-		if (http_server_accept(shell->http, &err) == 0 && write_port_file(shell, &err) == 0)
+		if (shell->election || serve(shell, &err) == 0)
 			return;
 	}
 	log_error("the master cannot start: %s", err.text);
@@ -296,10 +304,14 @@ static int start(struct shell *shell, struct err *err)
 					.disabled = shell->flags->disabled,
 					.processes = shell_processes,
 					.routes = shell_routes,
+					.admits = leadership_admits,
 					.context = shell};
 	guard_realms(shell);
-	shell_store_open(shell, loaded);
-	return 0;
+	if (shell->flags->zk)
+		rv = serve(shell, err);
+	if (rv == 0)
+		leadership_seek(shell, led);
+	return rv;
 }
 
 static void close_handle_cb(uv_handle_t *handle, void *arg)
@@ -320,6 +332,7 @@ static void stop(struct shell *shell)
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	whitelist_stop(shell);
+	leadership_leave(shell);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 2; i++)

@@ -19,6 +19,7 @@
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
+#include "net/masters/election.h"
 #include "net/offload.h"
 #include "store/store.h"
 
@@ -40,6 +41,12 @@ struct shell_waiting {
 #define SHELL_WRITES_TIMED 64
 
 struct whitelist; /* whitelist.c */
+
+enum standing {
+	STANDING_CANDIDATE, /* or no more than a listener, while ZooKeeper is out of reach */
+	STANDING_LOADING,   /* leads, and reads the registry */
+	STANDING_LEADER,
+};
 
 struct shell {
 	struct master_flags *flags;
@@ -69,7 +76,11 @@ struct shell {
 	struct messenger *messenger;
 	struct rate_limits *rate_limits; /* NULL until started */
 	struct whitelist *whitelist;	 /* NULL without --whitelist */
-	struct offload *offload;	 /* big reads */
+	enum standing standing;
+	struct election *election; /* NULL without --zk */
+	char *leader;		   /* another one, "host:port"; heap; NULL: none is known */
+	void (*led)(struct shell *shell, const struct err *err); /* leadership_seek() */
+	struct offload *offload;				 /* big reads */
 	struct router router;
 	struct event_streams streams;
 	struct fanout *fanout; /* what they get */
@@ -143,6 +154,15 @@ uint64_t shell_store_write(void *shell, enum store_line line, enum store_class c
 			   const struct store_op *ops, size_t count);
 /* The store has written something, or failed. */
 void shell_store_told(uv_async_t *async);
+
+/* -- leadership.c -- */
+
+/* Leads when it may; then calls back from the loop as shell_store_open() does. */
+void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const struct err *err));
+/* Of the election; another master may lead at once. */
+void leadership_leave(struct shell *shell);
+/* Of the router: false if the request was answered, as it is for the leader. */
+bool leadership_admits(void *shell, struct http_request *request, const struct route *route);
 
 /* Polls the file of --whitelist and hands what it says to the core. */
 void whitelist_start(struct shell *shell);

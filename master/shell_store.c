@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log/log.h"
+#include "base/time/clock.h"
 #include "master/shell.h"
 #include "master/store_lines.h"
 
@@ -49,7 +50,10 @@ static void time_writes(struct shell *shell, uint64_t durable)
 
 uint64_t shell_store_queued(const struct shell *shell, enum store_line line)
 {
-	return shell->steps.lines[line].last - store_durable(shell->stores[line]);
+	/* Who does not lead has none. */
+	return shell->stores[line]
+		       ? shell->steps.lines[line].last - store_durable(shell->stores[line])
+		       : 0;
 }
 
 static void tell_line(struct shell *shell, enum store_line line)
@@ -105,23 +109,51 @@ static int load_pair(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
+/* Other masters led meanwhile, and what this one remembers beyond the registry may be over long
+ * since: it starts without. */
+static int open_in_zookeeper(struct shell *shell, struct store *out[STORE_LINES], struct err *err)
+{
+	const struct master_flags *f = shell->flags;
+	char *path = xprintf("%s.mesita/registry", f->group.path);
+	const struct store_options warm = {
+		.backend = "memory", .notify = store_notify, .context = shell};
+	const struct store_options registry = {
+		.backend = "zookeeper",
+		.path = path,
+		.zookeeper = &f->group,
+		.zookeeper_timeout_ms = (int)(f->zk_session_timeout / MILLISECOND),
+		.patience = f->registry_store_timeout,
+		.notify = store_notify,
+		.context = shell,
+	};
+	int rv = store_open(&registry, &out[LINE_REGISTRY], err);
+
+	if (rv == 0)
+		rv = store_open(&warm, &out[LINE_WARM], err);
+	free(path);
+	return rv;
+}
+
 static int open_stores(struct shell *shell, struct store *out[STORE_LINES], struct err *err)
 {
 	static const char *const names[STORE_LINES] = {
 		[LINE_WARM] = "warm",
 		[LINE_REGISTRY] = "registry",
 	};
-	bool in_memory = !strcmp(shell->flags->registry, "in_memory");
+	const struct master_flags *f = shell->flags;
+	bool in_memory = f->registry_kind == REGISTRY_MEMORY;
 	struct store_options options[STORE_LINES];
 	char *paths[STORE_LINES];
 	int rv;
 
+	if (f->registry_kind == REGISTRY_ZOOKEEPER)
+		return open_in_zookeeper(shell, out, err);
 	for (int i = 0; i < STORE_LINES; i++) {
-		paths[i] = in_memory ? NULL : xprintf("%s/%s", shell->flags->work_dir, names[i]);
+		paths[i] = in_memory ? NULL : xprintf("%s/%s", f->work_dir, names[i]);
 		options[i] = (struct store_options){
 			.backend = in_memory ? "memory" : "leveldb",
 			.path = paths[i],
-			.repair = shell->flags->repair_store,
+			.repair = f->repair_store,
 			.buffer = i == LINE_WARM ? WARM_BUFFER : 0,
 			.notify = store_notify,
 			.context = shell,

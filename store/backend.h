@@ -11,6 +11,7 @@
 struct store_backend;
 
 struct store_backend_ops {
+	size_t group_bytes; /* a group above this takes no more batches; 0 = GROUP_BYTES */
 	/* Applies all operations or none; no key occurs twice. With `sync` this and
 	 * all that was written before is on the disk when it returns 0; `count` may
 	 * then be 0. */
@@ -30,6 +31,8 @@ struct store_backend {
 int store_leveldb_open(const struct store_options *options, struct store_backend **out,
 		       struct err *err);
 struct store_backend *store_memory_open(void);
+int store_zookeeper_open(const struct store_options *options, struct store_backend **out,
+			 struct err *err);
 
 /* A store over `backend`, which it owns from now on, also when this fails. */
 int store_open_backend(struct store_backend *backend, void (*notify)(void *context), void *context,

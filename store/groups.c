@@ -56,13 +56,13 @@ static void group_put(struct store_group *group, const struct store_op *op)
 	group->bytes += entry->key_len + entry->value_len;
 }
 
-void store_groups_add(struct list *groups, uint64_t number, enum store_class class,
-		      const struct store_op *ops, size_t count)
+void store_groups_add(struct list *groups, size_t group_bytes, uint64_t number,
+		      enum store_class class, const struct store_op *ops, size_t count)
 {
 	struct store_group *group =
 		list_empty(groups) ? NULL : list_entry(groups->prev, struct store_group, link);
 
-	if (!group || group->bytes >= GROUP_BYTES) {
+	if (!group || group->bytes >= (group_bytes ? group_bytes : GROUP_BYTES)) {
 		group = xcalloc(1, sizeof(*group));
 		list_append(groups, &group->link);
 	}

@@ -23,9 +23,10 @@ struct store_group {
 	bool synced;   /* holds a SYNCED batch */
 };
 
-/* Merges a batch (copied) into the last group of the list, or makes another. */
-void store_groups_add(struct list *groups, uint64_t number, enum store_class class,
-		      const struct store_op *ops, size_t count);
+/* Merges a batch (copied) into the last group of the list, or makes another if that has
+ * `group_bytes` (0 = GROUP_BYTES). */
+void store_groups_add(struct list *groups, size_t group_bytes, uint64_t number,
+		      enum store_class class, const struct store_op *ops, size_t count);
 /* Moves all groups of `from`, oldest first, to `to`, which is overwritten. True: they must be
  * synced with the last of them. */
 bool store_groups_take(struct list *from, struct list *to);

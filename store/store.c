@@ -187,9 +187,14 @@ int store_open(const struct store_options *options, struct store **out, struct e
 		int rv = store_leveldb_open(options, &backend, err);
 		if (rv < 0)
 			return rv;
+	} else if (strcmp(name, "zookeeper") == 0) {
+		int rv = store_zookeeper_open(options, &backend, err);
+		if (rv < 0)
+			return rv;
 	} else {
 		return err_set(err, ERR_INVALID,
-			       "Unknown store '%s': expected 'leveldb' or 'memory'", name);
+			       "Unknown store '%s': expected 'leveldb', 'memory' or 'zookeeper'",
+			       name);
 	}
 	return store_open_backend(backend, options->notify, options->context, out, err);
 }
@@ -223,7 +228,8 @@ uint64_t store_write(struct store *store, enum store_class class, const struct s
 		return number;
 	pthread_mutex_lock(&store->lock);
 	bool idle = list_empty(&store->waiting);
-	store_groups_add(&store->waiting, number, class, ops, count);
+	store_groups_add(&store->waiting, store->backend->ops->group_bytes, number, class, ops,
+			 count);
 	pthread_mutex_unlock(&store->lock);
 	/* Otherwise the writer was woken already, or looks before it sleeps. Not under the
 	 * lock, which would be the first thing that it waits for. */

@@ -10,7 +10,8 @@
  *
  * Durable means: on the disk, all that was written before included.
  *
- * A write that fails is permanent: store_failed() tells, the owner should exit.
+ * A write that fails is permanent: store_failed() tells, the owner should exit. What is in
+ * ZooKeeper belongs to who opened it last: the writes of those before fail.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -21,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/memory/buf.h"
+#include "base/zk/zk_url.h"
 
 enum store_class { STORE_BEHIND, STORE_SYNCED };
 
@@ -32,11 +34,15 @@ struct store_op {
 struct store;
 
 struct store_options {
-	const char *backend;	       /* "leveldb" or "memory" */
-	const char *path;	       /* directory; made if missing (leveldb) */
-	bool repair;		       /* go on with what is left of a damaged one (leveldb) */
-	size_t buffer;		       /* bytes gathered before a table is made of them, in
-					  memory and in the log; 0 = 1 MiB */
+	const char *backend;		/* "leveldb", "memory" or "zookeeper" */
+	const char *path;		/* directory, or node of ZooKeeper; made if missing */
+	bool repair;			/* go on with what is left of a damaged one (leveldb) */
+	size_t buffer;			/* bytes gathered before a table is made of them, in
+					   memory and in the log; 0 = 1 MiB */
+	const struct zk_url *zookeeper; /* the servers, and who we are to them (zookeeper) */
+	int zookeeper_timeout_ms;	/* of the session */
+	int64_t patience; /* how long servers may be out of reach until opening, loading or a
+			     write fails (zookeeper) */
 	void (*notify)(void *context); /* may be NULL */
 	void *context;
 };

@@ -60,17 +60,6 @@ int daemon_flags_parse(struct flags *flags, int argc, char **argv, char **env, c
 	return 0;
 }
 
-int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i].set)
-			return err_set(err, ERR_INVALID,
-				       "--%s is not supported by this version of mesita and is too "
-				       "important to be ignored: leave it out",
-				       list[i].name);
-	return 0;
-}
-
 int daemon_flags_text(struct arena *arena, const char *name, const char *value, struct slice *out,
 		      struct err *err)
 {

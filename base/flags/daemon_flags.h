@@ -12,15 +12,6 @@
 int daemon_flags_parse(struct flags *flags, int argc, char **argv, char **env, const bool *version,
 		       struct err *err);
 
-/* A flag that is given, and that it would be dangerous to ignore. */
-struct flag_refusal {
-	bool set;
-	const char *name;
-};
-
-/* The first of them that is set is an error. */
-int daemon_flags_refuse(const struct flag_refusal *list, size_t count, struct err *err);
-
 /* The value of a flag that is a text, or the absolute path of a file of it, in the arena.
  * ERR_INVALID. */
 int daemon_flags_text(struct arena *arena, const char *name, const char *value, struct slice *out,

@@ -9,6 +9,7 @@
 
 #include "base/log/log.h"
 #include "base/memory/arena.h"
+#include "base/zk/zk_url.h"
 #include "client/address.h"
 #include "client/credential.h"
 #include "client/libmesos/driver_internal.h"
@@ -16,6 +17,8 @@
 #include "client/libmesos/master.h"
 #include "net/client.h"
 #include "net/http.h"
+#include "net/masters/detector.h"
+#include "net/masters/election.h"
 #include "proto/proto.h"
 #include "proto/wire/wire_write.h"
 
@@ -44,14 +47,15 @@ struct libmesos_calls {
 	struct driver driver;
 	struct libmesos_calls_handlers handlers;
 	void *context;
-	char *address; /* "host:port" or "local"; NULL: `problem` says why */
+	char *address; /* "host:port", "zk://..." or "local"; NULL: `problem` says why */
 	struct err problem;
 	char *authorization; /* NULL: none */
 	/* On the loop's thread: */
 	char *host;
 	int port;
 	struct local_cluster *local;
-	uv_timer_t timer; /* retries while looking, then silence */
+	struct detector *detector; /* NULL: the address is one */
+	uv_timer_t timer;	   /* retries while looking, then silence */
 	struct http_client *calls, *stream;
 	struct buf subscription;	   /* the call on `stream` */
 	char *stream_id;		   /* heap; NULL without an open stream */
@@ -177,6 +181,8 @@ static void probed_cb(void *context, const struct http_answer *answer)
 
 static void look(struct libmesos_calls *c)
 {
+	if (!c->host)
+		return; /* calls_detected_cb() goes on */
 	c->calls = http_client_create(driver_loop_uv(c->driver.loop), c->host, c->port);
 	http_client_pipeline(c->calls, CALLS_AT_A_TIME);
 	http_client_send(c->calls, "GET", PROBE_PATH, NULL, NULL, 0, ANSWER_TIMEOUT_MS, probed_cb,
@@ -205,18 +211,48 @@ static void calls_local_ready_cb(void *context, const char *master, const char *
 		driver_fail(&c->driver, why);
 }
 
+/* ZooKeeper says where the master is, or that there is none. */
+static void calls_detected_cb(void *context, const char *pid)
+{
+	struct libmesos_calls *c = context;
+
+	uv_timer_stop(&c->timer);
+	if (c->calls || c->stream)
+		look_later(c);
+	uv_timer_stop(&c->timer);
+	free(c->host);
+	c->host = NULL;
+	c->pause_ms = RETRY_FIRST_MS;
+	if (pid)
+		look_at(c, pid);
+}
+
+static void calls_detection_failed_cb(void *context, const char *why)
+{
+	struct libmesos_calls *c = context;
+
+	driver_fail(&c->driver, why);
+}
+
 static void calls_begin(struct driver *driver)
 {
+	static const struct detector_handlers handlers = {.detected = calls_detected_cb,
+							  .failed = calls_detection_failed_cb};
 	struct libmesos_calls *c = calls_of(driver);
 	uv_loop_t *loop = driver_loop_uv(driver->loop);
 
 	uv_timer_init(loop, &c->timer);
 	c->timer.data = c;
 	c->pause_ms = RETRY_FIRST_MS;
-	if (libmesos_master_is_local(c->address))
+	if (libmesos_master_is_local(c->address)) {
 		c->local = local_cluster_start(loop, calls_local_ready_cb, c);
-	else
+	} else if (zk_url_is(c->address)) {
+		c->detector = detector_create(loop, c->address, ELECTION_SESSION_TIMEOUT_MS,
+					      &handlers, c);
+		detector_look(c->detector);
+	} else {
 		look_at(c, c->address);
+	}
 }
 
 static void calls_settle(struct libmesos_calls *c)
@@ -240,6 +276,9 @@ static void calls_end(struct driver *driver)
 	struct libmesos_calls *c = calls_of(driver);
 
 	calls_drop_connections(c);
+	if (c->detector)
+		detector_close(c->detector);
+	c->detector = NULL;
 	c->open_handles = c->local ? 2 : 1;
 	if (c->local)
 		local_cluster_stop(c->local, calls_local_ended_cb);

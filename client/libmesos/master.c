@@ -7,6 +7,7 @@
 
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
+#include "base/zk/zk_url.h"
 #include "client/address.h"
 
 #define FILE_PREFIX "file://"
@@ -46,6 +47,17 @@ static int parse_address(const char *text, char **out, struct err *err)
 	return 0;
 }
 
+static int parse_group(const char *text, char **out, struct err *err)
+{
+	struct zk_url url;
+	int rv = zk_url_parse(text, &url, err);
+
+	if (rv == 0)
+		*out = xstrdup(text);
+	zk_url_free(&url);
+	return rv;
+}
+
 static int master_parse(const char *text, char **out, struct err *err)
 {
 	if (!*text)
@@ -56,7 +68,7 @@ static int master_parse(const char *text, char **out, struct err *err)
 		*out = xstrdup(text);
 		return 0;
 	}
-	return parse_address(text, out, err);
+	return zk_url_is(text) ? parse_group(text, out, err) : parse_address(text, out, err);
 }
 
 int libmesos_master_parse(const char *text, char **out, struct err *err)

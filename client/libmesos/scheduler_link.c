@@ -27,11 +27,12 @@ static void add_master(struct libmesos_scheduler *s, struct slice record)
 	Mesos__MasterInfo master = MESOS__MASTER_INFO__INIT;
 	struct buf event = BUF_INIT, subscribed = BUF_INIT;
 	struct slice said = wire_part_of(record, EVENT_SUBSCRIBED);
-	char *address = xstrdup(s->address), *colon = strrchr(address, ':');
+	char *address;
+	int port;
 
-	*colon = '\0';
+	scheduler_driver_master(s->session, &address, &port);
 	master.id = (char *)"";
-	master.port = (uint32_t)atoi(colon + 1);
+	master.port = (uint32_t)port;
 	master.hostname = address;
 	buf_append(&subscribed, said.data, said.len);
 	wire_put_message(&subscribed, SUBSCRIBED_MASTER_INFO, &master);

@@ -286,7 +286,7 @@ uint64_t disk_write(struct disk *disk, int number, enum store_class class,
 		line->happening.run = line_wakes;
 		world_after(w, &line->happening, world_between(w, 0, WAKE_HIGH));
 	}
-	store_groups_add(&line->waiting, ++line->last, class, ops, count);
+	store_groups_add(&line->waiting, 0, ++line->last, class, ops, count);
 	return line->last;
 }
 

@@ -353,6 +353,11 @@ int64_t master_next_timeout(const struct master *m)
 	return timers_next(&m->timers);
 }
 
+const Mesos__MasterInfo *master_info(const struct master *m)
+{
+	return m->info;
+}
+
 bool master_ready(const struct master *m)
 {
 	return m->recovered;

@@ -241,10 +241,12 @@ void master_step(struct master *master, int64_t now, const struct master_event *
 		 struct master_actions *out);
 /* From here on MASTER_TELL_WATCHERS says what changes, or not any more. */
 void master_watch(struct master *master, bool watched);
-/* Recovery is over: calls are served. */
+/* What it says of itself, to whoever looks for a master. */
+const Mesos__MasterInfo *master_info(const struct master *master);
 /* Whether the driver of a connected framework is at the pid, and that one's principal (NULL: none).
  */
 bool master_is_driver(const struct master *master, const char *pid, const char **principal);
+/* Recovery is over: calls are served. */
 bool master_ready(const struct master *master);
 /* The clock was set by so much, or the machine slept: from here on `now` is ahead by that. Timers
  * run as if nothing had happened. */

@@ -369,7 +369,7 @@ static void registrar_metrics(const struct shell *shell, metric_fn *each, void *
 	each(context, "registrar/queued_operations",
 	     (double)shell_store_queued(shell, LINE_REGISTRY));
 	each(context, "registrar/registry_size_bytes",
-	     (double)store_size(shell->stores[LINE_REGISTRY]));
+	     shell->stores[LINE_REGISTRY] ? (double)store_size(shell->stores[LINE_REGISTRY]) : 0);
 	each(context, "registrar/log/recovered", 1);
 	each(context, "registrar/log/ensemble_size", 1);
 	each(context, "registrar/state_fetch_ms", shell->fetch_ms);

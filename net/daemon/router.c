@@ -93,7 +93,8 @@ void router_dispatch(struct router *router, struct http_request *request)
 	}
 	if (!route)
 		http_reply_text(request, 404, NULL);
-	else if (realm_admits(&router->guards[route->realm], request))
+	else if (realm_admits(&router->guards[route->realm], request) &&
+		 (!router->admits || router->admits(router->context, request, route)))
 		route->handle(router->context, request);
 }
 

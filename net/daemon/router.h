@@ -27,6 +27,8 @@ struct router {
 	const char *const
 		*disabled; /* paths that are not served (net/daemon/firewall.h), or NULL */
 	struct realm_guard guards[REALMS]; /* those without credentials let everybody in */
+	/* Asked before a route's handler, after its realm; false: it was answered. May be NULL. */
+	bool (*admits)(void *context, struct http_request *request, const struct route *route);
 	/* What was asked for last: clients ask for the same again and again. */
 	char last_path[ROUTER_LAST_PATH];
 	const struct route *last_route; /* or NULL */

@@ -2,7 +2,6 @@
 #include "agent_shell.h"
 
 #include "agent/containers/fetch/fetcher.h"
-#include "agent/detector.h"
 #include "agent/flags.h"
 #include "agent/host.h"
 #include "base/time/clock.h"
@@ -72,7 +71,7 @@ Test(agent_shell_flags, refuse_what_is_wrong)
 {
 	refused(NULL, NULL, NULL, "--master");
 	refused(MASTER, NULL, NULL, "--work_dir");
-	refused("--master=zk://a:1/m", "--work_dir=/w", NULL, "file://PATH");
+	refused("--master=host", "--work_dir=/w", NULL, "file://PATH");
 	refused("--master=nowhere", "--work_dir=/w", NULL, "--master");
 	refused(MASTER, "--work_dir=/w", "--no_such_flag=x", "no_such_flag");
 	refused(MASTER, "--work_dir=/w", "--isolation=posix/cpuu", "posix/cpuu");
@@ -181,48 +180,6 @@ Test(agent_shell_flags, environment_and_domain_are_json)
 	cr_expect_str_eq(domain->fault_domain->zone->name, "z");
 	cr_expect_lt(host_domain(&arena, "{\"fault_domain\":{}}", &domain, &err), 0);
 	arena_free(&arena);
-}
-
-/* ---- the master ---------------------------------------------------------- */
-
-static char *detected;
-
-static void on_detected(void *context, const char *pid)
-{
-	free(detected);
-	detected = xstrdup(pid);
-}
-
-static bool is_detected(void)
-{
-	return detected != NULL;
-}
-
-Test(agent_shell_flags, the_master_may_be_named_in_a_file)
-{
-	uv_loop_t loop;
-	struct detector *detector;
-	struct err err = {""};
-
-	uv_loop_init(&loop);
-	write_text(at("master"), "zk://a:1/m\n");
-	detector = detector_create(&loop, at("master"), on_detected, NULL);
-	cr_expect_lt(detector_check(detector, &err), 0);
-	write_text(at("master"), "master@127.0.0.1:5050\n");
-	cr_expect_eq(detector_check(detector, &err), 0, "%s", err.text);
-	detector_look(detector);
-	run_until(&loop, is_detected);
-	cr_expect_str_eq(detected, "master@127.0.0.1:5050");
-	write_text(at("master"), "localhost:5051");
-	free(detected);
-	detected = NULL;
-	detector_look(detector);
-	run_until(&loop, is_detected);
-	cr_expect_str_eq(detected, "master@127.0.0.1:5051");
-	detector_close(detector);
-	uv_run(&loop, UV_RUN_DEFAULT);
-	cr_expect_eq(uv_loop_close(&loop), 0);
-	free(detected);
 }
 
 /* ---- URIs ---------------------------------------------------------------- */

@@ -515,7 +515,7 @@ Test(libmesos, strings_that_name_no_master)
 		{"host", "expected host:port"},
 		{"host:", "the port must be a number"},
 		{"host:65536", "the port must be a number"},
-		{"zk://host/mesos", "ZooKeeper"},
+		{"zk://host", "Expecting a (chroot) path for ZooKeeper"},
 		{"file:///no/such/file", "Failed to read from file at '/no/such/file'"},
 	};
 

@@ -479,7 +479,7 @@ Test(scheduler, says_that_an_address_is_bad)
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	struct err err;
 
-	struct scheduler_options options = {.master = "zk://host/mesos", .info = &info};
+	struct scheduler_options options = {.master = "zk://host/", .info = &info};
 	cr_assert_eq(
 		scheduler_driver_create(&master.loop, &options, &handlers, NULL, &driver, &err),
 		ERR_INVALID);

@@ -384,6 +384,8 @@ void rest_redirect(void *context, struct http_request *request)
 		http_reply_text(request, 404, NULL);
 		return;
 	}
-	headers[1] = arena_printf(&request->arena, "//%s:%d", info->hostname, (int)info->port);
+	headers[1] = shell->leader ? arena_printf(&request->arena, "//%s", shell->leader)
+				   : arena_printf(&request->arena, "//%s:%d", info->hostname,
+						  (int)info->port);
 	http_reply(request, 307, NULL, NULL, 0, headers);
 }
