@@ -95,12 +95,26 @@ static void on_wire_closed(void *context)
 	free(wire);
 }
 
+/* A subscription that is given up must not be heard after the one that follows it: it would
+ * take that one's place. */
+static bool asks_for_a_stream(const struct http_client *client)
+{
+	const struct operation *first = list_first(&client->operations, struct operation, link);
+
+	return first && first->streaming && !first->opened;
+}
+
 void client_forget_wire(struct wire *wire)
 {
+	bool abort = wire->client && asks_for_a_stream(wire->client);
+
 	if (wire->client)
 		wire->client->wire = NULL;
 	wire->client = NULL;
-	transport_close(&wire->transport);
+	if (abort)
+		transport_abort(&wire->transport);
+	else
+		transport_close(&wire->transport);
 }
 
 void client_break_wire(struct wire *wire, const char *why)

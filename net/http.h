@@ -108,6 +108,8 @@ const char *http_form_error(struct http_request *request);
 /* "ip:port" texts of both ends of the connection. */
 const char *http_peer(const struct http_request *request);
 const char *http_local(const struct http_request *request);
+/* Whether the client has broken the connection off, and not only said that it sends no more. */
+bool http_is_reset(const struct http_request *request);
 
 /* -- senders -- */
 

@@ -320,6 +320,7 @@ static void registration_run(struct agent *agent,
 	agent_authentication_stop(agent);
 	agent_set_state(agent, STATE_RUNNING);
 	expect_pings(agent);
+	agent_frameworks_reprieve(agent);
 	agent_streams_resume(agent, NULL);
 	agent_send_update_slave(agent);
 	agent_operations_resume(agent);

@@ -24,6 +24,7 @@ struct driver {
 	struct rng rng;
 	char *actor, *address, *pid;
 	int actors, homes; /* that it had */
+	bool haunted;	   /* an earlier process at its address registered a framework late */
 	bool aborted;	   /* it says nothing, and hears nothing */
 	bool lost;	   /* it will hear that there is a master */
 	bool force;	   /* it is a failover, until it is registered */

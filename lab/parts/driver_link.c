@@ -132,6 +132,10 @@ static void on_unrest(struct happening *h)
 {
 	struct driver *d = container_of(h, struct driver, unrest);
 
+	if (d->haunted) {
+		scheduler_part_kill(d->part);
+		return;
+	}
 	if (!d->part->finishing)
 		fail_over(d);
 	wait_for_unrest(d);
@@ -243,6 +247,19 @@ static void driver_link_hear(struct driver *d, const void *message,
 		acknowledge(d, status);
 }
 
+/* What an earlier process at this address said before its end may come late. The master takes an
+ * actor that is not there for a framework then, and gives it offers, for as long as the process
+ * lives, as Mesos does: whoever runs it sees a framework too many, and starts it again. */
+static void note_ghost(struct driver *d, const struct letter *letter)
+{
+	if (letter->type != &mesos__internal__framework_registered_message__descriptor ||
+	    d->actors > 1 || d->haunted)
+		return;
+	d->haunted = true;
+	world_cancel(d->part->world, &d->unrest);
+	world_after(d->part->world, &d->unrest, driver_link_within(d, RENEW_HIGH));
+}
+
 static void driver_link_receive(struct process *p, struct conn *conn, const struct letter *letter)
 {
 	struct scheduler_part *part = container_of(p, struct scheduler_part, process);
@@ -252,6 +269,8 @@ static void driver_link_receive(struct process *p, struct conn *conn, const stru
 	void *message;
 
 	(void)conn;
+	if (letter->name && strcmp(letter->name, d->pid))
+		note_ghost(d, letter);
 	if (d->aborted || !letter->name || strcmp(letter->name, d->pid))
 		return;
 	message = letter_open(letter, letter->type);
@@ -325,6 +344,7 @@ static void driver_begin(struct scheduler_part *part)
 	}
 	if (o->fixed)
 		d->actors = 0;
+	d->haunted = false;
 	process_start(&part->process, part->world, &ops, part->name, d->address);
 	renew(d);
 	wait_for_unrest(d);

@@ -54,8 +54,12 @@ static void request_free(struct request *request)
 
 static void hang_up(struct http_client *client)
 {
-	if (client->conn && !client->loop->dead)
+	if (client->conn && !client->loop->dead) {
+		/* As the real one: net/client.c. */
+		if (client->number && !client->opened)
+			conn_break(client->conn);
 		conn_close(client->conn, client->loop->process);
+	}
 	client->conn = NULL;
 	world_cancel(world_of(client), &client->refusal);
 	world_cancel(world_of(client), &client->patience);

@@ -378,6 +378,13 @@ const char *http_local(const struct http_request *request)
 	return exchange->connection ? exchange->connection->local : exchange->local;
 }
 
+bool http_is_reset(const struct http_request *request)
+{
+	const struct exchange *exchange = request->answer;
+
+	return !exchange->connection || transport_is_reset(&exchange->connection->transport);
+}
+
 /* -- media -- */
 
 const char *http_media_name(enum http_media media)

@@ -1,6 +1,7 @@
 #include "net/transport/transport.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 
 #include "base/list.h"
@@ -238,6 +239,16 @@ void transport_close(struct transport *t)
 		uv_close((uv_handle_t *)&t->tcp, transport_on_closed);
 }
 
+void transport_abort(struct transport *t)
+{
+	const struct linger none = {.l_onoff = 1};
+	uv_os_fd_t fd;
+
+	if (!t->closing && uv_fileno((uv_handle_t *)&t->tcp, &fd) == 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	transport_close(t);
+}
+
 /* ---- ends of it -------------------------------------------------------------------- */
 
 void transport_address(const struct transport *t, bool peer, char out[TRANSPORT_ADDRESS_MAX])
@@ -260,6 +271,14 @@ void transport_address(const struct transport *t, bool peer, char out[TRANSPORT_
 		 uv_ip6_name((struct sockaddr_in6 *)any, ip, sizeof(ip)) == 0)
 		snprintf(out, TRANSPORT_ADDRESS_MAX, "[%s]:%d", ip,
 			 ntohs(((struct sockaddr_in6 *)any)->sin6_port));
+}
+
+bool transport_is_reset(const struct transport *t)
+{
+	struct pollfd polled = {.events = 0};
+
+	return uv_fileno((const uv_handle_t *)&t->tcp, &polled.fd) != 0 ||
+	       (poll(&polled, 1, 0) > 0 && polled.revents & (POLLERR | POLLHUP));
 }
 
 int transport_socket(const struct transport *t)

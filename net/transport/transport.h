@@ -64,6 +64,11 @@ bool transport_idle(const struct transport *t); /* nothing waits */
 /* Nothing more is sent; the other end hears that. */
 int transport_finish(struct transport *t);
 void transport_close(struct transport *t);
+/* The same, and what the other end did not get until now it never gets. */
+void transport_abort(struct transport *t);
+
+/* Whether the other end has broken the connection off, also before that is read from it. */
+bool transport_is_reset(const struct transport *t);
 
 #define TRANSPORT_ADDRESS_MAX 64 /* "[ipv6%scope]:port" */
 /* "ip:port" of either end. */

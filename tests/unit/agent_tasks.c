@@ -385,6 +385,31 @@ Test(agent_tasks, framework_shutdown_is_silent)
 	rig_expect(&rig, "");
 }
 
+/* The master that ordered it may have ended before it wrote that down: the one of now knows the
+ * framework, and hears how its tasks end. */
+Test(agent_tasks, framework_shutdown_is_not_silent_for_the_next_master)
+{
+	Mesos__Internal__ShutdownFrameworkMessage *message =
+		rig_new(&rig, Mesos__Internal__ShutdownFrameworkMessage,
+			mesos__internal__shutdown_framework_message__descriptor);
+
+	rig_running(&rig, "a", "e", 1);
+	message->framework_id =
+		rig_call(&rig, "e", MESOS__EXECUTOR__CALL__TYPE__SUBSCRIBE)->framework_id;
+	rig_message(&rig, RIG_MASTER, message);
+	rig_reregister(&rig);
+	rig_take(&rig);
+	rig_container_exited(&rig, "e", 0);
+	cr_expect(strstr(rig_take(&rig), "send master StatusUpdateMessage a "));
+	/* One that ordered it itself, and knows, orders it again. */
+	rig_running(&rig, "b", "f", 2);
+	rig_reregister(&rig);
+	rig_message(&rig, RIG_MASTER, message);
+	rig_take(&rig);
+	rig_container_exited(&rig, "f", 0);
+	rig_expect(&rig, "end 2\nsend master ExitedExecutorMessage f 0\n");
+}
+
 /* Longer than the agent's, and shorter. */
 Test(agent_tasks, an_executor_may_have_a_grace_period_of_its_own)
 {

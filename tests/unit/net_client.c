@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "net/client.h"
+#include "net/http/http_internal.h"
 #include "net_harness.h"
 
 static struct fixture fixture;
@@ -224,6 +225,29 @@ Test(client, may_be_closed_when_a_stream_opens)
 	http_client_stream(client, "/none", NULL, "{}", 2, 0, &handlers, NULL);
 	until(&fixture, opened == 1);
 	cr_assert_eq(ended, 0);
+}
+
+/* Else a subscription that was given up could be heard after the next one. */
+Test(client, breaks_off_a_stream_that_is_given_up)
+{
+	http_client_stream(client, "/later", NULL, "{}", 2, 0, &handlers, NULL);
+	until(&fixture, fixture.kept_count == 1);
+	cr_expect_not(http_is_reset(fixture.kept[0]));
+	http_client_close(client);
+	client = NULL;
+	until(&fixture, http_is_reset(fixture.kept[0]));
+}
+
+/* What was sent otherwise arrives. */
+Test(client, says_the_rest_when_it_is_closed)
+{
+	post("/later", "a", 0);
+	until(&fixture, fixture.kept_count == 1);
+	http_client_close(client);
+	client = NULL;
+	while (!fixture.kept[0]->connection->eof)
+		uv_run(&fixture.loop, UV_RUN_ONCE);
+	cr_expect_not(http_is_reset(fixture.kept[0]));
 }
 
 Test(client, may_be_closed_at_once)

@@ -63,6 +63,26 @@ Test(http_stream, tells_when_the_client_resets)
 	until(&fixture, fixture.closed_count == 1);
 }
 
+Test(http_stream, a_request_tells_whether_its_client_broke_off)
+{
+	struct raw other;
+
+	for (int reset = 0; reset < 2; reset++) {
+		raw_open(&other, &fixture);
+		raw_send(&other, "GET /later HTTP/1.1\r\n\r\n");
+		until(&fixture, fixture.kept_count == reset + 1);
+		cr_expect_not(http_is_reset(fixture.kept[reset]));
+		if (reset) {
+			raw_reset(&other);
+			cr_expect(http_is_reset(fixture.kept[reset]));
+		} else {
+			raw_shutdown(&other);
+			cr_expect_not(http_is_reset(fixture.kept[reset]));
+			raw_close(&other);
+		}
+	}
+}
+
 Test(http_stream, tells_when_the_client_went_before_it_opened)
 {
 	struct raw other;

@@ -187,6 +187,14 @@ void agent_framework_shutdown(struct agent *agent, struct framework *framework)
 	}
 }
 
+void agent_frameworks_reprieve(struct agent *agent)
+{
+	struct framework *framework, *next;
+
+	HASH_ITER (hh, agent->frameworks, framework, next)
+		framework->terminating = false;
+}
+
 void agent_handle_shutdown_framework(struct agent *agent, const char *from,
 				     Mesos__Internal__ShutdownFrameworkMessage *message)
 {

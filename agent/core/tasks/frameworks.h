@@ -16,6 +16,9 @@ bool agent_framework_capable(const struct framework *framework,
 Mesos__TaskState agent_dropped_state(const struct framework *framework); /* LOST/DROPPED */
 Mesos__TaskState agent_gone_state(const struct framework *framework);	 /* LOST/GONE */
 void agent_framework_shutdown(struct agent *agent, struct framework *framework);
+/* The master of now need not know of shutdowns that were ordered before it took us in: it orders
+ * those again that it wants. Until then it hears how tasks end. */
+void agent_frameworks_reprieve(struct agent *agent);
 void agent_handle_update_framework(struct agent *agent, const char *from,
 				   Mesos__Internal__UpdateFrameworkMessage *message);
 void agent_handle_shutdown_framework(struct agent *agent, const char *from,

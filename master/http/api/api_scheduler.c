@@ -65,6 +65,13 @@ void api_scheduler(void *context, struct http_request *request)
 	event.call.call = api_body_decode(request, &mesos__scheduler__call__descriptor);
 	if (!event.call.call)
 		return;
+	/* One that was given up while this process was stopped: it would end the one that
+	 * followed it, which may have been taken before. */
+	if (event.call.call->type == MESOS__SCHEDULER__CALL__TYPE__SUBSCRIBE &&
+	    http_is_reset(request)) {
+		http_reply_text(request, 400, "The connection was reset");
+		return;
+	}
 	opening.call = event.call.call;
 	event.call.principal = request->principal;
 	event.call.stream_id = http_header(request, "Mesos-Stream-Id");
