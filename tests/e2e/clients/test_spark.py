@@ -58,6 +58,9 @@ class SparkTestCase(harness.TestCase):
             **more}
         return [word for item in conf.items() for word in ("--conf", "%s=%s" % item)]
 
+    def master_url(self):
+        return "mesos://%s:%d" % self.master.address
+
     def submit(self, *arguments, conf=(), name="job", env=(), options=()):
         """Starts spark-submit with the Java job or a Python file."""
         program = ([*arguments] if arguments[0].endswith(".py")
@@ -65,7 +68,7 @@ class SparkTestCase(harness.TestCase):
         log = open(os.path.join(self.temporary(), "log"), "w+b")
         self.addCleanup(log.close)
         process = processes.spawn(
-            [self.home + "/bin/spark-submit", "--master", "mesos://%s:%d" % self.master.address,
+            [self.home + "/bin/spark-submit", "--master", self.master_url(),
              "--name", name, *options, *self.conf(dict(conf)), *program],
             stdout=log, stderr=subprocess.STDOUT, env=self.environment(**dict(env)))
         process.log = log
