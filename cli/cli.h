@@ -61,6 +61,8 @@ int cli_http(const char *address, const char *method, const char *path, const ch
 	     struct buf *body, struct err *err);
 /* The address of a master that is given as one, as zk://servers/path or as file://path. Heap. */
 int cli_find_master(const char *address, char **out, struct err *err);
+/* The one that was found does not answer, or does not lead: it is looked for again. */
+void cli_forget_master(void);
 /* GET of a JSON document, in the arena; NULL with `err` set (status other than 200,
  * no JSON). */
 const struct json *cli_get_json(struct arena *arena, const char *address, const char *path,

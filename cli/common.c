@@ -172,6 +172,8 @@ int cli_http(const char *address, const char *method, const char *path, const ch
 		rv = 0;
 	}
 	free(target);
+	if (rv <= 0 || rv == 503)
+		cli_forget_master();
 	return rv ? rv : ERR_IO;
 }
 

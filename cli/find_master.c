@@ -80,6 +80,16 @@ static int find_master(const char *source, int64_t timeout, char **out, struct e
 	return search.found ? 0 : search.rv;
 }
 
+/* Commands that ask again and again have one master. */
+static char *known_as, *known;
+
+void cli_forget_master(void)
+{
+	free(known_as);
+	free(known);
+	known_as = known = NULL;
+}
+
 int cli_find_master(const char *address, char **out, struct err *err)
 {
 	int rv;
@@ -88,8 +98,15 @@ int cli_find_master(const char *address, char **out, struct err *err)
 		*out = xstrdup(address);
 		return 0;
 	}
-	rv = find_master(address, FIND_TIMEOUT, out, err);
-	return rv < 0 ? err_wrap(err, rv, "'%s'", address) : 0;
+	if (!known || strcmp(known_as, address)) {
+		cli_forget_master();
+		rv = find_master(address, FIND_TIMEOUT, &known, err);
+		if (rv < 0)
+			return err_wrap(err, rv, "'%s'", address);
+		known_as = xstrdup(address);
+	}
+	*out = xstrdup(known);
+	return 0;
 }
 
 /* ---- mesita resolve ------------------------------------------------------------------- */

@@ -84,6 +84,16 @@ static void link_wait(struct zk_link *link, int64_t span)
 	pthread_cond_timedwait(&link->wake, &link->lock, &until);
 }
 
+static bool is_over(struct zk_link *link)
+{
+	bool over;
+
+	pthread_mutex_lock(&link->lock);
+	over = link->over;
+	pthread_mutex_unlock(&link->lock);
+	return over;
+}
+
 static bool is_reached(struct zk_link *link, int64_t deadline)
 {
 	bool reached;
@@ -100,7 +110,7 @@ static bool is_reached(struct zk_link *link, int64_t deadline)
 zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err)
 {
 	do {
-		if (link->over)
+		if (is_over(link))
 			session_close(link);
 		if (!link->handle)
 			link->handle =

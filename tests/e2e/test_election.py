@@ -169,7 +169,7 @@ class Election(zookeeper.ElectionCase):
             self.assertEqual(harness.get(master.address, "/state")[2], b"No leader elected")
             self.assertEqual(harness.get(master.address, "/health")[0], 200)
         self.agent_daemon.check_alive()
-        self.zookeeper.start()
+        self.zookeeper.start().wait_serving()
         self.wait_agent(self.wait_leader())
 
     def test_short_outages_of_zookeeper_harm_nobody(self):
@@ -180,11 +180,14 @@ class Election(zookeeper.ElectionCase):
         call = {"type": "UPDATE_QUOTA", "update_quota": {"quota_configs": [
             {"role": "r", "limits": {"cpus": {"value": 3}}}]}}
         link.request("POST", "/api/v1", json.dumps(call), {"Content-Type": "application/json"})
-        self.zookeeper.start()
-        status = link.getresponse().status
+        self.zookeeper.start().wait_serving()
         # A session that was too short for the outage ends the leader; then nothing was promised.
-        if first.process.poll() is None:
+        try:
+            status = link.getresponse().status
             self.assertEqual(status, 200)
+        except (OSError, harness.connections.http.client.HTTPException):
+            status = None
+            self.assertEqual(self.wait_ended(first), 1)
         leader = self.wait_leader()
         self.wait_agent(leader)
         quota = [r["quota"]["limit"] for r in leader.json("/roles")["roles"] if r["name"] == "r"]
@@ -244,6 +247,49 @@ class Credentials(zookeeper.ElectionCase):
             self.assertEqual(len(client.get_acls(path)[0]), 2)
         self.masters[0].kill()
         self.wait_agent(self.wait_leader())
+
+
+class WithAnEnsemble(zookeeper.ElectionCase):
+    kind = zookeeper.Ensemble
+
+    def quota(self, master, role, cpus):
+        """The status of the answer; None if there was none."""
+        call = {"type": "UPDATE_QUOTA", "update_quota": {"quota_configs": [
+            {"role": role, "limits": {"cpus": {"value": cpus}}}]}}
+        try:
+            return harness.request(master.address, "POST", "/api/v1", json.dumps(call),
+                                   {"Content-Type": "application/json"}, 30)[0]
+        except (OSError, harness.connections.http.client.HTTPException):
+            return None
+
+    def test_what_was_promised_holds_whatever_dies(self):
+        """Servers and masters are killed in turn; quota that was acknowledged stays."""
+        promised = {}
+        servers = sorted(self.zookeeper.members, key=lambda server: server.leads())
+        for number, server in enumerate(servers):
+            leader = self.wait_leader()
+            server.kill()
+            role = "r%d" % number
+            if self.quota(leader, role, number + 1) == 200:
+                promised[role] = number + 1.0
+            leader = self.wait_leader()
+            leader.kill()
+            other = self.wait_leader(but=[leader])
+            self.wait_agent(other)
+            found = {r["name"]: r["quota"]["limit"].get("cpus")
+                     for r in other.json("/roles")["roles"] if r["name"] in promised}
+            self.assertEqual(found, promised)
+            leader.start()
+            server.start().wait_serving()
+            # A supervisor starts those that lost their place.
+            for master in self.masters:
+                if not self.alive(master):
+                    master.start()
+            leader = self.wait_leader()
+            for master in self.masters:
+                if master is not leader:
+                    self.wait_follower(master)
+        self.assertTrue(promised)
 
 
 class Flags(harness.TestCase):

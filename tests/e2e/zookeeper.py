@@ -33,16 +33,25 @@ def needed(test):
 
 
 class Server:
-    """One that is alone, and can be killed and started again on its port."""
+    """One that can be killed and started again on its port; alone, if it is not told of others."""
 
     def __init__(self, base):
         self.port = harness.free_port()
+        self.peer_ports = harness.free_port(), harness.free_port()
         self.directory = os.path.join(base, "zookeeper-%d" % self.port)
         os.makedirs(os.path.join(self.directory, "data"))
         self.config = os.path.join(self.directory, "zoo.cfg")
         with open(self.config, "w", encoding="ascii") as file:
             file.write(CONFIG % {"data": os.path.join(self.directory, "data"), "port": self.port})
         self.process = None
+
+    def join(self, servers, number):
+        """It is that one of several servers."""
+        with open(self.config, "a", encoding="ascii") as file:
+            for index, server in enumerate(servers):
+                file.write("server.%d=127.0.0.1:%d:%d\n" % ((index + 1,) + server.peer_ports))
+        with open(os.path.join(self.directory, "data", "myid"), "w", encoding="ascii") as file:
+            file.write("%d\n" % number)
 
     @property
     def servers(self):
@@ -56,8 +65,14 @@ class Server:
             self.process = processes.spawn(
                 JAVA + ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config],
                 stdout=log, stderr=log)
-        wait_for(lambda: self.ask(b"ruok") == b"imok", "ZooKeeper", 30)
         return self
+
+    def wait_serving(self):
+        wait_for(lambda: b"Mode: " in self.ask(b"srvr"), "ZooKeeper", 60)
+        return self
+
+    def leads(self):
+        return b"Mode: leader" in self.ask(b"srvr")
 
     def ask(self, word):
         """The answer to one of the words of four letters."""
@@ -83,12 +98,38 @@ class Server:
         return client
 
 
+class Ensemble:
+    """Three of them, as one."""
+
+    def __init__(self, base):
+        self.members = [Server(base) for _ in range(3)]
+        for index, server in enumerate(self.members):
+            server.join(self.members, index + 1)
+
+    @property
+    def servers(self):
+        return ",".join(server.servers for server in self.members)
+
+    url, client = Server.url, Server.client
+
+    def start(self):
+        for server in self.members:
+            server.start()
+        return self
+
+    def wait_serving(self):
+        for server in self.members:
+            server.wait_serving()
+        return self
+
+
 class ElectionCase(harness.TestCase):
     """Three masters and an agent that find each other by ZooKeeper."""
 
     agents = None
     masters_count = 3
     credentials = ""
+    kind = Server
 
     def setUp(self):
         needed(self)
@@ -96,7 +137,7 @@ class ElectionCase(harness.TestCase):
         self.base = self.temporary()
         os.chmod(self.base, 0o755)
         self.addCleanup(processes.kill_descendants)
-        self.zookeeper = Server(self.base).start()
+        self.zookeeper = self.kind(self.base).start().wait_serving()
         self.url = self.zookeeper.url(credentials=self.credentials)
         self.masters = [self.make_master("master%d" % (index + 1))
                         for index in range(self.masters_count)]
