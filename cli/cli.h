@@ -3,6 +3,7 @@
 #define CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/flags/flags.h"
@@ -24,6 +25,7 @@ int cmd_exec(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_resolve(int argc, char **argv); /* mesos-resolve */
+int cmd_registry(int argc, char **argv);
 int executor_main(int argc, char **argv);
 int default_executor_main(int argc, char **argv);
 
@@ -59,6 +61,8 @@ const char *cli_authorization(void);
 int cli_secure(const char *address, struct err *err);
 int cli_http(const char *address, const char *method, const char *path, const char *form,
 	     struct buf *body, struct err *err);
+/* The master that leads, "ip:port", heap. ERR_NOT_FOUND after `timeout` (ns). */
+int cli_find_leader(const char *source, int64_t timeout, char **out, struct err *err);
 /* The address of a master that is given as one, as zk://servers/path or as file://path. Heap. */
 int cli_find_master(const char *address, char **out, struct err *err);
 /* The one that was found does not answer, or does not lead: it is looked for again. */

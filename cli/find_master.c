@@ -55,7 +55,7 @@ static void search_late_cb(uv_timer_t *timer)
 	search_end(search);
 }
 
-static int find_master(const char *source, int64_t timeout, char **out, struct err *err)
+int cli_find_leader(const char *source, int64_t timeout, char **out, struct err *err)
 {
 	static const struct detector_handlers handlers = {.detected = search_detected_cb,
 							  .failed = search_failed_cb};
@@ -100,7 +100,7 @@ int cli_find_master(const char *address, char **out, struct err *err)
 	}
 	if (!known || strcmp(known_as, address)) {
 		cli_forget_master();
-		rv = find_master(address, FIND_TIMEOUT, &known, err);
+		rv = cli_find_leader(address, FIND_TIMEOUT, &known, err);
 		if (rv < 0)
 			return err_wrap(err, rv, "'%s'", address);
 		known_as = xstrdup(address);
@@ -143,7 +143,7 @@ int cmd_resolve(int argc, char **argv)
 		return 1;
 	}
 	log_set_level(target.verbose ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR);
-	rv = find_master(flags.positional[0], target.timeout, &found, &err);
+	rv = cli_find_leader(flags.positional[0], target.timeout, &found, &err);
 	if (rv == 0)
 		printf("%s\n", found);
 	else

@@ -37,6 +37,7 @@ static const struct {
 	{"attach", NULL, cmd_attach, "use the terminal of a task"},
 	{"kill", NULL, cmd_kill, "kill a task or a whole framework"},
 	{"resolve", "mesos-resolve", cmd_resolve, "say which master leads"},
+	{"registry", NULL, cmd_registry, "move what masters know to ZooKeeper, or back"},
 	{"demo", NULL, cmd_demo, "show dominant resource fairness, step by step"},
 	{"master", "mesos-master", cmd_master, "be a master"},
 	{"agent", "mesos-agent", cmd_agent, "be an agent"},

@@ -292,6 +292,73 @@ class WithAnEnsemble(zookeeper.ElectionCase):
         self.assertTrue(promised)
 
 
+class Moves(harness.TestCase):
+    """A registry goes from a master's disk to ZooKeeper, and back, below an agent with a task."""
+
+    def setUp(self):
+        zookeeper.needed(self)
+        super().setUp()
+        self.zookeeper = zookeeper.Server(self.cluster.base).start().wait_serving()
+        self.path = os.path.join(self.cluster.base, "where")
+
+    def copy(self, source, target):
+        code, out, err = harness.run(["registry", "copy", source, target])
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, "^[0-9]+ records copied from ")
+        return int(out.split()[0])
+
+    def check(self, scheduler, task_id):
+        """The agent, its task and the quota are what they were."""
+        self.agent.wait_registered()
+        self.assertEqual(self.agent.id, self.agent_id)
+        scheduler.subscribe()
+        wait_for(lambda: [t["state"] for f in self.master.state()["frameworks"]
+                          for t in f["tasks"] if t["id"] == task_id] == ["TASK_RUNNING"], "the task")
+        self.assertEqual([r["quota"]["limit"] for r in self.master.json("/roles")["roles"]
+                          if r["name"] == "r"], [{"cpus": 2.0}])
+
+    def test_there_and_back(self):
+        url = self.zookeeper.url()
+        self.agent_id = self.agent.id
+        call = {"type": "UPDATE_QUOTA", "update_quota": {"quota_configs": [
+            {"role": "r", "limits": {"cpus": {"value": 2}}}]}}
+        self.assertEqual(harness.request(self.master.address, "POST", "/api/v1", json.dumps(call),
+                                         {"Content-Type": "application/json"})[0], 200)
+        scheduler = self.subscribe(name="mover", failover_timeout=600)
+        offer = scheduler.offer(cpus=1)
+        info = harness.task(offer, "exec sleep 1000", cpus=0.1, mem=32)
+        scheduler.launch(offer, [info])
+        task_id = info["task_id"]["value"]
+        scheduler.wait_state(task_id, "TASK_RUNNING")
+        self.assertEqual(harness.run(["registry", "copy", self.master.work_dir, url])[0], 1)
+        self.master.terminate()
+        count = self.copy(self.master.work_dir, url)
+        self.assertGreater(count, 2)
+        _, _, err = harness.run(["registry", "copy", self.master.work_dir, url])
+        self.assertIn("holds %d records already" % count, err)
+        self.master.flags["zk"] = url
+        self.master.start().wait_ready()
+        self.check(scheduler, task_id)
+        _, _, err = harness.run(["registry", "copy", url, self.path])
+        self.assertIn("the master 127.0.0.1:%d leads there" % self.master.address[1], err)
+        self.master.terminate()
+        os.mkdir(self.path)
+        self.copy(url, self.path)
+        del self.master.flags["zk"]
+        self.master.flags["work_dir"] = self.path
+        self.master.start().wait_ready()
+        self.check(scheduler, task_id)
+
+    def test_what_cannot_be(self):
+        for source, target, why in (
+                (self.path, self.zookeeper.url(), "is no work_dir of a master"),
+                ("zk://127.0.0.1:1", self.path, "Expecting a (chroot) path")):
+            code, _, err = harness.run(["registry", "copy", source, target])
+            self.assertEqual(code, 1)
+            self.assertIn(why, err)
+        self.assertEqual(harness.run(["registry"])[0], 1)
+
+
 class Flags(harness.TestCase):
     agents = None
 
