@@ -23,6 +23,11 @@
 
 static const struct flag local_table[] = {
 	{"agents", "num_slaves", FLAG_INT, AT(agents), "3", "Number of agents.", NULL, NULL},
+	{"masters", NULL, FLAG_INT, AT(masters), "1",
+	 "Number of masters: several elect the one that leads, by a ZooKeeper that is started, "
+	 "too. "
+	 "They have the ports from --port on.",
+	 NULL, NULL},
 	{"ip", NULL, FLAG_STRING, AT(ip), "127.0.0.1", "Address to listen on.", NULL, NULL},
 	{"port", NULL, FLAG_INT, AT(port), "5050", "Port of the master; 0 takes any free one.",
 	 NULL, NULL},
@@ -90,10 +95,8 @@ static int start_all(struct cluster *c, struct arena *arena, struct err *err)
 		rv = local_prepare_tls(c, err);
 	if (rv == 0)
 		rv = guardian_fork(c->own_dir ? c->work_dir : NULL, &c->guardian, &c->alive, err);
-	if (rv == 0) {
-		local_forget_port(c);
-		rv = local_start_master(c, err);
-	}
+	if (rv == 0)
+		rv = local_start_masters(c, err);
 	if (rv == 0)
 		rv = local_wait_for_master(c, err);
 	if (rv == 0 && c->flags->tls)
@@ -120,6 +123,7 @@ static void end_all(struct cluster *c, bool keep_logs)
 	tls_authority_free(c->authority);
 	free(c->work_dir);
 	free(c->master);
+	free(c->group);
 }
 
 static int cmd_local_check(const struct local_flags *flags, struct err *err)
@@ -127,9 +131,14 @@ static int cmd_local_check(const struct local_flags *flags, struct err *err)
 	if (flags->agents < 0 || flags->agents > LOCAL_AGENTS_MAX)
 		return err_set(err, ERR_INVALID, "--agents must be between 0 and %d",
 			       LOCAL_AGENTS_MAX);
-	if (flags->port < 0 || flags->port > 65535)
+	if (flags->masters < 1 || flags->masters > LOCAL_MASTERS_MAX)
+		return err_set(err, ERR_INVALID, "--masters must be between 1 and %d",
+			       LOCAL_MASTERS_MAX);
+	if (flags->port < 0 || flags->port + flags->masters - 1 > 65535)
 		return err_set(err, ERR_INVALID, "--port must be between 0 and 65535");
-	return 0;
+	if (flags->masters > 1 && flags->tls)
+		return err_set(err, ERR_INVALID, "--tls goes with one master");
+	return flags->masters > 1 ? local_check_zookeeper(err) : 0;
 }
 
 static int cmd_local_run(const struct local_flags *flags)

@@ -9,9 +9,11 @@
 #include "net/tls/authority.h"
 
 #define LOCAL_AGENTS_MAX 1000
+#define LOCAL_MASTERS_MAX 9
 
 struct local_flags {
 	int64_t agents;
+	int64_t masters;
 	const char *ip;
 	int64_t port;
 	const char *resources;
@@ -29,7 +31,8 @@ struct cluster {
 	char *work_dir;
 	bool own_dir; /* made by us: removed at the end */
 	char *program;
-	char *master; /* "ip:port" */
+	char *master; /* "ip:port" of the first, which need not lead */
+	char *group;  /* where several are found, "zk://..."; or NULL */
 	int alive;    /* our end of the guardian's channel */
 	pid_t guardian;
 	struct tls_authority *authority; /* with --tls */
@@ -41,13 +44,19 @@ struct cluster {
 int local_make_work_dir(struct cluster *c, struct err *err);
 /* Heap. */
 char *local_log_path(const struct cluster *c, const char *name);
-/* What a cluster before us left in --work_dir says where that one was. */
-void local_forget_port(const struct cluster *c);
-int local_start_master(struct cluster *c, struct err *err);
 int local_start_agent(struct cluster *c, int number, struct err *err);
 /* Numbers begin with 1. */
 void local_agent_address(const struct cluster *c, int number, char ip[INET_ADDRSTRLEN]);
 bool local_has_own_addresses(const struct local_flags *flags);
+
+/* -- local_masters.c -- */
+/* Says how to install it if it is not there. */
+int local_check_zookeeper(struct err *err);
+/* What a cluster before us left in --work_dir says where that one was. */
+void local_forget_ports(const struct cluster *c);
+int local_start_masters(struct cluster *c, struct err *err);
+/* The file of a master (from 1) that holds its "port", or "pid" if there are several. Heap. */
+char *local_master_path(const struct cluster *c, int number, const char *what);
 
 /* -- local_tls.c -- */
 /* An authority, a certificate of the master, and the environment of all that is started. */

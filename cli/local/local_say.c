@@ -19,6 +19,8 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 	jw_init(&w, &line);
 	jw_begin_object(&w);
 	jw_kv_string(&w, "master", c->master);
+	if (c->group)
+		jw_kv_string(&w, "zookeeper", c->group);
 	jw_kv_int(&w, "pid", getpid());
 	jw_kv_string(&w, "work_dir", c->work_dir);
 	if (c->flags->tls)
@@ -40,6 +42,8 @@ static void say_json(const struct cluster *c, const struct json *slaves)
 /* What to add to the other commands so that they find this cluster. */
 static char *master_flag(const struct cluster *c)
 {
+	if (c->group)
+		return xprintf(" --master=%s", c->group);
 	if (c->flags->tls)
 		return xprintf(" --master=https://%s", c->master);
 	return strcmp(c->master, CLI_DEFAULT_MASTER) ? xprintf(" --master=%s", c->master)
@@ -50,8 +54,9 @@ static void say_text(const struct cluster *c, const struct json *slaves)
 {
 	char *flag = master_flag(c);
 
-	printf("A cluster of %zu agent%s is up, its master is at %s.\n", slaves->count,
-	       slaves->count == 1 ? "" : "s", c->master);
+	printf("A cluster of %zu agent%s is up, its %s %s.\n", slaves->count,
+	       slaves->count == 1 ? "" : "s", c->group ? "masters are found by" : "master is at",
+	       c->group ? c->group : c->master);
 	printf("Logs and sandboxes: %s%s\n\n", c->work_dir,
 	       c->own_dir ? " (removed at the end)" : "");
 	printf("In another terminal:\n");
@@ -61,6 +66,10 @@ static void say_text(const struct cluster *c, const struct json *slaves)
 	printf("  mesita ps%s --all\n", flag);
 	if (c->flags->tls)
 		printf("  curl --cacert $LIBPROCESS_SSL_CA_FILE https://%s/state\n", c->master);
+	if (c->group)
+		printf("  mesita resolve %s      # says which master leads\n"
+		       "  kill -9 $(cat %s/master-1.pid)    # one of %d; it is started again\n",
+		       c->group, c->work_dir, (int)c->flags->masters);
 	printf("\nCtrl-C ends the cluster and everything in it.\n");
 	free(flag);
 }

@@ -1,4 +1,4 @@
-/* The work directory of a cluster, and starting its daemons. */
+/* The work directory of a cluster, and starting its agents. */
 #include "cli/local/local.h"
 
 #include <errno.h>
@@ -34,36 +34,6 @@ char *local_log_path(const struct cluster *c, const char *name)
 	return c->flags->verbose ? NULL : xprintf("%s/%s.log", c->work_dir, name);
 }
 
-void local_forget_port(const struct cluster *c)
-{
-	char *path = xprintf("%s/master.port", c->work_dir);
-
-	unlink(path);
-	free(path);
-}
-
-int local_start_master(struct cluster *c, struct err *err)
-{
-	char *log = local_log_path(c, "master");
-	char *argv[] = {c->program,
-			"master",
-			xprintf("--ip=%s", c->flags->ip),
-			xprintf("--port=%d", (int)c->flags->port),
-			xprintf("--work_dir=%s/master", c->work_dir),
-			xprintf("--port_file=%s/master.port", c->work_dir),
-			"--hostname=localhost",
-			c->flags->check_origin ? "--check_origin" : "--no-check_origin",
-			xprintf("--allocation_interval=%s", c->flags->allocation_interval),
-			NULL};
-	int rv = guardian_start(c->alive, argv, log, err);
-
-	for (int i = 2; i < 6; i++)
-		free(argv[i]);
-	free(argv[8]);
-	free(log);
-	return rv;
-}
-
 /* Where agent `number` (from 1) is. Frameworks look for agents at 5051 and tell them apart by their
  * hostnames, as machines are. The cluster of the default port has 127.0.0.2, 127.0.0.3, ...; one of
  * another port has 127.<port / 256>.<port % 256>.2, ..., so that clusters stand side by side. */
@@ -96,7 +66,7 @@ int local_start_agent(struct cluster *c, int number, struct err *err)
 			"agent",
 			xprintf("--ip=%s", own ? ip : c->flags->ip),
 			own ? "--port=5051" : "--port=0",
-			xprintf("--master=%s", c->master),
+			xprintf("--master=%s", c->group ? c->group : c->master),
 			xprintf("--work_dir=%s/%s", c->work_dir, name),
 			xprintf("--runtime_dir=%s/%s.run", c->work_dir, name),
 			xprintf("--resources=%s", c->flags->resources),

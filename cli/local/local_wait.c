@@ -70,7 +70,7 @@ static int not_started(const struct cluster *c, const char *what, char *const *n
 
 static int master_not_started(const struct cluster *c, struct err *err)
 {
-	char *const names[] = {"master", NULL};
+	char *const names[] = {c->group ? "master-1" : "master", NULL};
 
 	return not_started(c, "the master did not start", names, err);
 }
@@ -92,7 +92,7 @@ static int agents_not_started(const struct cluster *c, struct err *err)
 int local_wait_for_master(struct cluster *c, struct err *err)
 {
 	int64_t deadline = clock_now() + READY_TIMEOUT;
-	char *path = xprintf("%s/master.port", c->work_dir);
+	char *path = local_master_path(c, 1, "port");
 	int port = 0;
 
 	do {

@@ -281,11 +281,12 @@ class TestCase(unittest.TestCase):
                 self.fail("%s ended with %d by itself" % (daemon.name, daemon.process.returncode))
 
 
-def run(argv, timeout=60, input=None, **options):
+def run(argv, timeout=60, input=None, path=None, **options):
     """Runs a mesita command to its end: (exit code, stdout, stderr)."""
     if input is not None:
         options["stdin"] = subprocess.PIPE
-    process = processes.spawn([MESITA] + argv, env=clean_environment(), text=True,
+    env = clean_environment(**({"PATH": path} if path else {}))
+    process = processes.spawn([MESITA] + argv, env=env, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     try:
         out, err = process.communicate(input, timeout=timeout * SCALE)

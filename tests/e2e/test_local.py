@@ -10,6 +10,7 @@ import time
 
 import harness
 import processes
+import zookeeper
 from harness import get_json, wait_for
 from scheduler import Scheduler
 
@@ -57,6 +58,49 @@ class Binary(harness.TestCase):
         for sign in ("GNU_RELRO", "NOW", "PIE", "__stack_chk_fail", "__memcpy_chk"):
             self.assertIn(sign, text)
         self.assertNotRegex(text, r"GNU_STACK.*RWE")
+
+
+class Masters(LocalTestCase):
+    def leader(self, group, but=None):
+        def found():
+            code, out, _ = harness.run(["resolve", group])
+            return code == 0 and out.strip() != but and out.strip()
+        return wait_for(found, "leading master", 60)
+
+    def test_three_of_which_the_leader_dies(self):
+        zookeeper.needed(self)
+        folder = self.temporary()
+        process, ready = self.start("--masters=3", folder=folder)
+        group = ready["zookeeper"]
+        self.assertEqual(len(ready["agents"]), 2)
+        leader = None
+        for _ in range(2):
+            leader = self.leader(group, but=leader)
+            code, out, err = harness.run(["run", "--master=" + group, "--cpus=0.1", "--mem=32",
+                                          "--command=echo hello", "--instances=3"])
+            self.assertEqual(code, 0, err)
+            self.assertIn("3 of 3 tasks finished", out + err)
+            for number in range(1, 4):
+                base = os.path.join(folder, "master-%d." % number)
+                with open(base + "port", encoding="ascii") as port, \
+                        open(base + "pid", encoding="ascii") as pid:
+                    if leader.endswith(":" + port.read().strip()):
+                        os.kill(int(pid.read()), signal.SIGKILL)
+        self.leader(group, but=leader)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30 * processes.SCALE), 0)
+        self.assertEqual(processes.descendants(), set())
+
+    def test_what_cannot_be(self):
+        for flags, why in ((["--masters=0"], "--masters must be between 1 and 9"),
+                           (["--masters=3", "--port=65534"], "--port must be between 0 and 65535"),
+                           (["--masters=3", "--tls"], "--tls goes with one master")):
+            code, _, err = harness.run(["local", *flags])
+            self.assertEqual(code, 1)
+            self.assertIn(why, err)
+        code, _, err = harness.run(["local", "--masters=2"], path="/nowhere")
+        self.assertEqual(code, 1)
+        self.assertIn("several masters need ZooKeeper: apt-get install", err)
 
 
 class Local(LocalTestCase):
