@@ -131,6 +131,11 @@ Test(master_operations_operator, refused)
 		      "\"resources\":[" SCALAR("disk", 64, REFINED("r", "r/a")) "," SCALAR(
 			      "cpus", 1, REFINED("r", "r/b")) "],\"source\":[" DISK "]"),
 		 "Invalid resources: Mixed reservations are not supported[{"},
+		/* As many as the other has, and one more. */
+		{CALL("RESERVE_RESOURCES", "reserve_resources",
+		      "\"resources\":[" SCALAR("disk", 64, DYNAMIC("r")) "," SCALAR(
+			      "cpus", 1, REFINED("r", "r/b")) "],\"source\":[" DISK "]"),
+		 "Invalid resources: Mixed reservations are not supported[{"},
 		{CALL("RESERVE_RESOURCES", "reserve_resources", "\"source\":[" DISK "]"),
 		 "Invalid resources: Resource cannot be empty"},
 	};

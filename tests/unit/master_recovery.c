@@ -402,6 +402,13 @@ Test(master_recovery, a_task_whose_agent_went_with_the_crash_is_completed)
 	driver_restart(d, "M2");
 	cr_expect_eq(HASH_COUNT(master_find_framework(d->m, "M-0000")->tasks), 0);
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 4);
+	/* What is stored says the same. */
+	driver_pass(d, SECOND);
+	HASH_FIND_STR(d->store, "task/M-0000/run", pair);
+	cr_expect_null(pair);
+	driver_restart(d, "M3");
+	cr_expect_eq(HASH_COUNT(master_find_framework(d->m, "M-0000")->tasks), 0);
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->completed_task_count, 4);
 }
 
 /* Killed after an agent was durably unreachable, before anything followed from it. */
@@ -432,8 +439,6 @@ Test(master_recovery, tasks_of_an_agent_lost_in_the_crash_are_unreachable)
 	cr_expect(t && t->record.state == MESOS__TASK_STATE__TASK_UNREACHABLE);
 }
 
-/* What is wrong with a record is found when it is read, though tasks stay packed; what is not
- * wrong enough is a task as good as another. */
 /* A crash takes what was written behind after the agent was durably back. */
 Test(master_recovery, tasks_of_an_agent_that_came_back_before_a_crash_are_not_unreachable)
 {
@@ -456,6 +461,8 @@ Test(master_recovery, tasks_of_an_agent_that_came_back_before_a_crash_are_not_un
 	cr_expect_null(pair);
 }
 
+/* What is wrong with a record is found when it is read, though tasks stay packed; what is not
+ * wrong enough is a task as good as another. */
 Test(master_recovery, broken_records_of_tasks_are_refused_or_restored)
 {
 	size_t read = 0, refused = 0;

@@ -34,8 +34,8 @@ enum record_kind {
 	RECORD_GONE,
 	RECORD_FRAMEWORK,
 	RECORD_EXECUTOR,
+	RECORD_COMPLETED, /* numbered: those that a task adds follow them */
 	RECORD_TASK,
-	RECORD_COMPLETED,
 	RECORD_MAINTENANCE,
 	RECORD_GIVEN,
 	RECORD_GIVEN_ROLE,

@@ -140,9 +140,9 @@ class Version1(jvm.JavaTestCase):
         self.assertEqual(driven.wait(lambda l: l[0] == "SUBSCRIBED", "again")[1], framework_id)
 
     def test_no_master(self):
-        driven = self.driven("DrivenV1", "V1", "zk://host/mesos")
+        driven = self.driven("DrivenV1", "V1", "zk://host/")
         error = driven.wait(lambda l: l[0] == "ERROR", "error")[1]
-        self.assertIn("Failed to create a master detector for 'zk://host/mesos'", error)
+        self.assertIn("Failed to create a master detector for 'zk://host/'", error)
 
 
 class Loaders(jvm.JavaTestCase):

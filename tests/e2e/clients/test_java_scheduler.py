@@ -317,7 +317,7 @@ class Masters(jvm.JavaTestCase):
     def test_strings_that_name_none(self):
         directory = self.temporary()
         for master, text in (("nowhere", "expected host:port"), (":5050", "expected host:port"),
-                             ("host:0", "port"), ("zk://host/mesos", "ZooKeeper"),
+                             ("host:0", "port"), ("zk://host", "Expecting a (chroot) path for ZooKeeper"),
                              ("file:///no/such", "Failed to read from file"),
                              ("file://" + directory + "/twice", "names no other file")):
             with open(directory + "/twice", "w", encoding="ascii") as file:
