@@ -378,6 +378,7 @@ static const struct detector_handlers detector_handlers = {.detected = scheduler
 
 static int find_master(struct scheduler_driver *d, struct err *err)
 {
+	struct zk_url url;
 	int rv;
 
 	if (!zk_url_is(d->source)) {
@@ -386,12 +387,13 @@ static int find_master(struct scheduler_driver *d, struct err *err)
 			go_to(d, xstrdup(d->first_host), d->first_port);
 		return rv;
 	}
+	rv = zk_url_parse(d->source, &url, err);
+	zk_url_free(&url);
+	if (rv < 0)
+		return err_wrap(err, rv, "'%s'", d->source);
 	d->detector = detector_create(d->loop, d->source, ELECTION_SESSION_TIMEOUT_MS,
 				      &detector_handlers, d);
-	rv = detector_check(d->detector, err);
-	if (rv < 0)
-		detector_close(d->detector);
-	return rv;
+	return 0;
 }
 
 int scheduler_driver_create(uv_loop_t *loop, const struct scheduler_options *options,

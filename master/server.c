@@ -321,11 +321,22 @@ static void close_handle_cb(uv_handle_t *handle, void *arg)
 		uv_close(handle, NULL);
 }
 
-static void stop(struct shell *shell)
+/* What was asked may be done or not. */
+static void refuse_waiting(struct shell *shell)
 {
 	struct shell_waiting *waiting, *later;
 
+	HASH_ITER (hh, shell->waiting, waiting, later) {
+		HASH_DEL(shell->waiting, waiting);
+		http_reply_text(waiting->request, 503, "The master is ending");
+		free(waiting);
+	}
+}
+
+static void stop(struct shell *shell)
+{
 	shell->steps.over = true;
+	refuse_waiting(shell);
 	if (shell->messenger)
 		messenger_close(shell->messenger);
 	offload_close(shell->offload);
@@ -352,10 +363,6 @@ static void stop(struct shell *shell)
 	uv_loop_close(&shell->loop);
 	hangup_free(&shell->hangup);
 	whitelist_free(shell);
-	HASH_ITER (hh, shell->waiting, waiting, later) {
-		HASH_DEL(shell->waiting, waiting);
-		free(waiting);
-	}
 	if (shell->steps.core)
 		master_destroy(shell->steps.core);
 	master_steps_free(&shell->steps);
