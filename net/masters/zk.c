@@ -18,6 +18,9 @@
 #include "base/zk/zk_handle.h"
 
 #define OPEN_RETRY_MS 1000
+/* libzookeeper tries on in silence: somebody should say so. */
+#define SILENCE_FIRST_MS 3000
+#define SILENCE_NEXT_MS 60000
 #define OPEN_TRIES 600 /* 10 minutes, as Mesos waits for names */
 
 struct zk_life {
@@ -49,7 +52,8 @@ struct zk {
 	struct zk_handlers handlers;
 	void *context;
 	uv_async_t wake;
-	uv_timer_t timer; /* the session's end while it is not reached; or the next try to open */
+	uv_timer_t timer; /* the next try to open; a word when nobody answers; or the session's end
+			     while it is not reached */
 	uv_work_t work;
 	bool working;	      /* on a thread: closes `old`, then makes the handle of `life` */
 	struct zk_life *life; /* NULL: none is wanted */
@@ -274,6 +278,13 @@ static void unreached_cb(uv_timer_t *timer)
 	session_over(zk);
 }
 
+static void unanswered_cb(uv_timer_t *timer)
+{
+	struct zk *zk = timer->data;
+
+	log_warning("ZooKeeper at %s does not answer; trying on", zk->url.servers);
+}
+
 static void reopen_cb(uv_timer_t *timer)
 {
 	life_turn(timer->data);
@@ -367,6 +378,9 @@ static void turned_cb(uv_work_t *work, int status)
 	} else if (zk->life && !zk->life->handle) {
 		try_again(zk);
 	} else {
+		if (zk->life)
+			uv_timer_start(&zk->timer, unanswered_cb, SILENCE_FIRST_MS,
+				       SILENCE_NEXT_MS);
 		uv_async_send(&zk->wake);
 	}
 }

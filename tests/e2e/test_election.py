@@ -367,6 +367,12 @@ class Flags(harness.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(text, err)
 
+    def test_servers_that_are_not_there(self):
+        code, _, err = harness.run(["resolve", "--verbose", "--timeout=4secs", "zk://127.0.0.1:1/m"])
+        self.assertEqual(code, 1)
+        self.assertIn("ZooKeeper at 127.0.0.1:1 does not answer; trying on", err)
+        self.assertIn("no master leads, or it is not known", err)
+
     def test_urls_that_make_no_sense(self):
         for url, why in (
                 ("zk://host:2181", "Expecting a (chroot) path for ZooKeeper ('/' is not supported)"),
