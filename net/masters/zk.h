@@ -34,7 +34,6 @@ struct zk_result {
 	struct slice data;  /* the node's */
 	char *const *names; /* of children, without the path */
 	size_t count;
-	int64_t owner; /* session of an ephemeral node, or 0 */
 };
 
 typedef void zk_answered(void *context, const struct zk_result *result);

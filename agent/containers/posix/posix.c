@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 #include "agent/containers/posix/process_tree.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/terminal/terminal.h"

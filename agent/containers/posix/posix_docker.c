@@ -2,6 +2,7 @@
  * container belongs to a daemon, and does not end with our processes. A file tells an agent that
  * was started again which containers that are. */
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

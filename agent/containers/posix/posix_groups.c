@@ -1,6 +1,7 @@
 /* Containers that have a control group of their own: made before the first process, which is born
  * in it; watched for running out of memory; killed as one; removed when nothing is left in it. */
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -12,6 +12,7 @@
 #include "agent/containers/fetch/fetcher.h"
 #include "agent/containers/linux/room.h"
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 #include "agent/containers/sandbox.h"
 #include "agent/containers/seccomp_filter.h"
 #include "agent/containers/volume_dirs.h"

@@ -3,6 +3,7 @@
 
 #include "agent/containers/network/network.h"
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 
 bool posix_network_needed(const struct posix_container *container)
 {

@@ -5,6 +5,7 @@
 
 #include "agent/containers/container_info.h"
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 #include "agent/containers/seccomp_filter.h"
 #include "agent/containers/terminal/terminal.h"
 #include "base/memory/arena.h"

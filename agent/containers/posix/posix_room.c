@@ -9,6 +9,7 @@
 #include "agent/containers/linux/room.h"
 #include "agent/containers/network/network.h"
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 #include "base/memory/arena.h"
 
 enum posix_room posix_room_kind(const struct posix_container *container,

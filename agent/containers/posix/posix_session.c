@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 
 static int open_pipes(struct posix_container *container, struct err *err)
 {

@@ -1,6 +1,7 @@
 /* The exit status of a container's first process, which init (init.h) writes into a file: it
  * is known to an agent that was started after the process ended. */
 #include "agent/containers/posix/posix_internal.h"
+#include "agent/containers/posix/posix_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
