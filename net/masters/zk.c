@@ -180,7 +180,6 @@ static void got_cb(int code, const char *value, int len, const struct Stat *stat
 
 	if (code == ZOK && value && len > 0)
 		note->result.data = (struct slice){xmemdup(value, (size_t)len), (size_t)len};
-	(void)stat;
 	answer_post(data, note);
 }
 
