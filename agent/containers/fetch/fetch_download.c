@@ -1,16 +1,14 @@
-/* A URI becomes a file: copied, downloaded by curl, or by hadoop. */
+/* A URI becomes a file: copied, downloaded (fetch_net.c), or got by hadoop. */
 #include "agent/containers/fetch/fetch_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log/log.h"
-#include "base/time/clock.h"
 
 #define COPY_SIZE (1024 * 1024)
 
@@ -61,45 +59,6 @@ int fetch_copy_file(const char *source, const char *target, uint64_t most, struc
 	return rv;
 }
 
-/* ---- downloads ----------------------------------------------------------- */
-
-static bool is_net(const char *uri)
-{
-	static const char *const schemes[] = {"http://", "https://", "ftp://", "ftps://"};
-
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
-		if (!strncasecmp(uri, schemes[i], strlen(schemes[i])))
-			return true;
-	return false;
-}
-
-static int download_net(struct fetch *fetch, const char *uri, const char *target, uint64_t most,
-			struct err *err)
-{
-	long stall = (long)((fetch->stall_timeout + SECOND - 1) / SECOND);
-	char *argv[] = {"curl", "-s", "-S", "-g", "-L", "--proto", "=http,https,ftp,ftps",
-			"--proto-redir", "=http,https,ftp,ftps", "--speed-limit", "1",
-			"--speed-time", arena_printf(&fetch->arena, "%ld", stall ? stall : 1), "-o",
-			(char *)target,
-			/* Where the server says how large it is. */
-			"--max-filesize",
-			arena_printf(&fetch->arena, "%lld", (long long)(most ? most : INT64_MAX)),
-			"-w", "%{http_code}", "--url", (char *)uri, NULL};
-	bool ftp = !strncasecmp(uri, "ftp", 3);
-	struct buf code = BUF_INIT;
-	int rv;
-
-	log_info("Downloading resource from '%s' to '%s'", uri, target);
-	rv = fetch_run_program(argv, NULL, NULL, &code, err);
-	if (rv < 0)
-		err_wrap(err, rv, "Error downloading resource");
-	else if (!code.data || strcmp(code.data, ftp ? "226" : "200"))
-		rv = err_set(err, ERR_IO, "Error downloading resource, received %s return code %s",
-			     ftp ? "FTP" : "HTTP", code.data ? code.data : "");
-	buf_free(&code);
-	return rv;
-}
-
 static int download_hadoop(struct fetch *fetch, const char *uri, const char *target,
 			   struct err *err)
 {
@@ -127,7 +86,7 @@ int fetch_download(struct fetch *fetch, const char *uri, const char *target, uin
 		return rv;
 	if (path)
 		return fetch_copy_file(path, target, most, err);
-	if (is_net(uri))
-		return download_net(fetch, uri, target, most, err);
+	if (fetch_is_net(uri))
+		return fetch_net(fetch, uri, target, most, err);
 	return download_hadoop(fetch, uri, target, err);
 }

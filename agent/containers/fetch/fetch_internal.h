@@ -2,6 +2,7 @@
  *
  *	fetcher.c		rules, and one URI after the other
  *	fetch_download.c	a URI becomes a file
+ *	fetch_net.c		downloads, by libcurl
  *	fetch_unpack.c	a file becomes what is in it
  *	fetch_target.c	nothing is written outside of the sandbox; programs that help */
 #ifndef AGENT_CONTAINERS_FETCH_FETCH_INTERNAL_H
@@ -42,6 +43,16 @@ int fetch_run_program(char *const *argv, const char *input, const char *target, 
 int fetch_download(struct fetch *fetch, const char *uri, const char *target, uint64_t most,
 		   struct err *err);
 int fetch_copy_file(const char *source, const char *target, uint64_t most, struct err *err);
+
+/* ---- fetch_net.c ----------------------------------------------------------------- */
+
+/* http, https, ftp or ftps? */
+bool fetch_is_net(const char *uri);
+/* Follows redirections; what is no success of the server's (HTTP 200, FTP 226) is an error, and
+ * so is a file of more than `most` bytes (0: any), or a silence of the stall timeout. A transfer
+ * that breaks goes on where it was, or begins anew, a few times. */
+int fetch_net(struct fetch *fetch, const char *uri, const char *target, uint64_t most,
+	      struct err *err);
 
 /* ---- fetch_unpack.c -------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
-/* What a container has beside its processes, a file each: a control group, a Docker container, a room
- * with its image, networks, the streams of a session, what is kept of its end. Internal to posix/.
+/* What a container has beside its processes, a file each: a control group, a Docker container, a
+ * room with its image, networks, the streams of a session, what is kept of its end. Internal to
+ * posix/.
  */
 #ifndef AGENT_CONTAINERS_POSIX_POSIX_PARTS_H
 #define AGENT_CONTAINERS_POSIX_POSIX_PARTS_H

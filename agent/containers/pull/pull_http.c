@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/containers/pull/curl_library.h"
+#include "agent/containers/curl/curl_library.h"
 #include "agent/containers/pull/pull_internal.h"
 #include "auth/digest.h"
 #include "base/base64.h"

@@ -1,4 +1,4 @@
-#include "agent/containers/pull/curl_library.h"
+#include "agent/containers/curl/curl_library.h"
 
 #include <dlfcn.h>
 

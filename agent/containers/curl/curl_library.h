@@ -1,7 +1,7 @@
 /* libcurl, loaded when it is first needed: it and the thirty libraries that it needs would make
  * every start of our binary slower, and it is started for each task. */
-#ifndef AGENT_CONTAINERS_PULL_CURL_LIBRARY_H
-#define AGENT_CONTAINERS_PULL_CURL_LIBRARY_H
+#ifndef AGENT_CONTAINERS_CURL_CURL_LIBRARY_H
+#define AGENT_CONTAINERS_CURL_CURL_LIBRARY_H
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
