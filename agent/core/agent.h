@@ -233,8 +233,9 @@ struct agent_limits {
 };
 
 struct agent_launch {
-	const char *container; /* id: of an executor's, a UUID; inside of others, parent.own */
-	const char *framework_id;
+	/* Id: of an executor's, a UUID; inside of others, parent.own. */
+	const char *container;
+	const char *framework_id; /* "" if it is in no executor's, as the next */
 	const char *executor_id;
 	/* Absolute path. Of an executor's container, "latest" beside it must point there. */
 	const char *sandbox;
@@ -244,7 +245,6 @@ struct agent_launch {
 	Mesos__ContainerInfo *info;	   /* or NULL */
 	const Mesos__ContainerInfo *above; /* of the container that it is inside of; or NULL */
 	char *const *environment;	   /* whole environment, NAME=VALUE, NULL-ended */
-	const struct resources *resources;
 	struct agent_limits limits;
 	bool limited; /* it has limits of its own; else those of what it is inside of */
 	struct agent_volumes volumes; /* to be linked */

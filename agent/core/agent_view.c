@@ -51,21 +51,22 @@ bool agent_view_sees_task(const struct agent_view *v, const struct executor *exe
 }
 
 bool agent_view_handles(const struct agent_view *v, const struct json *claims, const char *root,
-			const enum acl_action actions[2], const char *as)
+			const struct container_rule *rule, const char *as)
 {
 	struct executor *executor = agent_container_find((struct agent *)v->agent, root);
 	const char *user = executor ? executor_user(executor) : NULL;
-
 	bool others;
 
+	if (!executor && rule->standalone != ACL_ACTIONS)
+		return !claims && agent_view_allows(v, rule->standalone, NULL);
 	if (executor && claims) {
 		/* What is its own runs as it does; as somebody else by the rules alone. */
-		others = actions[1] != ACL_ACTIONS && as && (!user || strcmp(as, user) != 0);
+		others = rule->as != ACL_ACTIONS && as && (!user || strcmp(as, user) != 0);
 		return agent_executor_claimed(executor, claims) &&
-		       (!others || agent_view_allows(v, actions[1], as));
+		       (!others || agent_view_allows(v, rule->as, as));
 	}
-	return agent_view_allows(v, actions[0], user) &&
-	       (actions[1] == ACL_ACTIONS || agent_view_allows(v, actions[1], as ? as : user));
+	return agent_view_allows(v, rule->under, user) &&
+	       (rule->as == ACL_ACTIONS || agent_view_allows(v, rule->as, as ? as : user));
 }
 
 /* ---- resources ------------------------------------------------------------------------ */

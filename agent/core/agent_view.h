@@ -18,12 +18,18 @@ bool agent_view_sees_role(const struct agent_view *v, const char *role);
 const struct resources *agent_view_resources(const struct agent_view *v,
 					     const struct resources *all,
 					     struct resources *scratch);
-/* Whether something may be done to a container inside of an executor's, of which that is the root:
- * by the executor itself, whose claims (or NULL) are its token's; else by the rules for its user.
- * For the user `as` whom a new one is to run (NULL: as the executor) there may be an action, too,
- * which is asked of the executor itself if that is somebody else. */
+/* Which actions decide over a call about a container; ACL_ACTIONS: none. */
+struct container_rule {
+	enum acl_action under;	    /* on the user of the executor that it is inside of */
+	enum acl_action as;	    /* on the user that a new one is to run as */
+	enum acl_action standalone; /* instead of both, if it is inside of no executor's */
+};
+/* Whether that may be done to a container of which `root` is the outermost: by the executor itself,
+ * whose claims (or NULL) are its token's, inside of its own; else by the rules for its user. For
+ * the user `as` whom a new one is to run (NULL: as the executor) the executor is asked, too, if
+ * that is somebody else. */
 bool agent_view_handles(const struct agent_view *v, const struct json *claims, const char *root,
-			const enum acl_action actions[2], const char *as);
+			const struct container_rule *rule, const char *as);
 /* Whether the files of a path, as agent_resolve_path() takes it, may be read: by the user of the
  * executor whose sandbox it is. */
 bool agent_view_opens(const struct agent_view *v, const char *path);

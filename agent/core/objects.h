@@ -177,10 +177,12 @@ struct executor {
 /* A container inside of an executor's, made by the operator API (nested/nested.h). */
 struct nested {
 	UT_hash_handle hh;	   /* in agent->nested, by id */
-	struct list link;	   /* in executor->nested, or alone */
+	struct list link;	   /* in executor->nested or standalone->inside, or alone */
 	struct list removing;	   /* in agent->removing, or alone */
-	struct executor *executor; /* NULL: it is gone, and this is being destroyed */
-	char *id;		   /* parent.own */
+	struct list inside;	   /* of a standalone one: all that are in it, at any depth */
+	struct executor *executor; /* whose container it is in; NULL: of none, or that is gone */
+	struct nested *standalone; /* which it is in, or itself; NULL: none */
+	char *id;		   /* parent.own, or its own alone */
 	char *sandbox;		   /* absolute; of a session its parent's; NULL until it is known */
 	enum nested_state state;
 	bool session;

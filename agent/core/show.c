@@ -2,6 +2,7 @@
 
 #include "agent/core/executors/executors.h"
 #include "agent/core/executors/limits.h"
+#include "agent/core/nested/nested.h"
 #include "agent/core/view_objects.h"
 
 /* ---- tasks ------------------------------------------------------------------------- */
@@ -228,15 +229,33 @@ void agent_show_each_container(const struct agent_view *v,
 	}
 }
 
+void agent_show_each_standalone(const struct agent_view *v,
+				void (*each)(void *context, const struct shown_container *c),
+				void *context)
+{
+	for (const struct nested *n = v->agent->nested; n; n = n->hh.next) {
+		const struct shown_container c = {
+			.directory = n->sandbox,
+			.container = n->id,
+			.limits = agent_launch_limits(v->agent, n->launch),
+		};
+
+		if (n->standalone == n && n->state == NESTED_RUNNING &&
+		    agent_view_allows(v, ACL_VIEW_STANDALONE_CONTAINER, NULL))
+			each(context, &c);
+	}
+}
+
 void agent_show_each_inside(const struct agent *agent, const char *container,
 			    void (*each)(void *context, const char *id), void *context)
 {
 	const struct executor *executor = agent_container_find((struct agent *)agent, container);
+	const struct nested *standalone = executor ? NULL : agent_standalone_find(agent, container);
+	const struct list *list = executor     ? &executor->nested
+				  : standalone ? &standalone->inside
+					       : NULL;
 
-	if (!executor)
-		return;
-	for (const struct list *at = executor->nested.next; at != &executor->nested;
-	     at = at->next) {
+	for (const struct list *at = list ? list->next : NULL; at != list; at = at->next) {
 		const struct nested *nested = list_entry(at, struct nested, link);
 
 		if (nested->state == NESTED_RUNNING)

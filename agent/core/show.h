@@ -24,9 +24,11 @@ void agent_write_state(const struct agent_view *v, struct json_writer *w);
  * further than `limit`. */
 size_t agent_show_count(const struct agent *agent, bool past, size_t limit);
 
-/* A container of an executor that has not ended. */
+/* A container of an executor that has not ended; or a standalone one that runs, which has only what
+ * is in the second line, and limits. */
 struct shown_container {
-	const char *framework_id, *executor_id, *name, *source, *container, *directory;
+	const char *framework_id, *executor_id, *name, *source;
+	const char *container, *directory;
 	struct agent_limits limits;
 	double disk;				 /* MB that its sandbox may hold: without volumes */
 	const Mesos__ContainerStatus *networked; /* networks of its own; NULL: it has ours */
@@ -34,7 +36,10 @@ struct shown_container {
 void agent_show_each_container(const struct agent_view *v,
 			       void (*each)(void *context, const struct shown_container *c),
 			       void *context);
-/* Those that run inside of an executor's container, however deep: ids, parent.own. */
+void agent_show_each_standalone(const struct agent_view *v,
+				void (*each)(void *context, const struct shown_container *c),
+				void *context);
+/* Those that run inside of such a container, however deep: ids, parent.own. */
 void agent_show_each_inside(const struct agent *agent, const char *container,
 			    void (*each)(void *context, const char *id), void *context);
 

@@ -14,35 +14,40 @@ struct container_request {
 
 /* ---- who may --------------------------------------------------------------------------- */
 
-#define NO_OTHER ACL_ACTIONS
+#define NONE ACL_ACTIONS
 
 static const struct {
 	Mesos__Agent__Call__Type type;
 	size_t field; /* of the sub-message, which begins with the container's id */
-	enum acl_action actions[2];
+	struct container_rule rule;
 } rules[] = {
-#define RULE(name, member, action, as)                                                             \
+#define RULE(name, member, ...)                                                                    \
 	{                                                                                          \
 		MESOS__AGENT__CALL__TYPE__##name, offsetof(Mesos__Agent__Call, member),            \
 		{                                                                                  \
-			action, as                                                                 \
+			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
 	RULE(LAUNCH_NESTED_CONTAINER, launch_nested_container, ACL_LAUNCH_NESTED_CONTAINER_UNDER,
-	     ACL_LAUNCH_NESTED_CONTAINER_AS),
+	     ACL_LAUNCH_NESTED_CONTAINER_AS, ACL_LAUNCH_STANDALONE_CONTAINER),
 	RULE(LAUNCH_CONTAINER, launch_container, ACL_LAUNCH_NESTED_CONTAINER_UNDER,
-	     ACL_LAUNCH_NESTED_CONTAINER_AS),
+	     ACL_LAUNCH_NESTED_CONTAINER_AS, ACL_LAUNCH_STANDALONE_CONTAINER),
 	RULE(LAUNCH_NESTED_CONTAINER_SESSION, launch_nested_container_session,
-	     ACL_LAUNCH_SESSION_UNDER, ACL_LAUNCH_SESSION_AS),
-	RULE(WAIT_NESTED_CONTAINER, wait_nested_container, ACL_WAIT_NESTED_CONTAINER, NO_OTHER),
-	RULE(WAIT_CONTAINER, wait_container, ACL_WAIT_NESTED_CONTAINER, NO_OTHER),
-	RULE(KILL_NESTED_CONTAINER, kill_nested_container, ACL_KILL_NESTED_CONTAINER, NO_OTHER),
-	RULE(KILL_CONTAINER, kill_container, ACL_KILL_NESTED_CONTAINER, NO_OTHER),
-	RULE(REMOVE_NESTED_CONTAINER, remove_nested_container, ACL_REMOVE_NESTED_CONTAINER,
-	     NO_OTHER),
-	RULE(ATTACH_CONTAINER_INPUT, attach_container_input, ACL_ATTACH_INPUT, NO_OTHER),
-	RULE(ATTACH_CONTAINER_OUTPUT, attach_container_output, ACL_ATTACH_OUTPUT, NO_OTHER),
-	RULE(REMOVE_CONTAINER, remove_container, ACL_REMOVE_NESTED_CONTAINER, NO_OTHER),
+	     ACL_LAUNCH_SESSION_UNDER, ACL_LAUNCH_SESSION_AS, NONE),
+	RULE(WAIT_NESTED_CONTAINER, wait_nested_container, ACL_WAIT_NESTED_CONTAINER, NONE,
+	     ACL_WAIT_STANDALONE_CONTAINER),
+	RULE(WAIT_CONTAINER, wait_container, ACL_WAIT_NESTED_CONTAINER, NONE,
+	     ACL_WAIT_STANDALONE_CONTAINER),
+	RULE(KILL_NESTED_CONTAINER, kill_nested_container, ACL_KILL_NESTED_CONTAINER, NONE,
+	     ACL_KILL_STANDALONE_CONTAINER),
+	RULE(KILL_CONTAINER, kill_container, ACL_KILL_NESTED_CONTAINER, NONE,
+	     ACL_KILL_STANDALONE_CONTAINER),
+	RULE(REMOVE_NESTED_CONTAINER, remove_nested_container, ACL_REMOVE_NESTED_CONTAINER, NONE,
+	     ACL_REMOVE_STANDALONE_CONTAINER),
+	RULE(REMOVE_CONTAINER, remove_container, ACL_REMOVE_NESTED_CONTAINER, NONE,
+	     ACL_REMOVE_STANDALONE_CONTAINER),
+	RULE(ATTACH_CONTAINER_INPUT, attach_container_input, ACL_ATTACH_INPUT, NONE, NONE),
+	RULE(ATTACH_CONTAINER_OUTPUT, attach_container_output, ACL_ATTACH_OUTPUT, NONE, NONE),
 #undef RULE
 };
 
@@ -83,7 +88,7 @@ bool agent_container_allowed(struct agent_shell *shell, const struct http_reques
 		id = id_of(call, rules[i].field);
 		while (id->parent)
 			id = id->parent;
-		return agent_view_handles(&view, request->claims, id->value, rules[i].actions,
+		return agent_view_handles(&view, request->claims, id->value, &rules[i].rule,
 					  command ? command->user : NULL);
 	}
 	return false;

@@ -358,7 +358,7 @@ static void get_containers(const struct agent_call *c)
 	const Mesos__Agent__Call__GetContainers *get = c->call->get_containers;
 
 	c->response->get_containers = NEW(c, GetContainers, get_containers);
-	agent_containers_call(c->shell, c->request, c->response, get && get->show_nested);
+	agent_containers_call(c->shell, c->request, c->response, get);
 }
 
 static void container_call(const struct agent_call *c)

@@ -18,6 +18,7 @@ void agent_files_read_call(struct agent_shell *shell, struct http_request *reque
 /* -- rest_containers.c; both answer the request later -- */
 void agent_reply_statistics(struct agent_shell *shell, struct http_request *request);
 void agent_containers_call(struct agent_shell *shell, struct http_request *request,
-			   Mesos__Agent__Response *response, bool nested);
+			   Mesos__Agent__Response *response,
+			   const Mesos__Agent__Call__GetContainers *get);
 
 #endif

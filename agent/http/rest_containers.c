@@ -27,6 +27,7 @@ struct containers_read {
 	struct wanted wanted;		  /* in the request */
 	bool full;			  /* with what only /containers has */
 	bool nested;			  /* GET_CONTAINERS: those inside of others, too */
+	bool standalone;		  /* GET_CONTAINERS: those of no executor, too */
 	Mesos__Agent__Response *response; /* of GET_CONTAINERS, in the request's arena; or NULL */
 };
 
@@ -142,6 +143,16 @@ static Mesos__ContainerID *id_message(struct arena *arena, const char *id)
 	return message;
 }
 
+static void name_executor(struct arena *arena, const struct shown_container *c,
+			  Mesos__Agent__Response__GetContainers__Container *one)
+{
+	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
+	one->framework_id->value = (char *)c->framework_id;
+	one->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
+	one->executor_id->value = (char *)c->executor_id;
+	one->executor_name = (char *)c->name;
+}
+
 static void push_container(const struct listing *to, const struct shown_container *c,
 			   const char *id, const struct usage *usage)
 {
@@ -150,14 +161,11 @@ static void push_container(const struct listing *to, const struct shown_containe
 	Mesos__Agent__Response__GetContainers__Container *one =
 		PROTO_NEW(arena, Mesos__Agent__Response__GetContainers__Container,
 			  mesos__agent__response__get_containers__container__descriptor);
-	/* Limits are those of the executor. */
+	/* Limits are those of the outermost. */
 	const struct shown_container *limits = strcmp(id, c->container) ? NULL : c;
 
-	one->framework_id = PROTO_NEW(arena, Mesos__FrameworkID, mesos__framework_id__descriptor);
-	one->framework_id->value = (char *)c->framework_id;
-	one->executor_id = PROTO_NEW(arena, Mesos__ExecutorID, mesos__executor_id__descriptor);
-	one->executor_id->value = (char *)c->executor_id;
-	one->executor_name = (char *)c->name;
+	if (c->executor_id)
+		name_executor(arena, c, one);
 	one->container_id = id_message(arena, id);
 	one->container_status =
 		PROTO_NEW(arena, Mesos__ContainerStatus, mesos__container_status__descriptor);
@@ -260,6 +268,8 @@ static void containers_answer(struct usage_ask *ask, const struct usages *usages
 		http_reply_text(read->request, 503, "The agent is ending.\n");
 	} else if (read->response) {
 		agent_show_each_container(&view, collect_container, &to);
+		if (read->standalone)
+			agent_show_each_standalone(&view, collect_container, &to);
 		agent_api_respond(read->request, read->response);
 	} else {
 		list_containers(&view, &to);
@@ -277,10 +287,16 @@ static void containers_ask(const struct containers_read *what)
 }
 
 void agent_containers_call(struct agent_shell *shell, struct http_request *request,
-			   Mesos__Agent__Response *response, bool nested)
+			   Mesos__Agent__Response *response,
+			   const Mesos__Agent__Call__GetContainers *get)
 {
 	containers_ask(&(struct containers_read){
-		.shell = shell, .request = request, .response = response, .nested = nested});
+		.shell = shell,
+		.request = request,
+		.response = response,
+		.nested = get && get->show_nested,
+		.standalone = get && get->show_standalone,
+	});
 }
 
 void agent_reply_statistics(struct agent_shell *shell, struct http_request *request)

@@ -93,6 +93,7 @@ static void usage_walk(struct usage_turns *turns)
 	}
 	turns->walking = true;
 	agent_show_each_container(&all, usage_add, turns);
+	agent_show_each_standalone(&all, usage_add, turns);
 	if (usages->count)
 		qsort(usages->items, usages->count, sizeof(*usages->items), compare_usages);
 	slow_add(turns->shell->slow, &turns->lane, &turns->slow);

@@ -123,7 +123,7 @@ TestSuite(agent_containers, .init = set_up, .fini = tear_down);
 
 static void launch(const char *id)
 {
-	containers_launch(c, &(struct agent_launch){.container = id});
+	containers_launch(c, &(struct agent_launch){.container = id, .executor_id = ""});
 }
 
 static void run(const char *id)

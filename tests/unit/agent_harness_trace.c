@@ -217,7 +217,7 @@ void rig_trace(struct rig *rig, const struct agent_action *action)
 		buf_printf(&rig->trace, "end %d\n", (int)action->end_stream.stream);
 		break;
 	case AGENT_LAUNCH:
-		if (!strchr(action->launch.container, '.'))
+		if (!strchr(action->launch.container, '.') && action->launch.executor_id[0])
 			learn_container(rig, action->launch.executor_id, action->launch.container);
 		buf_printf(&rig->trace, "launch %s", executor_of(rig, action->launch.container));
 		trace_volumes(rig, "", &action->launch.volumes);

@@ -264,8 +264,8 @@ Test(agent_nested, launches_that_are_refused)
 		got = rig_take(&rig);
 		cr_expect(strstr(got, rows[i].answer), "%s: %s", rows[i].path, got);
 	}
-	call_json(xprintf("{'type':'LAUNCH_CONTAINER','launch_container':{'container_id':"
-			  "{'value':'alone'}" TRUE "}}"));
+	call_json(xprintf("{'type':'LAUNCH_NESTED_CONTAINER','launch_nested_container':{"
+			  "'container_id':{'value':'alone'}" TRUE "}}"));
 	cr_expect(strstr(rig_take(&rig), "400 Failed to validate"));
 	call_json(xprintf("{'type':'LAUNCH_CONTAINER','launch_container':{'container_id':"
 			  "{'value':'b','parent':{'value':'nobody'}}" TRUE "}}"));
@@ -375,28 +375,29 @@ Test(agent_nested, an_executor_may_use_its_own_container)
 		"\"users\":{\"values\":[\"good\"]}},{\"principals\":{\"type\":\"ANY\"},\"users\":"
 		"{\"type\":\"NONE\"}}],\"kill_nested_containers\":[{\"principals\":{\"type\":"
 		"\"ANY\"},\"users\":{\"type\":\"NONE\"}}]}";
-	static const enum acl_action launches[2] = {ACL_LAUNCH_NESTED_CONTAINER_UNDER,
-						    ACL_LAUNCH_NESTED_CONTAINER_AS};
-	static const enum acl_action kills[2] = {ACL_KILL_NESTED_CONTAINER, ACL_ACTIONS};
+	static const struct container_rule launches = {ACL_LAUNCH_NESTED_CONTAINER_UNDER,
+						       ACL_LAUNCH_NESTED_CONTAINER_AS, ACL_ACTIONS};
+	static const struct container_rule kills = {ACL_KILL_NESTED_CONTAINER, ACL_ACTIONS,
+						    ACL_ACTIONS};
 	const char *root = rig_container(&rig, "e");
 	struct agent_view view = {.agent = rig.agent};
 	struct acls *acls;
 	struct err err = {""};
 
-	cr_assert(agent_view_handles(&view, NULL, root, launches, "root"));
+	cr_assert(agent_view_handles(&view, NULL, root, &launches, "root"));
 	cr_assert_eq(acls_parse(lists, strlen(lists), &acls, &err), 0, "%s", err.text);
 	view.acls = acls;
-	cr_expect(agent_view_handles(&view, claims(root), root, kills, NULL));
-	cr_expect(agent_view_handles(&view, claims(root), root, launches, NULL));
-	cr_expect(agent_view_handles(&view, claims(root), root, launches, "nobody"));
-	cr_expect(agent_view_handles(&view, claims(root), root, launches, "good"));
-	cr_expect_not(agent_view_handles(&view, claims(root), root, launches, "root"));
-	cr_expect_not(agent_view_handles(&view, claims("another"), root, kills, NULL));
-	cr_expect_not(agent_view_handles(&view, claims("another"), root, launches, "good"));
-	cr_expect_not(agent_view_handles(&view, NULL, root, kills, NULL));
-	cr_expect(agent_view_handles(&view, NULL, root, launches, "good"));
-	cr_expect_not(agent_view_handles(&view, NULL, root, launches, NULL));
-	cr_expect_not(agent_view_handles(&view, NULL, "nobody", launches, NULL));
+	cr_expect(agent_view_handles(&view, claims(root), root, &kills, NULL));
+	cr_expect(agent_view_handles(&view, claims(root), root, &launches, NULL));
+	cr_expect(agent_view_handles(&view, claims(root), root, &launches, "nobody"));
+	cr_expect(agent_view_handles(&view, claims(root), root, &launches, "good"));
+	cr_expect_not(agent_view_handles(&view, claims(root), root, &launches, "root"));
+	cr_expect_not(agent_view_handles(&view, claims("another"), root, &kills, NULL));
+	cr_expect_not(agent_view_handles(&view, claims("another"), root, &launches, "good"));
+	cr_expect_not(agent_view_handles(&view, NULL, root, &kills, NULL));
+	cr_expect(agent_view_handles(&view, NULL, root, &launches, "good"));
+	cr_expect_not(agent_view_handles(&view, NULL, root, &launches, NULL));
+	cr_expect_not(agent_view_handles(&view, NULL, "nobody", &launches, NULL));
 	acls_free(acls);
 }
 

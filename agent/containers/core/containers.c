@@ -274,8 +274,11 @@ void containers_launch(struct containers *c, const struct agent_launch *launch)
 			      "Parent container does not run");
 		return;
 	}
-	log_info("Starting container %s of executor '%s' of framework %s", launch->container,
-		 launch->executor_id, launch->framework_id);
+	if (*launch->executor_id)
+		log_info("Starting container %s of executor '%s' of framework %s",
+			 launch->container, launch->executor_id, launch->framework_id);
+	else
+		log_info("Starting container %s", launch->container);
 	container_add(c, launch->container, CONTAINER_PREPARING);
 	c->backend->prepare(c->context, launch);
 }

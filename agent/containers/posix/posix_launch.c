@@ -255,7 +255,7 @@ static int prepare_sandbox(const struct agent_launch *launch, struct posix_start
 	user = start->switches_user ? &start->user : NULL;
 	if (rv == 0)
 		rv = sandbox_create(launch->sandbox, launch->user, user, err);
-	if (rv == 0 && !strchr(launch->container, '.'))
+	if (rv == 0 && *launch->executor_id && !strchr(launch->container, '.'))
 		rv = sandbox_link_latest(launch->sandbox, err);
 	if (rv == 0)
 		rv = spawn->output = sandbox_open_output(launch->sandbox, "stdout", user, err);
@@ -413,6 +413,7 @@ static struct agent_launch copy_launch(const struct agent_launch *launch, struct
 	struct arena *arena = &start->arena;
 	struct agent_launch copy = {
 		.container = arena_strdup(arena, launch->container),
+		.executor_id = arena_strdup(arena, launch->executor_id),
 		.sandbox = arena_strdup(arena, launch->sandbox),
 		.session = launch->session,
 		.limits = launch->limits,

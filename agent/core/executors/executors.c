@@ -221,7 +221,6 @@ void agent_executor_launch(struct agent *agent, struct executor *executor)
 					       : proto_copy_to(arena, executor->info->command);
 	launch->info = proto_copy_to(arena, executor->info->container);
 	launch->environment = agent_executor_environment(agent, executor);
-	launch->resources = &executor->allocated;
 	launch->limits = agent_executor_limits(agent, executor);
 	launch->limited = true;
 	launch->volumes = volumes;

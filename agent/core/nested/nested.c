@@ -25,6 +25,7 @@ struct nested *agent_nested_create(struct agent *agent, const char *id)
 	nested->id = xstrdup(id);
 	list_init(&nested->link);
 	list_init(&nested->removing);
+	list_init(&nested->inside);
 	list_init(&nested->waits);
 	HASH_ADD_KEYPTR(hh, agent->nested, nested->id, strlen(nested->id), nested);
 	return nested;
@@ -35,20 +36,37 @@ const struct nested *agent_nested_parent(const struct agent *agent, const struct
 	const char *dot = strrchr(nested->id, '.');
 	struct nested *parent;
 
+	if (!dot)
+		return NULL;
 	HASH_FIND(hh, agent->nested, nested->id, (unsigned)(dot - nested->id), parent);
 	return parent;
+}
+
+struct nested *agent_standalone_find(const struct agent *agent, const char *id)
+{
+	struct nested *root;
+
+	HASH_FIND(hh, agent->nested, id, (unsigned)strcspn(id, "."), root);
+	return root && root->standalone == root ? root : NULL;
 }
 
 void agent_nested_adopt(struct agent *agent, struct nested *nested, struct executor *executor)
 {
 	const struct nested *parent = agent_nested_parent(agent, nested);
-	const char *above = parent ? parent->sandbox : executor->sandbox;
+	const char *dot = strrchr(nested->id, '.'), *own = dot ? dot + 1 : nested->id;
+	const char *above = agent->options.work_dir;
 
 	nested->executor = executor;
-	list_append(&executor->nested, &nested->link);
+	if (executor)
+		list_append(&executor->nested, &nested->link);
+	else
+		nested->standalone = dot ? agent_standalone_find(agent, nested->id) : nested;
+	if (!executor && dot)
+		list_append(&nested->standalone->inside, &nested->link);
+	if (parent || executor)
+		above = parent ? parent->sandbox : executor->sandbox;
 	nested->sandbox =
-		nested->session ? xstrdup(above)
-				: xprintf("%s/containers/%s", above, strrchr(nested->id, '.') + 1);
+		nested->session ? xstrdup(above) : xprintf("%s/containers/%s", above, own);
 }
 
 static void nested_free(struct agent *agent, struct nested *nested)
@@ -56,6 +74,7 @@ static void nested_free(struct agent *agent, struct nested *nested)
 	HASH_DEL(agent->nested, nested);
 	list_remove(&nested->link);
 	list_remove(&nested->removing);
+	list_remove(&nested->inside);
 	agent_nested_drop_waits(agent, nested);
 	proto_free(nested->launch);
 	proto_free(nested->broken);
@@ -64,8 +83,34 @@ static void nested_free(struct agent *agent, struct nested *nested)
 	free(nested);
 }
 
+static void nested_ended(struct agent *agent, struct nested *nested, bool known, int status)
+{
+	agent_nested_set_state(nested, NESTED_ENDED);
+	nested->known = known;
+	nested->status = known ? status : 0;
+	if (nested->request)
+		agent_answer(agent, nested->request, 400, "Container was destroyed");
+	nested->request = 0;
+}
+
+static void all_over(struct agent *agent, struct list *inside)
+{
+	struct nested *nested, *next;
+
+	list_for_each (nested, next, inside, link) {
+		if (nested->state == NESTED_REMOVING)
+			agent_answer(agent, nested->request, 200, "");
+		else if (nested->state != NESTED_ENDED)
+			nested_ended(agent, nested, false, 0);
+		agent_nested_tell_end(agent, nested);
+		agent_nested_forget(agent, nested);
+	}
+}
+
 void agent_nested_forget(struct agent *agent, struct nested *nested)
 {
+	/* It is over, and they were before it. */
+	all_over(agent, &nested->inside);
 	agent_emit(agent, AGENT_CLEAR)->clear.container =
 		arena_strdup(&agent->out->arena, nested->id);
 	agent_forget_nested(agent, nested);
@@ -91,7 +136,9 @@ static const char *nested_user(struct agent *agent, const struct nested *nested)
 		return NULL;
 	if (command->user)
 		return command->user;
-	return parent ? nested_user(agent, parent) : agent_executor_user(agent, nested->executor);
+	if (parent)
+		return nested_user(agent, parent);
+	return nested->executor ? agent_executor_user(agent, nested->executor) : NULL;
 }
 
 /* Else it shares those of what it is inside of. */
@@ -105,26 +152,28 @@ static void nested_launch(struct agent *agent, struct nested *nested)
 {
 	struct arena *arena = &agent->out->arena;
 	const struct nested *parent = agent_nested_parent(agent, nested);
+	const struct executor *executor = nested->executor;
 	const char *user = nested_user(agent, nested);
 	struct agent_launch *launch = &agent_emit(agent, AGENT_LAUNCH)->launch;
 
 	agent_nested_set_state(nested, NESTED_ASKED);
 	launch->container = arena_strdup(arena, nested->id);
-	launch->framework_id = arena_strdup(arena, nested->executor->framework->id);
-	launch->executor_id = arena_strdup(arena, nested->executor->id);
+	launch->framework_id = arena_strdup(arena, executor ? executor->framework->id : "");
+	launch->executor_id = arena_strdup(arena, executor ? executor->id : "");
 	launch->sandbox = arena_strdup(arena, nested->sandbox);
 	launch->session = nested->session;
 	launch->user = user ? arena_strdup(arena, user) : NULL;
 	launch->command = proto_copy_to(arena, nested->launch->command);
 	launch->info = proto_copy_to(arena, nested->launch->container);
-	launch->above = proto_copy_to(arena, parent ? parent->launch->container
-						    : nested->executor->info->container);
+	if (parent || executor)
+		launch->above = proto_copy_to(arena, parent ? parent->launch->container
+							    : executor->info->container);
 	launch->environment = agent_nested_environment(agent, nested);
-	launch->resources = &nested->executor->allocated;
-	launch->limited = has_own_limits(nested->launch->container);
+	launch->limited = nested->standalone == nested || has_own_limits(nested->launch->container);
 	if (launch->limited)
 		launch->limits = agent_launch_limits(agent, nested->launch);
-	agent_nested_share(arena, launch, parent ? parent->sandbox : nested->executor->sandbox);
+	if (parent || executor)
+		agent_nested_share(arena, launch, parent ? parent->sandbox : executor->sandbox);
 }
 
 void agent_nested_follow(struct agent *agent, const char *id)
@@ -134,7 +183,7 @@ void agent_nested_follow(struct agent *agent, const char *id)
 	/* Its end is told with the last of its records. */
 	if (!nested || nested->ticket > agent->stored)
 		return;
-	if (nested->state == NESTED_RECORDED && nested->executor)
+	if (nested->state == NESTED_RECORDED && (nested->executor || nested->standalone))
 		nested_launch(agent, nested);
 	else if (nested->state == NESTED_ENDED || nested->state == NESTED_REMOVING)
 		agent_nested_tell_end(agent, nested);
@@ -180,16 +229,6 @@ bool agent_nested_failed(struct agent *agent, const struct agent_event *event)
 	return true;
 }
 
-static void nested_ended(struct agent *agent, struct nested *nested, bool known, int status)
-{
-	agent_nested_set_state(nested, NESTED_ENDED);
-	nested->known = known;
-	nested->status = known ? status : 0;
-	if (nested->request)
-		agent_answer(agent, nested->request, 400, "Container was destroyed");
-	nested->request = 0;
-}
-
 bool agent_nested_exited(struct agent *agent, const struct agent_event *event)
 {
 	struct nested *nested = agent_nested_find(agent, event->container_exited.container);
@@ -201,7 +240,7 @@ bool agent_nested_exited(struct agent *agent, const struct agent_event *event)
 	log_info("Container %s ended with status %d%s", nested->id, event->container_exited.status,
 		 event->container_exited.known ? "" : ", as far as is known");
 	nested_ended(agent, nested, event->container_exited.known, event->container_exited.status);
-	if (!nested->executor) {
+	if (!nested->executor && !nested->standalone) {
 		agent_nested_forget(agent, nested);
 		return true;
 	}
@@ -248,14 +287,5 @@ void agent_nested_collected(struct agent *agent, const char *path)
 
 void agent_nested_over(struct agent *agent, struct executor *executor)
 {
-	struct nested *nested, *next;
-
-	list_for_each (nested, next, &executor->nested, link) {
-		if (nested->state == NESTED_REMOVING)
-			agent_answer(agent, nested->request, 200, "");
-		else if (nested->state != NESTED_ENDED)
-			nested_ended(agent, nested, false, 0);
-		agent_nested_tell_end(agent, nested);
-		agent_nested_forget(agent, nested);
-	}
+	all_over(agent, &executor->nested);
 }

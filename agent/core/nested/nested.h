@@ -1,11 +1,13 @@
 /* Containers inside of executors' containers: launched, waited for, killed and removed by calls of
- * the operator API, as the default executor makes them for the tasks of a group.
+ * the operator API, as the default executor makes them for the tasks of a group; and standalone
+ * ones, which are in no executor's, with what is inside of them.
  *
  * Happy path: LAUNCH -> recorded -> started, answered 200 -> it ends, which is stored and then told
  * to who WAITs -> REMOVE, or the end of the executor, forgets it. A debug container (a "session")
  * is launched for one client, and killed when that leaves or the agent ends.
  * Failures: one that cannot be started is answered 400 and forgotten. After a restart of the agent
- * all of them are found again; one whose executor is not is destroyed.
+ * all of them are found again; one whose executor is not is destroyed. A standalone one is kept
+ * until it is removed, as is its sandbox, "<work_dir>/containers/<id>".
  */
 #ifndef AGENT_CORE_NESTED_NESTED_H
 #define AGENT_CORE_NESTED_NESTED_H
@@ -15,10 +17,13 @@
 struct nested *agent_nested_find(const struct agent *agent, const char *id);
 /* Makes one that is RECORDED, and has no executor yet. */
 struct nested *agent_nested_create(struct agent *agent, const char *id);
-/* The one that it is inside of; NULL: the executor's own. */
+/* The one that it is inside of; NULL: the executor's own, or none. */
 const struct nested *agent_nested_parent(const struct agent *agent, const struct nested *nested);
-/* Sets whose it is, and where it works. */
+/* Sets whose it is, and where it works: inside of the executor's container, or of a standalone one.
+ */
 void agent_nested_adopt(struct agent *agent, struct nested *nested, struct executor *executor);
+/* The standalone container that the id is, or is inside of; or NULL. */
+struct nested *agent_standalone_find(const struct agent *agent, const char *id);
 /* It is no more: it leaves the store. Frees it. */
 void agent_nested_forget(struct agent *agent, struct nested *nested);
 void agent_nested_free_all(struct agent *agent);

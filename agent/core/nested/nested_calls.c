@@ -1,5 +1,5 @@
-/* The operator API's calls about containers inside of executors'. The older names (NESTED in them)
- * and the newer ones ask for the same. */
+/* The operator API's calls about containers inside of others, and standalone ones. The older names
+ * (NESTED in them) and the newer ones ask for the same, but for what stands alone. */
 #include "agent/core/nested/nested.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ struct wait {
 /* What is asked, whichever call it was. */
 struct container_ask {
 	uint64_t number;
-	const char *id; /* parent.own; "" if it cannot be one */
+	const char *id; /* parent.own, or its own alone; "" if it cannot be one */
 	bool older;
 	bool session;
 	int signal;
@@ -115,14 +115,15 @@ static const char *parent_problem(struct agent *agent, const char *id,
 {
 	const char *parent_id = agent_key(agent, "%.*s", (int)(strrchr(id, '.') - id), id);
 	const struct nested *parent;
+	bool standalone = agent_standalone_find(agent, id) != NULL;
 
-	if (!executor)
+	if (!executor && !standalone)
 		return agent_key(agent, "Unable to locate executor for parent container %s",
 				 parent_id);
-	if (executor->destroying || executor->process == CONTAINER_WAITING ||
-	    executor->process == CONTAINER_GONE)
+	if (executor && (executor->destroying || executor->process == CONTAINER_WAITING ||
+			 executor->process == CONTAINER_GONE))
 		return agent_key(agent, "Parent container %s is in 'DESTROYING' state", parent_id);
-	if (!strchr(parent_id, '.'))
+	if (executor && !strchr(parent_id, '.'))
 		return NULL;
 	parent = agent_nested_find(agent, parent_id);
 	if (!parent)
@@ -146,14 +147,14 @@ static const char *launch_problem(struct agent *agent, const struct container_as
 				  const struct executor *executor)
 {
 	const Mesos__CommandInfo *command = ask->launch.command;
-	const char *why = parent_problem(agent, ask->id, executor);
+	const char *dot = strchr(ask->id, '.');
+	const char *why = dot ? parent_problem(agent, ask->id, executor) : NULL;
 
 	if (why)
 		return why;
 	if (!command || (!command->value && !says_what_to_run(ask->launch.container)))
 		return "The command has no value";
-	if (strchr(strchr(ask->id, '.') + 1, '.') &&
-	    (ask->launch.n_resources || ask->launch.n_limits))
+	if (dot && strchr(dot + 1, '.') && (ask->launch.n_resources || ask->launch.n_limits))
 		return "Resources and limits can only be set for containers that are right inside "
 		       "of "
 		       "an executor's";
@@ -166,7 +167,7 @@ static void launch_container(struct agent *agent, const struct container_ask *as
 	const char *why;
 	struct nested *nested;
 
-	if (agent_nested_find(agent, ask->id)) {
+	if (agent_nested_find(agent, ask->id) || agent_container_find(agent, ask->id)) {
 		agent_answer(agent, ask->number, 202, "");
 		return;
 	}
@@ -254,7 +255,8 @@ static void remove_container(struct agent *agent, const struct container_ask *as
 {
 	struct nested *nested = agent_nested_find(agent, ask->id);
 
-	if (!agent_container_find(agent, root_of(agent, ask->id))) {
+	if (!agent_container_find(agent, root_of(agent, ask->id)) &&
+	    !agent_standalone_find(agent, ask->id)) {
 		agent_answer(agent, ask->number, 500, "Unknown root container");
 	} else if (!nested) {
 		agent_answer(agent, ask->number, 200, "");
@@ -359,6 +361,15 @@ static const Mesos__ContainerID *read_newer(const Mesos__Agent__Call *call,
 	}
 }
 
+/* Calls of the older names are about nothing that stands alone. */
+static bool wants_parent(Mesos__Agent__Call__Type type)
+{
+	return type != MESOS__AGENT__CALL__TYPE__LAUNCH_CONTAINER &&
+	       type != MESOS__AGENT__CALL__TYPE__WAIT_CONTAINER &&
+	       type != MESOS__AGENT__CALL__TYPE__KILL_CONTAINER &&
+	       type != MESOS__AGENT__CALL__TYPE__REMOVE_CONTAINER;
+}
+
 void agent_handle_container_call(struct agent *agent, const struct agent_event *event)
 {
 	const Mesos__Agent__Call *call = event->container_call.call;
@@ -369,10 +380,12 @@ void agent_handle_container_call(struct agent *agent, const struct agent_event *
 	id = read_newer(call, &ask);
 	ask.id = agent_container_key(&agent->out->arena, id);
 	ask.launch.container_id = (Mesos__ContainerID *)id;
-	if (!*ask.id || !id->parent) {
+	if (!*ask.id || (!id->parent && wants_parent(call->type))) {
 		agent_answer(agent, ask.number, 400,
-			     "Failed to validate agent::Call: 'container_id' is invalid: "
-			     "it must have a parent, and neither '.', ' ' nor '/' in it");
+			     *ask.id ? "Failed to validate agent::Call: "
+				       "Expecting 'container_id.parent' to be present"
+				     : "Failed to validate agent::Call: 'container_id' is invalid: "
+				       "neither '.', ' ' nor '/' may be in it");
 		return;
 	}
 	switch (call->type) {

@@ -1,4 +1,4 @@
-/* What is stored of containers inside of others:
+/* What is stored of containers inside of others, and of standalone ones:
  *   nested/<id>/launch   LaunchContainer
  *   nested/<id>/state    "<state> <s|c> <pid> <start ticks> <known> <status>"; s: a session
  *   nested/<id>/broken   WaitContainer: the limit that it broke, or that could not be set
@@ -66,8 +66,6 @@ int agent_load_nested(struct agent *agent, const char *id, const char *what, str
 	char *text;
 	int rv;
 
-	if (!strchr(id, '.') || !*strrchr(id, '.'))
-		return err_set(err, ERR_INVALID, "the key is not ours");
 	if (!nested)
 		nested = agent_nested_create(agent, id);
 	if (strcmp(what, "launch") == 0) {
@@ -103,9 +101,18 @@ static void nested_reattach(struct agent *agent, struct nested *nested)
 	action->reattach.sandbox = "";
 	action->reattach.pid = nested->process_id;
 	action->reattach.start_ticks = nested->start_ticks;
-	/* A session's client is gone; and who has no executor has nobody. */
-	if (nested->session || !nested->executor)
+	/* A session's client is gone; and who has no executor has nobody, but standalone ones. */
+	if (nested->session || (!nested->executor && !nested->standalone))
 		agent_emit(agent, AGENT_DESTROY)->destroy.container = id;
+}
+
+/* It ended with the machine; its sandbox is there until it is removed. */
+static void nested_lost(struct agent *agent, struct nested *nested)
+{
+	nested->state = NESTED_ENDED;
+	nested->known = false;
+	nested->status = 0;
+	agent_store_nested(agent, nested);
 }
 
 static void nested_revive(struct agent *agent, struct nested *nested, bool rebooted)
@@ -114,9 +121,13 @@ static void nested_revive(struct agent *agent, struct nested *nested, bool reboo
 	struct executor *executor = agent_container_find(agent, root);
 
 	free(root);
-	if (executor && nested->launch)
+	if (nested->launch &&
+	    (executor || !strchr(nested->id, '.') || agent_standalone_find(agent, nested->id)))
 		agent_nested_adopt(agent, nested, executor);
-	if (!nested->executor && (rebooted || nested->state == NESTED_ENDED))
+	if (nested->standalone && rebooted && nested->state != NESTED_ENDED)
+		nested_lost(agent, nested);
+	else if (!nested->executor && !nested->standalone &&
+		 (rebooted || nested->state == NESTED_ENDED))
 		agent_nested_forget(agent, nested);
 	else if (!rebooted && nested->state != NESTED_ENDED)
 		nested_reattach(agent, nested);
