@@ -177,6 +177,61 @@ static const struct {
 	{IDS ",\"resources\":[" CPUS(3) "]," EXECUTOR "," TRUE_COMMAND
 					",\"resources\":[" CPUS(2) "]}",
 	 "required by task and its executor is more than available"},
+	{TASK ",\"check\":{\"type\":\"UNKNOWN\"}",
+	 "Task uses invalid check: 'UNKNOWN' is not a valid check type"},
+	{TASK ",\"check\":{\"type\":\"COMMAND\"}",
+	 "Task uses invalid check: Expecting 'command' to be set for COMMAND check"},
+	{TASK ",\"check\":{\"type\":\"HTTP\"}",
+	 "Task uses invalid check: Expecting 'http' to be set for HTTP check"},
+	{TASK ",\"check\":{\"type\":\"COMMAND\",\"command\":{\"command\":{\"value\":\"x\","
+	      "\"environment\":{\"variables\":[{\"name\":\"A\"}]}}}}",
+	 "Task uses invalid check: Check's `CommandInfo` is invalid: Environment variable 'A'"},
+	{TASK ",\"check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"interval_seconds\":-1}",
+	 "Expecting 'interval_seconds' to be non-negative"},
+	{TASK ",\"check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"timeout_seconds\":-1}",
+	 "Expecting 'timeout_seconds' to be non-negative"},
+	{TASK ",\"health_check\":{\"type\":\"UNKNOWN\"}",
+	 "Task uses invalid health check: 'UNKNOWN' is not a valid health check type"},
+	{TASK ",\"health_check\":{\"type\":\"COMMAND\"}",
+	 "Task uses invalid health check: Expecting 'command' to be set for COMMAND health check"},
+	{TASK ",\"health_check\":{\"type\":\"HTTP\"}",
+	 "Task uses invalid health check: Expecting 'http' to be set for HTTP health check"},
+	{TASK ",\"health_check\":{\"type\":\"TCP\"}",
+	 "Task uses invalid health check: Expecting 'tcp' to be set for TCP health check"},
+	{TASK ",\"health_check\":{\"type\":\"COMMAND\",\"command\":{\"value\":\"x\","
+	      "\"environment\":{\"variables\":[{\"name\":\"A\"}]}}}",
+	 "Task uses invalid health check: Health check's `CommandInfo` is invalid: Environment"},
+	{TASK ",\"health_check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"path\":\"x\"}}",
+	 "The path 'x' of HTTP health check must start with '/'"},
+	{TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"delay_seconds\":-1}",
+	 "Expecting 'delay_seconds' to be non-negative"},
+	{TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"interval_seconds\":-1}",
+	 "Expecting 'interval_seconds' to be non-negative"},
+	{TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"timeout_seconds\":-1}",
+	 "Expecting 'timeout_seconds' to be non-negative"},
+	{GOOD "," EXECUTOR
+	      ",\"command\":{\"value\":\"x\",\"environment\":{\"variables\":[{\"name\":"
+	      "\"A\"}]}}}",
+	 "Executor's `CommandInfo` is invalid: Environment variable 'A'"},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND ",\"container\":{\"type\":\"MESOS\",\"volumes\":[{"
+	      "\"mode\":\"RW\",\"container_path\":\"x\",\"source\":{\"type\":\"SANDBOX_PATH\"}}]}}",
+	 "Executor's `ContainerInfo` is invalid: "},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND
+	      ",\"resources\":[{\"name\":\"gpus\",\"type\":\"SCALAR\","
+	      "\"scalar\":{\"value\":0.5}}]}",
+	 "Executor uses invalid resources: Invalid 'gpus' resource"},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND ",\"resources\":[" MEM(
+		 1) ",{\"name\":\"cpus\",\"type\":"
+		    "\"SCALAR\",\"scalar\":{\"value\":1},\"allocation_info\":{\"role\":\"a\"}}]}",
+	 "Invalid executor resources: The resources have multiple allocation roles"},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND
+	      ",\"resources\":[" CPUS(1) ",{\"name\":\"cpus\",\"type\":"
+					 "\"SCALAR\",\"scalar\":{\"value\":1},\"revocable\":{}}]}",
+	 "Executor mixes revocable and non-revocable resources"},
+	{GOOD "," EXECUTOR "," TRUE_COMMAND
+	      ",\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+	      "\"scalar\":{\"value\":1},\"revocable\":{}}]}",
+	 "Task and its executor mix revocable and non-revocable resources"},
 	{TASK ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{\"share_cgroups\":false}}",
 	 "Only tasks in a task group may have 'share_cgroups' set to 'false'"},
 };
@@ -414,16 +469,61 @@ static const struct {
 	 "There are overlapping resources in the task group's task resources [ "
 	 "ports(allocated: *):[1-2], ports(allocated: *):[2-3] ] and/or executor resources [{"},
 	{GROUP(GROUP_EXECUTOR,
-	       "{\"name\":\"t\"," IDS ",\"resources\":[" CPUS(5) "]," TRUE_COMMAND "}"),
+	       "{\"name\":\"t\"," IDS ",\"resources\":[" CPUS(9) "]," TRUE_COMMAND "}"),
 	 "required by task group and its executor are more than available"},
+	{GROUP(GROUP_ID ",\"type\":\"UNKNOWN\"", GROUP_TASK), "Unknown executor type"},
+	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\",\"container\":{\"type\":\"DOCKER\",\"docker\":{"
+			"\"image\":\"i\"}}",
+	       GROUP_TASK),
+	 "'ExecutorInfo.container.type' must be 'MESOS' for 'DEFAULT' executor"},
+	{GROUP(GROUP_ID
+	       ",\"type\":\"DEFAULT\",\"container\":{\"type\":\"MESOS\",\"mesos\":{\"image\":{"
+	       "\"type\":\"DOCKER\",\"docker\":{\"name\":\"i\"}}}}",
+	       GROUP_TASK),
+	 "'ExecutorInfo.container.mesos.image' must not be set for 'DEFAULT' executor"},
+	{GROUP(GROUP_ID ",\"type\":\"CUSTOM\"," TRUE_COMMAND ",\"container\":{\"type\":\"DOCKER\","
+			"\"docker\":{\"image\":\"i\"}}",
+	       GROUP_TASK),
+	 "Docker ContainerInfo is not supported on the executor"},
+	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\"",
+	       "{\"name\":\"t\"," TASK ",\"health_check\":{\"type\":"
+	       "\"TCP\",\"tcp\":{\"port\":1}},\"container\":{"
+	       "\"type\":\"MESOS\",\"network_infos\":[{}]}}"),
+	 "HTTP and TCP health checks are not supported for nested containers not joining"},
+	{GROUP(GROUP_ID ",\"type\":\"DEFAULT\"",
+	       "{\"name\":\"t\"," TASK ",\"health_check\":{\"type\":"
+	       "\"HTTP\",\"http\":{\"port\":1}},\"container\":{"
+	       "\"type\":\"MESOS\",\"network_infos\":[{}]}}"),
+	 "HTTP and TCP health checks are not supported for nested containers not joining"},
+	{GROUP(GROUP_EXECUTOR
+	       ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{\"share_cgroups\":"
+	       "true}}",
+	       GROUP_TASK),
+	 "The 'share_cgroups' field cannot be set to 'true' on executor containers"},
+	{GROUP(GROUP_EXECUTOR,
+	       "{\"name\":\"t\"," TASK ",\"container\":{\"type\":\"MESOS\",\"linux_info\":{"
+	       "\"share_cgroups\":false}}},{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_"
+	       "id\":{"
+	       "\"value\":\"M-S0\"},\"resources\":[" CPUS(1) "]," TRUE_COMMAND "}"),
+	 "If set, the value of 'share_cgroups' must be the same for all tasks"},
+	{GROUP(GROUP_EXECUTOR,
+	       "{\"name\":\"t\"," IDS ",\"resources\":[{\"name\":\"cpus\",\"type\":"
+	       "\"SCALAR\",\"scalar\":{\"value\":1},\"revocable\":{}}]," TRUE_COMMAND "}"),
+	 "Task group and executor mix revocable and non-revocable resources"},
 	{GROUP(GROUP_EXECUTOR,
 	       "{\"name\":\"t\"," TASK ",\"container\":{\"type\":\"DOCKER\",\"docker\":{\"image\":"
 	       "\"i\"}}}"),
 	 "Task 't' is invalid: Docker ContainerInfo is not supported on the task"},
 };
 
+#define AGENT_WITH_DISK "[" CPUS(8) "," MEM(4096) "," DISK(10) "]"
+
 Test(master_validation, groups_are_refused_as_a_whole)
 {
+	driver_destroy(d);
+	d = driver_create();
+	driver_agent_like(d, AGENT1, AGENT_WITH_DISK, NULL);
+	driver_subscribe(d, NULL, NULL);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		driver_forget(d);
 		accept_offer(groups[i].operation);
@@ -437,8 +537,6 @@ Test(master_validation, groups_are_refused_as_a_whole)
 #define SECOND_TASK                                                                                \
 	"{\"name\":\"u\",\"task_id\":{\"value\":\"u\"},\"agent_id\":{\"value\":\"M-S0\"},"         \
 	"\"resources\":[" CPUS(1) "]," TRUE_COMMAND "}"
-
-#define AGENT_WITH_DISK "[" CPUS(8) "," MEM(4096) "," DISK(10) "]"
 
 Test(master_validation, a_good_group_is_one_order)
 {
@@ -454,6 +552,25 @@ Test(master_validation, a_good_group_is_one_order)
 	driver_pass(d, SECOND);
 	/* What the executor and its tasks leave of 8. */
 	expect(d, "OFFERS", "\"value\":5.9", "\"executor_ids\":[{\"value\":\"g\"}]");
+}
+
+/* It knows roles of resources, and no reservations. */
+Test(master_validation, agents_of_old_are_told_in_the_old_format)
+{
+	driver_destroy(d);
+	d = driver_create();
+	driver_agent_like(d, AGENT1, AGENT_WITH_DISK, "MULTI_ROLE");
+	driver_subscribe(d, NULL, NULL);
+	launch(GOOD "," EXECUTOR "," TRUE_COMMAND ",\"resources\":[" MEM(32) "]}");
+	expect(d, "RunTaskMessage",
+	       "\"resources\":[{\"name\":\"cpus\",\"type\":\"SCALAR\","
+	       "\"scalar\":{\"value\":1.0},\"role\":\"*\"",
+	       "\"resources\":[{\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{"
+	       "\"value\":32.0},\"role\":\"*\"");
+	driver_forget(d);
+	accept_offer(GROUP(GROUP_EXECUTOR, SECOND_TASK));
+	expect(d, "RunTaskGroupMessage", "\"scalar\":{\"value\":0.1},\"role\":\"*\"",
+	       "\"scalar\":{\"value\":1.0},\"role\":\"*\"");
 }
 
 Test(master_validation, an_empty_group_is_nothing)
