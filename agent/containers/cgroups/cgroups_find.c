@@ -207,9 +207,10 @@ static int find_v1(struct cgroups *cgroups, const struct cgroups_options *option
 
 static int find_v2(struct cgroups *cgroups, const struct cgroups_options *options, struct err *err)
 {
-	char *there = cgroups_read(options->hierarchy, "cgroup.controllers");
-	int rv = 0;
+	char *top = NULL, *there;
+	int rv = cgroups_find_top(options->hierarchy, &top, err);
 
+	there = rv == 0 ? cgroups_read(top, "cgroup.controllers") : NULL;
 	for (int c = 0; c < CGROUPS_CONTROLLERS && rv == 0; c++) {
 		bool has = names[c].v2 && there && has_word(there, names[c].v2, " \n");
 
@@ -217,9 +218,10 @@ static int find_v2(struct cgroups *cgroups, const struct cgroups_options *option
 			rv = missing(cgroups, c, err);
 		if (has && (options->every || (options->controllers & (1u << c))))
 			cgroups->controllers |= 1u << c;
-		cgroups->mounts[c] = xstrdup(options->hierarchy);
+		cgroups->mounts[c] = xstrdup(top);
 	}
 	free(there);
+	free(top);
 	if (rv == 0 && options->limit_swap)
 		rv = err_set(err, ERR_INVALID,
 			     "--cgroups_limit_swap does not work with version 2 of control groups: "

@@ -2,6 +2,7 @@
  *
  *	cgroups.c	making, entering, killing, removing
  *	cgroups_find.c	what the machine has
+ *	cgroups_user.c	a part of it that was delegated to a user
  *	cgroups_limits.c	what is written into them
  *	cgroups_memory.c	running out of memory
  *	cgroups_measure.c	what they count
@@ -35,6 +36,14 @@ const char *cgroups_controller_name(const struct cgroups *cgroups,
 int cgroups_find(struct cgroups *cgroups, const struct cgroups_options *options, struct err *err);
 /* v2: hands the controllers that are used to what is inside of the directory. */
 int cgroups_delegate(const struct cgroups *cgroups, const char *path, struct err *err);
+
+/* ---- cgroups_user.c ---------------------------------------------------------- */
+
+/* v2: the directory below which groups are ours to make, heap: the hierarchy's own for root; else
+ * the one that this process was started in, if it was delegated to us. What runs there, this
+ * process included, is moved into a group of its own below it: who hands controllers on has no
+ * processes. */
+int cgroups_find_top(const char *hierarchy, char **top, struct err *err);
 
 /* ---- cgroups_limits.c -------------------------------------------------------- */
 
