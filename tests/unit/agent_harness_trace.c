@@ -42,6 +42,9 @@ static void trace_update(struct rig *rig, const Mesos__Internal__StatusUpdate *u
 {
 	const Mesos__TaskStatus *status = update->status;
 
+	cr_expect(status->has_source && update->agent_id,
+		  "an update of task %s lacks what each has", status->task_id->value);
+	cr_expect_eq(status->has_uuid, update->has_uuid);
 	buf_printf(&rig->trace, " %s %s", status->task_id->value, state_name(status->state));
 	trace_uuid(rig, update->uuid);
 	if (update->has_latest_state && update->latest_state != status->state)

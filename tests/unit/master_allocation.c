@@ -283,3 +283,27 @@ Test(master_allocation, constraints_are_replaced_by_updates)
 	driver_pass(d, SECOND);
 	expect(d, "OFFERS");
 }
+
+static void note_cycle(void *context, bool begins)
+{
+	buf_putc(context, begins ? '(' : ')');
+}
+
+Test(master_allocation, each_cycle_is_told_when_it_begins_and_ends)
+{
+	struct buf noted = BUF_INIT;
+
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.on_cycle = note_cycle;
+	d->options.context = &noted;
+	driver_start(d);
+	driver_agent(d, AGENT1);
+	driver_subscribe(d, NULL, NULL);
+	driver_pass(d, SECOND);
+	buf_putc(&noted, '\0');
+	cr_expect_geq(strlen(noted.data), 2);
+	for (const char *at = noted.data; *at; at += 2)
+		cr_expect(at[0] == '(' && at[1] == ')', "%s", noted.data);
+	buf_free(&noted);
+}

@@ -456,6 +456,21 @@ Test(master_drain, deactivated_agents_keep_their_tasks)
 	cr_expect_eq(order("REACTIVATE_AGENT", "M-S0", ""), 400);
 }
 
+Test(master_drain, deactivated_agents_that_come_back_to_another_master_are_not_offered)
+{
+	run();
+	cr_expect_eq(order("DEACTIVATE_AGENT", "M-S0", ""), 0);
+	driver_restart(d, "M2");
+	driver_subscribe(d, "M-0000", "\"checkpoint\":true");
+	come("M-S0", TASKS("TASK_RUNNING"));
+	driver_forget(d);
+	driver_pass(d, 3 * SECOND);
+	refute(d, "OFFERS");
+	cr_expect_eq(order("REACTIVATE_AGENT", "M-S0", ""), 0);
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS", "M-S0");
+}
+
 static void expect_no_offers_while_it_is_marked_gone(const char *what)
 {
 	struct master_event event = {.type = MASTER_STORED};

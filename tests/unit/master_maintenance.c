@@ -257,6 +257,22 @@ Test(master_maintenance, a_window_changes_offers)
 	expect_status("{}");
 }
 
+/* Agents that are away do not hide those after them. */
+Test(master_maintenance, every_machine_that_is_there_hears_of_it)
+{
+	run("\"checkpoint\":true");
+	driver_agent(d, AGENT2);
+	driver_pass(d, SECOND);
+	driver_restart(d, "M2");
+	driver_reregister(d, AGENT2, "M-S1", NULL);
+	driver_subscribe(d, "M-0000", "\"checkpoint\":true");
+	driver_pass(d, SECOND);
+	driver_forget(d);
+	cr_expect_eq(post(WINDOW(MACHINE), NULL), 200);
+	driver_pass(d, SECOND);
+	expect(d, "OFFERS", "M-S1", UNAVAILABILITY);
+}
+
 Test(master_maintenance, a_window_is_durable_first)
 {
 	run(NULL);

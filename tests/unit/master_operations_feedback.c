@@ -504,7 +504,7 @@ Test(master_operations_feedback, unreachable_agents)
 	d->agent_silent = true;
 	driver_pass(d, 2 * MINUTE);
 	expect(d, "UPDATE_OPERATION_STATUS", "\"value\":\"op\"", "OPERATION_UNREACHABLE",
-	       "Agent was marked unreachable");
+	       "Agent was marked unreachable", "\"agent_id\":{\"value\":\"M-S0\"}");
 	reconcile(ASKED("op", OF_AGENT("M-S0")));
 	expect(d, "OPERATION_UNREACHABLE", "Reconciliation: Agent is unreachable");
 	cr_expect_eq(states(MESOS__OPERATION_STATE__OPERATION_UNREACHABLE), 1);

@@ -534,6 +534,24 @@ Test(master_quota, old_requests_take_whole_agents)
 	refute(d, "RESCIND");
 }
 
+Test(master_quota, weights_are_told_in_the_order_of_roles)
+{
+	Mesos__WeightInfo **list;
+	struct arena arena;
+
+	arena_init(&arena);
+	cr_expect_eq(master_weight_infos(d->m, &arena, &list), 0);
+	ask(WEIGHTS("{\"role\":\"c\",\"weight\":3},{\"role\":\"a/b\",\"weight\":2}"));
+	ask(WEIGHTS("{\"role\":\"b\",\"weight\":1.5},{\"role\":\"a\",\"weight\":4}"));
+	cr_assert_eq(master_weight_infos(d->m, &arena, &list), 4);
+	cr_expect_str_eq(list[0]->role, "a");
+	cr_expect_str_eq(list[1]->role, "a/b");
+	cr_expect_str_eq(list[2]->role, "b");
+	cr_expect_str_eq(list[3]->role, "c");
+	cr_expect_eq(list[2]->weight, 1.5);
+	arena_free(&arena);
+}
+
 Test(master_quota, weights_of_used_roles_take_all_offers)
 {
 	make_offers(ROLES("\"a\",\"a/b\""));

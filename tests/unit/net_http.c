@@ -87,6 +87,19 @@ Test(http, asks_for_the_body_if_expected)
 	cr_expect_eq(raw_count(&raw, "100 Continue"), 1);
 }
 
+Test(http, asks_each_time_and_nobody_who_does_not_wait)
+{
+	raw_send(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+	until(&fixture, raw_has(&raw, "HTTP/1.1 100 Continue\r\n\r\n"));
+	raw_expect(&raw, "abcd", "\r\n\r\nabcd");
+	raw_expect(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 4\r\n\r\n", "");
+	raw_expect(&raw, "efgh", "\r\n\r\nefgh");
+	cr_expect_eq(raw_count(&raw, "100 Continue"), 1);
+	raw_send(&raw, "POST /echo HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+	until(&fixture, raw_count(&raw, "100 Continue") == 2);
+	raw_expect(&raw, "ijkl", "\r\n\r\nijkl");
+}
+
 Test(http, asks_for_the_body_wherever_it_is_expected)
 {
 	raw_send(&raw, "POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
