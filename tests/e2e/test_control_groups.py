@@ -1,12 +1,14 @@
 """Limits that the kernel keeps: control groups of containers, of whichever version there is."""
 
 import os
+import shutil
+import subprocess
 import uuid
 
 import harness
 from harness import wait_for
 from scheduler import scalar, task
-from test_groups import default_executor
+from test_groups import default_executor, sleepers
 
 HIERARCHY = "/sys/fs/cgroup"
 MEGABYTE = 1 << 20
@@ -494,3 +496,89 @@ class Capabilities(harness.TestCase):
                 "true", container={"type": "MESOS", "linux_info": info}))
             self.assertEqual((status["state"], status["reason"]),
                              ("TASK_FAILED", "REASON_CONTAINER_LAUNCH_FAILED"))
+
+
+def delegating():
+    """Whether systemd can give us a part of version 2; the reason if not."""
+    if not unified():
+        return "needs version 2"
+    if os.geteuid() or not os.path.isdir("/run/systemd/system"):
+        return "needs systemd, and root to ask it"
+    return None
+
+
+class Delegated(harness.TestCase):
+    """An agent that is not root, in a group that systemd has delegated to its user."""
+    agents = None
+
+    def setUp(self):
+        super().setUp()
+        why = delegating()
+        if why:
+            self.skipTest(why)
+        self.units = []
+        self.addCleanup(lambda: [subprocess.run(["systemctl", "stop", unit], check=False)
+                                 for unit in self.units])
+        self.cluster = harness.Cluster(1, None, {
+            "isolation": "cgroups/cpu,cgroups/mem,cgroups/pids", "switch_user": "false",
+            "recovery_timeout": "1mins", "cgroups_enable_cfs": "true"})
+        for path in (self.cluster.base, self.agent.work_dir):
+            shutil.chown(path, "nobody")
+        self.in_unit()
+        self.cluster.start()
+        self.scheduler = self.subscribe(user="nobody", checkpoint=True, failover_timeout=1000)
+
+    def in_unit(self):
+        self.units.append("mesita-%s.service" % str(uuid.uuid4())[:8])
+        self.agent.prefix = ["systemd-run", "--quiet", "--wait", "--pipe", "--collect",
+                             "--unit=" + self.units[-1], "-p", "User=nobody", "-p",
+                             "Delegate=yes", "-p", "KillMode=process"]
+
+    def folder(self):
+        return HIERARCHY + "/system.slice/%s/mesos" % self.units[-1]
+
+    def test_limits(self):
+        self.scheduler.run("exec sleep 1000", task_id="t", mem=64, cpus=0.5)
+        status = self.scheduler.wait_state("t", "TASK_RUNNING")
+        container = status["container_status"]["container_id"]["value"]
+        with open("%s/%s/memory.max" % (self.folder(), container), encoding="ascii") as file:
+            # What the command executor asks for comes to it.
+            self.assertEqual(number(file.read()), 96 * MEGABYTE)
+        self.scheduler.run(GREEDY, task_id="greedy", mem=32)
+        status = self.scheduler.wait_terminal("greedy")
+        self.assertEqual(status["reason"], "REASON_CONTAINER_LIMITATION_MEMORY")
+        self.scheduler.kill("t")
+        self.assertEqual(self.scheduler.wait_terminal("t")["state"], "TASK_KILLED")
+        wait_for(lambda: not any(entry.is_dir() for entry in os.scandir(self.folder())),
+                 "its groups go", 20)
+
+    def test_a_restart_elsewhere(self):
+        """The group of what runs is not below that of the new agent."""
+        self.scheduler.run("exec sleep 4713", task_id="t")
+        self.scheduler.wait_state("t", "TASK_RUNNING")
+        subprocess.run(["systemctl", "kill", "--signal=KILL", "--kill-whom=main", self.units[-1]],
+                       check=True)
+        self.agent.process.wait()
+        self.in_unit()
+        self.agent.start().wait_registered()
+        self.scheduler.kill("t")
+        self.assertEqual(self.scheduler.wait_terminal("t")["state"], "TASK_KILLED")
+        wait_for(lambda: not sleepers("4713", self.agent.work_dir), "it ends", 20)
+
+
+class Undelegated(harness.TestCase):
+    """What one who is not root is told where nothing was delegated."""
+    agents = None
+
+    def test_how_to_have_it(self):
+        if not unified() or os.geteuid():
+            self.skipTest("needs version 2, and root to be somebody else")
+        folder = self.temporary()
+        os.chmod(folder, 0o777)
+        out = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.MESITA,
+             "agent", "--master=127.0.0.1:1", "--work_dir=" + folder + "/a",
+             "--runtime_dir=" + folder + "/r", "--isolation=cgroups/cpu", "--ip=127.0.0.1",
+             "--port=%d" % harness.free_port()], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertNotEqual(out.returncode, 0)
+        self.assertIn("systemd-run --user --scope -p Delegate=yes", out.stderr)
