@@ -580,5 +580,4 @@ class Undelegated(harness.TestCase):
              "agent", "--master=127.0.0.1:1", "--work_dir=" + folder + "/a",
              "--runtime_dir=" + folder + "/r", "--isolation=cgroups/cpu", "--ip=127.0.0.1",
              "--port=%d" % harness.free_port()], stderr=subprocess.PIPE, text=True, check=False)
-        self.assertNotEqual(out.returncode, 0)
         self.assertIn("systemd-run --user --scope -p Delegate=yes", out.stderr)
