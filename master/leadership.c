@@ -29,10 +29,56 @@ static void forget_leader(struct shell *shell)
 	shell->leader = NULL;
 }
 
+/* ---- what others know beyond the registry ------------------------------------------- */
+
+static void warm_progress(void *context)
+{
+	struct shell *shell = context;
+
+	if (!shell->steps.over)
+		uv_async_send(&shell->stored);
+}
+
+static bool has_others(const struct shell *shell)
+{
+	return shell->flags->zk && shell->flags->registry_kind == REGISTRY_ZOOKEEPER;
+}
+
+static void follow(struct shell *shell, const Mesos__MasterInfo *leader)
+{
+	if (shell->following)
+		following_turn(shell->following, leader ? strchr(leader->pid, '@') + 1 : NULL);
+}
+
+static void follow_no_more(struct shell *shell)
+{
+	if (shell->following)
+		shell->warm_holder = following_finish(shell->following);
+	shell->following = NULL;
+}
+
+static void be_followed(struct shell *shell)
+{
+	const struct followers_options options = {
+		.loop = &shell->loop,
+		.rng = &shell->rng,
+		.table = &shell->warm,
+		.holder = store_holder(shell->stores[LINE_REGISTRY]),
+		.progress = warm_progress,
+		.context = shell,
+	};
+
+	shell->followers = followers_create(&options);
+}
+
+/* ---- the election ---------------------------------------------------------------------- */
+
 /* The core has what the stores held. */
 static void leadership_loaded(struct shell *shell, const struct err *failure)
 {
 	shell->standing = STANDING_LEADER;
+	if (has_others(shell) && !failure)
+		be_followed(shell);
 	shell->led(shell, failure);
 }
 
@@ -42,6 +88,7 @@ static void leadership_won(struct shell *shell)
 		return;
 	log_info("elected as the leading master");
 	forget_leader(shell);
+	follow_no_more(shell);
 	shell->standing = STANDING_LOADING;
 	shell_store_open(shell, leadership_loaded);
 }
@@ -61,6 +108,7 @@ static void leadership_told(void *context, const Mesos__MasterInfo *leader, bool
 		return;
 	}
 	forget_leader(shell);
+	follow(shell, leader);
 	if (!leader) {
 		log_info("no master leads");
 		return;
@@ -105,6 +153,9 @@ void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const
 		shell_store_open(shell, leadership_loaded);
 		return;
 	}
+	if (has_others(shell))
+		shell->following =
+			following_create(&shell->loop, &shell->warm, f->group.credentials);
 	shell->election =
 		election_open(&shell->loop, &f->group, (int)(f->zk_session_timeout / MILLISECOND),
 			      master_info(shell->steps.core), &handlers, shell);
@@ -116,6 +167,9 @@ void leadership_leave(struct shell *shell)
 		election_close(shell->election);
 	shell->election = NULL;
 	forget_leader(shell);
+	follow_no_more(shell);
+	free(shell->warm_holder);
+	shell->warm_holder = NULL;
 }
 
 /* ---- clients of one that does not lead -------------------------------------------- */

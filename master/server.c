@@ -355,6 +355,8 @@ static void stop(struct shell *shell)
 	uv_close((uv_handle_t *)&shell->stored, NULL);
 	uv_run(&shell->loop, UV_RUN_NOWAIT);
 	event_streams_free(&shell->streams);
+	if (shell->followers)
+		followers_close(shell->followers);
 	uv_run(&shell->loop, UV_RUN_DEFAULT);
 	/* Those who watched are gone. */
 	fanout_close(shell->fanout);
@@ -417,6 +419,7 @@ int master_main(int argc, char **argv)
 		master_flags_free(&flags);
 		return 1;
 	}
+	warm_table_init(&shell.warm);
 	arena_init(&shell.arena);
 	if (start_log(&shell, &err) < 0) {
 		fprintf(stderr, "mesita master: %s\n", err.text);

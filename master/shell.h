@@ -10,6 +10,8 @@
 #include "master/core/master.h"
 #include "master/core/view.h"
 #include "master/flags.h"
+#include "master/follow/followers.h"
+#include "master/follow/following.h"
 #include "master/rate_limits.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
@@ -60,8 +62,15 @@ struct shell {
 	const char *log_file;	   /* served as /master/log; NULL: nobody knows where it is */
 	struct master_steps steps; /* with the core */
 	struct buf packed;	   /* a message on its way out */
-	struct store *stores[STORE_LINES]; /* NULL until opened */
-	struct shell_loading *loading;	   /* until the stores are read; shell_store.c */
+	/* NULL until opened. With the registry in ZooKeeper that of LINE_WARM stays so: `warm` is
+	 * in its place. */
+	struct store *stores[STORE_LINES];
+	struct warm_table warm;	       /* of this leader, or copied from another one */
+	uint64_t warm_last;	       /* batch that went there */
+	struct followers *followers;   /* who copy it; NULL: this one does not lead */
+	struct following *following;   /* it copies; NULL: it leads, or there are no others */
+	char *warm_holder;	       /* whose it is a complete copy of, heap; NULL: of nobody's */
+	struct shell_loading *loading; /* until the stores are read; shell_store.c */
 	struct shell_write {
 		uint64_t ticket;
 		int64_t since;	      /* uv_hrtime */
@@ -154,6 +163,10 @@ uint64_t shell_store_write(void *shell, enum store_line line, enum store_class c
 			   const struct store_op *ops, size_t count);
 /* The store has written something, or failed. */
 void shell_store_told(uv_async_t *async);
+
+/* -- http/api/api_follow.c: masters that follow this one; their routes are in routes.c -- */
+void api_follow(void *shell, struct http_request *request);
+void api_followed(void *shell, struct http_request *request);
 
 /* -- leadership.c -- */
 

@@ -16,12 +16,40 @@
 
 /* ---- writing ------------------------------------------------------------- */
 
+/* Of several masters, what is written behind is in memory, and with those that follow. */
+static bool is_warm_table(const struct shell *shell, enum store_line line)
+{
+	return line == LINE_WARM && shell->flags->registry_kind == REGISTRY_ZOOKEEPER;
+}
+
+static uint64_t write_warm_table(struct shell *shell, const struct store_op *ops, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		warm_table_apply(&shell->warm, &ops[i]);
+	shell->warm_last++;
+	if (!shell->steps.over) {
+		if (shell->followers)
+			followers_tell(shell->followers, ops, count, shell->warm_last);
+		uv_async_send(&shell->stored);
+	}
+	return shell->warm_last;
+}
+
+/* What those have, too, that are waited for. */
+static uint64_t warm_durable(const struct shell *shell)
+{
+	return shell->followers ? followers_durable(shell->followers) : shell->warm_last;
+}
+
 uint64_t shell_store_write(void *context, enum store_line line, enum store_class class,
 			   const struct store_op *ops, size_t count)
 {
 	struct shell *shell = context;
-	uint64_t number = store_write(shell->stores[line], class, ops, count);
+	uint64_t number;
 
+	if (is_warm_table(shell, line))
+		return write_warm_table(shell, ops, count);
+	number = store_write(shell->stores[line], class, ops, count);
 	if (line == LINE_REGISTRY && shell->write_count < SHELL_WRITES_TIMED)
 		shell->writes[shell->write_count++] =
 			(struct shell_write){number, (int64_t)uv_hrtime()};
@@ -50,6 +78,8 @@ static void time_writes(struct shell *shell, uint64_t durable)
 
 uint64_t shell_store_queued(const struct shell *shell, enum store_line line)
 {
+	if (is_warm_table(shell, line))
+		return shell->warm_last - warm_durable(shell);
 	/* Who does not lead has none. */
 	return shell->stores[line]
 		       ? shell->steps.lines[line].last - store_durable(shell->stores[line])
@@ -58,9 +88,17 @@ uint64_t shell_store_queued(const struct shell *shell, enum store_line line)
 
 static void tell_line(struct shell *shell, enum store_line line)
 {
-	const char *failure = store_failed(shell->stores[line]);
+	const char *failure;
 	uint64_t durable;
 
+	if (is_warm_table(shell, line)) {
+		durable = warm_durable(shell);
+		master_steps_stored(&shell->steps, line, durable, durable);
+		return;
+	}
+	if (!shell->stores[line])
+		return;
+	failure = store_failed(shell->stores[line]);
 	if (failure) {
 		log_error("the master's state cannot be written: %s", failure);
 		shell_stop(shell, 1);
@@ -109,14 +147,27 @@ static int load_pair(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
-/* Other masters led meanwhile, and what this one remembers beyond the registry may be over long
- * since: it starts without. */
+/* What was copied counts if it is all that the master before this one acted on. Otherwise it may be
+ * over long since, and this one starts without. */
+static void choose_warm_table(struct shell *shell)
+{
+	const char *before = store_holder_before(shell->stores[LINE_REGISTRY]);
+
+	if (shell->warm_holder && before && strcmp(shell->warm_holder, before) == 0) {
+		log_info("going on with %zu records of the master before",
+			 warm_table_count(&shell->warm));
+		return;
+	}
+	if (before)
+		log_info("there is no complete copy of what the master before knew: frameworks and "
+			 "tasks are known when they come back");
+	warm_table_clear(&shell->warm);
+}
+
 static int open_in_zookeeper(struct shell *shell, struct store *out[STORE_LINES], struct err *err)
 {
 	const struct master_flags *f = shell->flags;
 	char *path = xprintf("%s.mesita/registry", f->group.path);
-	const struct store_options warm = {
-		.backend = "memory", .notify = store_notify, .context = shell};
 	const struct store_options registry = {
 		.backend = "zookeeper",
 		.path = path,
@@ -129,7 +180,7 @@ static int open_in_zookeeper(struct shell *shell, struct store *out[STORE_LINES]
 	int rv = store_open(&registry, &out[LINE_REGISTRY], err);
 
 	if (rv == 0)
-		rv = store_open(&warm, &out[LINE_WARM], err);
+		choose_warm_table(shell);
 	free(path);
 	return rv;
 }
@@ -171,8 +222,13 @@ static void load_stores(uv_work_t *work)
 	struct shell *shell = loading->shell;
 
 	loading->rv = open_stores(shell, shell->stores, &loading->err);
-	for (int i = 0; i < STORE_LINES && loading->rv == 0; i++)
-		loading->rv = store_load(shell->stores[i], "", load_pair, loading, &loading->err);
+	for (int i = 0; i < STORE_LINES && loading->rv == 0; i++) {
+		if (is_warm_table(shell, i))
+			loading->rv = warm_table_each(&shell->warm, load_pair, loading);
+		else
+			loading->rv =
+				store_load(shell->stores[i], "", load_pair, loading, &loading->err);
+	}
 }
 
 static void loaded_cb(uv_work_t *work, int status)
@@ -217,4 +273,5 @@ void shell_store_close(struct shell *shell)
 	}
 	for (int i = 0; i < STORE_LINES; i++)
 		store_close(shell->stores[i]);
+	warm_table_clear(&shell->warm);
 }

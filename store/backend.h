@@ -21,7 +21,10 @@ struct store_backend_ops {
 		    int (*each)(void *context, struct slice key, struct slice value), void *context,
 		    struct err *err);
 	uint64_t (*size)(struct store_backend *backend); /* bytes on the disk; NULL: none */
-	void (*close)(struct store_backend *backend);	 /* frees it */
+	/* Who has opened it, or, with `before`, had it before; NULL: nobody knows, as where there
+	 * is no such function. */
+	const char *(*holder)(struct store_backend *backend, bool before);
+	void (*close)(struct store_backend *backend); /* frees it */
 };
 
 struct store_backend {

@@ -262,6 +262,23 @@ uint64_t store_size(const struct store *store)
 	return atomic_load(&store->size);
 }
 
+static const char *holder_of(const struct store *store, bool before)
+{
+	struct store_backend *backend = store->backend;
+
+	return backend->ops->holder ? backend->ops->holder(backend, before) : NULL;
+}
+
+const char *store_holder(const struct store *store)
+{
+	return holder_of(store, false);
+}
+
+const char *store_holder_before(const struct store *store)
+{
+	return holder_of(store, true);
+}
+
 const char *store_failed(const struct store *store)
 {
 	return atomic_load(&store->failure);

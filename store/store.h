@@ -52,6 +52,11 @@ int store_open(const struct store_options *options, struct store **out, struct e
 /* Writes what is queued, syncs, frees. */
 void store_close(struct store *store);
 
+/* Of a store that one of several may write (zookeeper): a name for this opening of it, and that of
+ * the opening before. NULL: there is none. */
+const char *store_holder(const struct store *store);
+const char *store_holder_before(const struct store *store);
+
 /* Calls `each` for every key with the prefix, in byte order; a non-zero return
  * stops and is returned. Sees what store_write() was given before only after it
  * was applied; meant for start-up. */

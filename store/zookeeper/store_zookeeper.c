@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ struct zk_store {
 	int64_t patience;
 	char *root, *head;
 	char id[UUID_TEXT];	 /* ours, of this opening */
+	char before[256];	 /* of the opening before; "": none */
 	uint64_t written;	 /* parts, the claim included; `head` says how many */
 	int version;		 /* of `head` */
 	pthread_mutex_t lock;	 /* load() may run beside write(): guards the rest */
@@ -84,6 +86,7 @@ static char *head_text(const struct zk_store *zs, uint64_t written)
 
 /* What `head` says: ours with a number, or somebody else's. */
 struct head_seen {
+	char id[256];
 	bool ours;
 	uint64_t written;
 	int version;
@@ -91,7 +94,7 @@ struct head_seen {
 
 static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *seen)
 {
-	char text[256], id[sizeof(text)], format[sizeof(text)];
+	char text[sizeof(seen->id)], format[sizeof(text)];
 	int len = sizeof(text) - 1, code;
 	struct Stat stat;
 
@@ -102,8 +105,10 @@ static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *s
 		return code;
 	text[len > 0 ? len : 0] = '\0';
 	seen->version = stat.version;
-	seen->ours = sscanf(text, "%255s %255s %" SCNu64, format, id, &seen->written) == 3 &&
-		     !strcmp(format, FORMAT) && !strcmp(id, zs->id);
+	if (sscanf(text, "%255s %255s %" SCNu64, format, seen->id, &seen->written) != 3 ||
+	    strcmp(format, FORMAT) != 0)
+		seen->id[0] = '\0';
+	seen->ours = !strcmp(seen->id, zs->id);
 	return ZOK;
 }
 
@@ -417,6 +422,9 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 
 	for (int i = 0; code == ZBADVERSION && i < CLAIM_TRIES; i++) {
 		code = head_read(zs, handle, &seen);
+		/* A claim whose answer was lost is no opening before. */
+		if (code == ZOK && !seen.ours)
+			snprintf(zs->before, sizeof(zs->before), "%s", seen.id);
 		if (code == ZOK)
 			code = zoo_set2(handle, zs->head, text, (int)strlen(text), seen.version,
 					&stat);
@@ -467,10 +475,20 @@ static void zk_close(struct store_backend *backend)
 	free(zs);
 }
 
+static const char *zk_holder(struct store_backend *backend, bool before)
+{
+	const struct zk_store *zs = (struct zk_store *)backend;
+
+	if (before)
+		return *zs->before ? zs->before : NULL;
+	return zs->id;
+}
+
 static const struct store_backend_ops zk_ops = {
 	.group_bytes = GROUP_BYTES_MAX,
 	.write = zk_write,
 	.load = zk_load,
+	.holder = zk_holder,
 	.close = zk_close,
 };
 

@@ -1,0 +1,411 @@
+/* Masters that follow one another, on one loop: the copy is the leader's table whatever happens to
+ * the connection, and it is called complete only while the leader waits for it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/arena.h"
+#include "base/table.h"
+#include "master/follow/followers.h"
+#include "master/follow/following.h"
+#include "proto/proto.h"
+#include "tests/unit/net_harness.h"
+
+#define KEYS 60
+
+/* ---- the table ------------------------------------------------------------------------ */
+
+static uint64_t below(struct rng *rng, uint64_t bound)
+{
+	return rng_next(rng) % bound;
+}
+
+/* One random change of a table and of what it must hold; numbers of keys, -1: not there. */
+static void change(struct rng *rng, struct warm_table *table, int expected[KEYS],
+		   struct store_op *op, char key[16], char value[16])
+{
+	int number = (int)below(rng, KEYS), what = (int)below(rng, 1000);
+
+	snprintf(key, 16, "%d/k", number);
+	snprintf(value, 16, "%d", what);
+	*op = (struct store_op){{key, strlen(key)}, {value, strlen(value)}};
+	if (below(rng, 3) == 0)
+		op->value = (struct slice){NULL, 0};
+	expected[number] = op->value.data ? what : -1;
+	warm_table_apply(table, op);
+}
+
+struct check {
+	const int *expected;
+	size_t seen;
+	char last[16];
+};
+
+static int check_pair(void *context, struct slice key, struct slice value)
+{
+	struct check *check = context;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.*s", (int)value.len, value.data);
+	cr_expect_eq(check->expected[atoi(key.data)], atoi(text), "%.*s", (int)key.len, key.data);
+	snprintf(text, sizeof(text), "%.*s", (int)key.len, key.data);
+	cr_expect_lt(strcmp(check->last, text), 0, "%s comes after %s", text, check->last);
+	strcpy(check->last, text);
+	check->seen++;
+	return 0;
+}
+
+static void expect_table(struct warm_table *table, const int expected[KEYS])
+{
+	struct check check = {.expected = expected};
+	size_t count = 0;
+
+	for (int i = 0; i < KEYS; i++)
+		count += expected[i] >= 0;
+	cr_expect_eq(warm_table_each(table, check_pair, &check), 0);
+	cr_expect_eq(check.seen, count);
+	cr_expect_eq(warm_table_count(table), count);
+}
+
+static void nothing_expected(int expected[KEYS])
+{
+	for (int i = 0; i < KEYS; i++)
+		expected[i] = -1;
+}
+
+Test(warm_table, holds_what_was_written)
+{
+	struct warm_table table;
+	char key[16], value[16];
+	int expected[KEYS];
+	struct store_op op;
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	warm_table_init(&table);
+	nothing_expected(expected);
+	for (int i = 0; i < 3000; i++) {
+		change(&rng, &table, expected, &op, key, value);
+		if (i % 50 == 0)
+			expect_table(&table, expected);
+	}
+	warm_table_clear(&table);
+	nothing_expected(expected);
+	expect_table(&table, expected);
+}
+
+/* Whoever reads it piece by piece, and is told each change as it comes, has the same in the end. */
+Test(warm_table, readers_go_through_it_while_it_changes)
+{
+	for (uint64_t seed = 1; seed < 200; seed++) {
+		struct warm_table table, copies[2];
+		struct warm_cursor cursors[2];
+		bool reading[2] = {true, true};
+		char key[16], value[16];
+		int expected[KEYS];
+		struct store_op op;
+		struct rng rng;
+		int reads = 0;
+
+		rng_seed(&rng, seed);
+		warm_table_init(&table);
+		nothing_expected(expected);
+		for (uint64_t i = below(&rng, 100); i > 0; i--)
+			change(&rng, &table, expected, &op, key, value);
+		for (int r = 0; r < 2; r++) {
+			warm_table_init(&copies[r]);
+			warm_cursor_begin(&cursors[r], &table);
+		}
+		while (reading[0] || reading[1]) {
+			int r = (int)below(&rng, 2);
+
+			if (below(&rng, 3) == 0 && reads < 500) {
+				change(&rng, &table, expected, &op, key, value);
+				warm_table_apply(&copies[0], &op);
+				warm_table_apply(&copies[1], &op);
+			} else if (reading[r]) {
+				reading[r] = warm_cursor_next(&cursors[r], &op.key, &op.value);
+				if (reading[r])
+					warm_table_apply(&copies[r], &op);
+				reads++;
+			}
+		}
+		for (int r = 0; r < 2; r++) {
+			expect_table(&copies[r], expected);
+			warm_table_clear(&copies[r]);
+		}
+		expect_table(&table, expected);
+		warm_table_clear(&table);
+	}
+}
+
+static int stop_at_two(void *context, struct slice key, struct slice value)
+{
+	return ++*(int *)context == 2 ? -7 : 0;
+}
+
+Test(warm_table, who_goes_through_all_may_stop)
+{
+	struct warm_table table;
+	int seen = 0;
+
+	warm_table_init(&table);
+	for (int i = 0; i < 3; i++) {
+		char key[2] = {(char)('a' + i), 0};
+
+		warm_table_apply(&table, &(struct store_op){{key, 1}, {"", 0}});
+	}
+	cr_expect_eq(warm_table_each(&table, stop_at_two, &seen), -7);
+	cr_expect_eq(seen, 2);
+	warm_table_clear(&table);
+}
+
+Test(follow_proof, is_of_the_credentials_and_of_the_leader)
+{
+	char one[DIGEST_TEXT], other[DIGEST_TEXT];
+
+	follow_proof("user:secret", "h:1", one);
+	follow_proof("user:secret", "h:1", other);
+	cr_expect_str_eq(one, other);
+	cr_expect_eq(strlen(one), DIGEST_TEXT - 1);
+	follow_proof("user:secret", "h:2", other);
+	cr_expect_str_neq(one, other);
+	follow_proof("user:another", "h:1", other);
+	cr_expect_str_neq(one, other);
+	follow_proof(NULL, "h:1", one);
+	follow_proof("", "h:1", other);
+	cr_expect_str_eq(one, other);
+}
+
+/* ---- one that leads, one that follows ------------------------------------------------------ */
+
+static struct fixture fixture;
+static struct followers *followers;
+static struct following *following;
+static struct warm_table table, copy;
+static struct rng rng;
+static uint64_t last;
+static int refusal; /* status that a follower gets; 0: it may */
+static bool mute;   /* its words are not heard */
+static struct http_request *held[64];
+static size_t held_count;
+static int progress_count;
+
+static void progress(void *context)
+{
+	progress_count++;
+}
+
+static void serve(void *context, struct http_request *request)
+{
+	if (refusal)
+		http_reply_text(request, refusal, NULL);
+	else if (!strcmp(request->path, "/master/follow"))
+		followers_add(followers, request);
+	else if (mute && held_count < 64)
+		held[held_count++] = request;
+	else
+		followers_hear(followers, request);
+}
+
+static void start_followers(const char *holder)
+{
+	const struct followers_options options = {
+		.loop = &fixture.loop,
+		.rng = &rng,
+		.table = &table,
+		.holder = holder,
+		.progress = progress,
+	};
+
+	followers = followers_create(&options);
+}
+
+static void set_up(void)
+{
+	rng_seed(&rng, 7);
+	warm_table_init(&table);
+	warm_table_init(&copy);
+	fixture_init(&fixture);
+	fixture.handler = serve;
+	fixture_start(&fixture);
+	start_followers("H1");
+	following = following_create(&fixture.loop, &copy, NULL);
+}
+
+static void tear_down(void)
+{
+	if (following)
+		following_close(following);
+	for (size_t i = 0; i < held_count; i++)
+		http_reply_text(held[i], 503, NULL);
+	fixture_stop_server(&fixture);
+	while (!fixture.server_closed)
+		fixture_turn(&fixture);
+	followers_close(followers);
+	fixture_finish(&fixture);
+	warm_table_clear(&table);
+	warm_table_clear(&copy);
+}
+
+TestSuite(follow, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static void turn_to_server(void)
+{
+	char *address = xprintf("127.0.0.1:%d", http_server_port(fixture.server));
+
+	following_turn(following, address);
+	free(address);
+}
+
+static void write_batch(int expected[KEYS], int count)
+{
+	struct store_op ops[8];
+	char keys[8][16], values[8][16];
+
+	for (int i = 0; i < count; i++)
+		change(&rng, &table, expected, &ops[i], keys[i], values[i]);
+	followers_tell(followers, ops, (size_t)count, ++last);
+}
+
+/* How the copy is called; the follower ends by it. */
+static char *finish(void)
+{
+	char *holder = following_finish(following);
+
+	following = NULL;
+	return holder;
+}
+
+Test(follow, the_copy_is_what_there_is_and_what_changes)
+{
+	int expected[KEYS];
+	char *holder;
+
+	nothing_expected(expected);
+	for (int i = 0; i < 40; i++)
+		write_batch(expected, 3);
+	turn_to_server();
+	for (int i = 0; i < 200; i++) {
+		write_batch(expected, 1 + i % 5);
+		if (i % 3 == 0)
+			fixture_turn(&fixture);
+	}
+	until(&fixture, followers_counted(followers) == 1);
+	write_batch(expected, 5);
+	cr_expect_lt(followers_durable(followers), last, "it is waited for");
+	until(&fixture, followers_durable(followers) == last);
+	expect_table(&copy, expected);
+	cr_expect_gt(progress_count, 0);
+	/* It learns that it is counted with the next heartbeat. */
+	for (int beats = progress_count; progress_count < beats + 3;)
+		fixture_turn(&fixture);
+	holder = finish();
+	cr_expect_str_eq(holder ? holder : "-", "H1");
+	free(holder);
+}
+
+Test(follow, nobody_is_waited_for_who_does_not_answer)
+{
+	int expected[KEYS];
+	char *holder;
+
+	nothing_expected(expected);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	mute = true;
+	write_batch(expected, 2);
+	cr_expect_eq(followers_durable(followers), last - 1);
+	until(&fixture, followers_counted(followers) == 0);
+	cr_expect_eq(followers_durable(followers), last);
+	/* And it knows that. */
+	for (int beats = progress_count; progress_count < beats + 2;)
+		fixture_turn(&fixture);
+	holder = finish();
+	cr_expect_null(holder);
+	free(holder);
+}
+
+Test(follow, one_that_is_not_whole_is_no_copy)
+{
+	char *holder;
+
+	turn_to_server();
+	for (int i = 0; i < 3; i++)
+		fixture_turn(&fixture);
+	cr_expect_eq(followers_counted(followers), 0);
+	cr_expect_eq(followers_durable(followers), last);
+	holder = finish();
+	cr_expect_null(holder);
+	free(holder);
+}
+
+Test(follow, a_copy_stays_complete_when_the_leader_goes)
+{
+	int expected[KEYS];
+	char *holder;
+
+	nothing_expected(expected);
+	write_batch(expected, 4);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	for (int beats = progress_count; progress_count < beats + 3;)
+		fixture_turn(&fixture);
+	/* Its connections end with it. */
+	fixture_stop_server(&fixture);
+	until(&fixture, followers_counted(followers) == 0);
+	for (int beats = progress_count; progress_count < beats + 8;)
+		fixture_turn(&fixture);
+	following_turn(following, NULL);
+	holder = finish();
+	cr_expect_str_eq(holder ? holder : "-", "H1");
+	expect_table(&copy, expected);
+	free(holder);
+}
+
+Test(follow, another_leader_begins_another_copy)
+{
+	int expected[KEYS];
+	char *holder;
+
+	nothing_expected(expected);
+	write_batch(expected, 4);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	following_turn(following, NULL);
+	until(&fixture, followers_counted(followers) == 0);
+	followers_close(followers);
+	warm_table_clear(&table);
+	nothing_expected(expected);
+	last = 0;
+	start_followers("H2");
+	write_batch(expected, 2);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	for (int beats = progress_count; progress_count < beats + 3;)
+		fixture_turn(&fixture);
+	expect_table(&copy, expected);
+	holder = finish();
+	cr_expect_str_eq(holder ? holder : "-", "H2");
+	free(holder);
+}
+
+Test(follow, who_is_refused_asks_again)
+{
+	refusal = 503;
+	turn_to_server();
+	for (int i = 0; i < 30; i++)
+		fixture_turn(&fixture);
+	cr_expect_eq(followers_counted(followers), 0);
+	refusal = 0;
+	until(&fixture, followers_counted(followers) == 1);
+}
+
+static struct raw raw;
+
+Test(follow, words_of_nobody)
+{
+	raw_open(&raw, &fixture);
+	raw_expect(&raw, "POST /master/followed HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", " 404 ");
+	raw_close(&raw);
+}
