@@ -80,6 +80,8 @@ CHANGES = {
 }
 # Paths that other tests are about.
 APIS = {"/master/api/v1", "/master/api/v1/scheduler"}
+# For the other masters of a group alone: test_following.py.
+FOLLOWING = {"/master/follow", "/master/followed"}
 
 # The same for calls of the operator API: 403, "seen", or what is empty in the answer.
 CALLS = {
@@ -195,7 +197,7 @@ class Authorization(harness.TestCase):
         paths = {"/" + process["id"] + endpoint["name"].rstrip("/")
                  for process in self.master.json("/help?format=json")["processes"]
                  for endpoint in process["endpoints"]}
-        self.assertEqual(paths, {path.partition("?")[0] for path in READS} | set(CHANGES) | APIS,
+        self.assertEqual(paths, {path.partition("?")[0] for path in READS} | set(CHANGES) | APIS | FOLLOWING,
                          "each path says what it shows or lets do whom")
         for path, expected in READS.items():
             self.expect_hidden(path, expected, self.ask(path, GOOD), self.ask(path, BAD))
