@@ -1,5 +1,7 @@
 """Standby masters copy what the leader remembers: the next one knows every framework and task at once."""
 
+import os
+import random
 import signal
 import time
 
@@ -148,3 +150,95 @@ class FollowingWithCredentials(Following):
         for proof in ("", "x" * 64):
             self.assertEqual(harness.request(self.masters[0].address, "POST", "/master/follow", b"",
                                              {"X-Mesita-Follow": proof})[0], 403)
+
+
+class Faults(zookeeper.ElectionCase):
+    """A scheduler keeps launching while masters die and hang. SOAK_SECONDS says how long (15)."""
+
+    turns = staticmethod(lambda: float(os.environ.get("SOAK_SECONDS", "15")))
+
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(int(os.environ.get("SOAK_SEED", "1")))
+        self.launched, self.led = [], 0
+        self.scheduler = self.scheduler_at(self.masters[0], name="soak", failover_timeout=3600,
+                                           checkpoint=True)
+        self.scheduler.run("exec sleep 100000", task_id="sentinel")
+
+    def launch_some(self):
+        """What its answer to an offer comes to may be lost with the master."""
+        try:
+            for _ in range(self.random.randrange(1, 4)):
+                offer = self.scheduler.offer(cpus=0.1, timeout=1)
+                names = ["s%d" % (len(self.launched) + i) for i in range(3)]
+                self.launched += names
+                self.scheduler.launch(offer, [
+                    task(offer, self.random.choice(["true", "sleep 0.3", "exit 1"]), cpus=0.1,
+                         mem=32, task_id=name) for name in names])
+        except (OSError, AssertionError, harness.connections.http.client.HTTPException):
+            pass
+
+    def resubscribe(self, leader):
+        self.scheduler.address = leader.address
+        self.scheduler.subscribe()
+        self.led += "going on with" in log_of(leader).rpartition("elected as")[2]
+
+    def settle(self, leader):
+        """Mostly those that follow have caught up before something happens."""
+        if self.random.random() < 0.7:
+            wait_for(lambda: log_of(leader).rpartition("elected as")[2].count("is up to date") >= 2,
+                     "copies of " + leader.name, 20)
+
+    def harm(self):
+        """Something happens to a master; whoever leads then."""
+        leader = self.wait_leader()
+        self.settle(leader)
+        victim = leader if self.random.random() < 0.6 else self.random.choice(self.masters)
+        what = self.random.choice(["kill", "kill", "stop", "end"])
+        if what == "stop":
+            victim.signal(signal.SIGSTOP)
+            time.sleep(self.random.choice([0.3, 1, 3]) * zookeeper.SCALE)
+            victim.signal(signal.SIGCONT)
+        elif self.alive(victim):
+            victim.signal(signal.SIGKILL if what == "kill" else signal.SIGTERM)
+            victim.process.wait()
+        self.launch_some()
+        now = self.wait_leader()
+        for master in self.masters:
+            if not self.alive(master):
+                master.start()
+        return now
+
+    def ended(self, name):
+        return [s["state"] for s in self.scheduler.updates.get(name, ())
+                if s["state"] not in ("TASK_STARTING", "TASK_RUNNING")]
+
+    def test_books_balance(self):
+        end = time.monotonic() + self.turns() * zookeeper.SCALE
+        turns = 0
+        while time.monotonic() < end:
+            self.launch_some()
+            self.resubscribe(self.harm())
+            turns += 1
+        leader = self.wait_leader()
+        self.wait_agent(leader)
+        self.resubscribe(leader)
+
+        def all_ended():
+            open_ones = [name for name in self.launched if not self.ended(name)]
+            if open_ones:
+                self.scheduler.call("RECONCILE", reconcile={"tasks": [
+                    {"task_id": {"value": name}} for name in open_ones]})
+                time.sleep(0.2)
+            return not open_ones
+        wait_for(all_ended, "the end of every task that was launched", 60)
+        for name in self.launched:
+            self.assertEqual(len(set(self.ended(name))), 1, (name, self.ended(name)))
+        # What runs all the time has noticed nothing.
+        self.assertEqual(self.ended("sentinel"), [])
+        frameworks = leader.state()["frameworks"]
+        self.assertEqual([t["id"] for f in frameworks for t in f["tasks"]
+                          if t["state"] == "TASK_RUNNING"], ["sentinel"])
+        self.assertEqual(len(frameworks), 1)
+        print("%d turns, %d tasks, %d copies used" % (turns, len(self.launched), self.led))
+        self.assertGreater(self.led, 0)
