@@ -49,7 +49,7 @@ static void start(void)
 
 	rig_init(&rig);
 	give_attributes();
-	resources_clear(&rig.total);
+	resources_free(&rig.total);
 	cr_assert_eq(resources_parse(rig.options.shapes, "cpus:4;mem:4096;cpus(a):1;disk:100", "*",
 				     &rig.total, &err),
 		     0, "%s", err.text);
