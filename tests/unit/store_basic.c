@@ -151,6 +151,25 @@ Test(store_basic, leveldb)
 	store_close(store);
 }
 
+Test(store_basic, its_size_is_that_of_its_files)
+{
+	const struct store_options options = {.backend = "leveldb", .path = directory};
+	char value[4096];
+	struct store_op op = {{"k", 1}, {value, sizeof(value)}};
+	struct store_backend *backend;
+	struct err err = {""};
+	uint64_t before;
+
+	memset(value, 'x', sizeof(value));
+	cr_assert_eq(store_leveldb_open(&options, &backend, &err), 0, "%s", err.text);
+	before = backend->ops->size(backend);
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(backend->ops->write(backend, &op, 1, true, &err), 0, "%s", err.text);
+	cr_expect_geq(backend->ops->size(backend) - before, 20 * sizeof(value));
+	cr_expect_leq(backend->ops->size(backend) - before, 22 * sizeof(value));
+	backend->ops->close(backend);
+}
+
 Test(store_basic, bytes_of_any_value_survive)
 {
 	struct store *store = open_at("leveldb", directory, NULL);

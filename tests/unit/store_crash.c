@@ -438,6 +438,21 @@ Test(store_crash, a_sector_that_was_not_written_is_the_end)
 	cr_expect_lt(last, 50);
 }
 
+Test(store_crash, a_sector_that_begins_with_anything_was_written)
+{
+	char sector[512] = {1};
+	char *path;
+	int fd;
+
+	leave_batches();
+	path = log_file();
+	fd = open(path, O_RDWR);
+	cr_assert_eq(pwrite(fd, sector, sizeof(sector), 512), (ssize_t)sizeof(sector));
+	close(fd);
+	free(path);
+	expect_damage(0, "a sector with one byte");
+}
+
 Test(store_crash, a_store_without_its_name_is_no_empty_one)
 {
 	struct err err = {""};
