@@ -200,16 +200,27 @@ class Faults(zookeeper.ElectionCase):
         leader = wait_for(subscribed, "a subscription", 30)
         self.led += "going on with" in log_of(leader).rpartition("elected as")[2]
 
-    def settle(self, leader):
+    def revive(self):
+        """As a supervisor does."""
+        for master in self.masters:
+            if not self.alive(master):
+                master.start()
+
+    def copied(self):
+        """Both that follow have all; whoever leads."""
+        self.revive()
+        leader = self.wait_leader()
+        return log_of(leader).rpartition("elected as")[2].count("is up to date") >= 2
+
+    def settle(self):
         """Mostly those that follow have caught up before something happens."""
         if self.random.random() < 0.7:
-            wait_for(lambda: log_of(leader).rpartition("elected as")[2].count("is up to date") >= 2,
-                     "copies of " + leader.name, 20)
+            wait_for(self.copied, "copies of those that follow", 40)
 
     def harm(self):
         """Something happens to a master."""
+        self.settle()
         leader = self.wait_leader()
-        self.settle(leader)
         victim = leader if self.random.random() < 0.6 else self.random.choice(self.masters)
         what = self.random.choice(["kill", "kill", "stop", "end"])
         if what == "stop":
@@ -221,9 +232,7 @@ class Faults(zookeeper.ElectionCase):
             victim.process.wait()
         self.launch_some()
         self.wait_leader()
-        for master in self.masters:
-            if not self.alive(master):
-                master.start()
+        self.revive()
 
     def ended(self, name):
         return [s["state"] for s in self.scheduler.updates.get(name, ())
