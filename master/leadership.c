@@ -168,8 +168,6 @@ void leadership_leave(struct shell *shell)
 	shell->election = NULL;
 	forget_leader(shell);
 	follow_no_more(shell);
-	free(shell->warm_holder);
-	shell->warm_holder = NULL;
 }
 
 /* ---- clients of one that does not lead -------------------------------------------- */

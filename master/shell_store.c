@@ -274,4 +274,5 @@ void shell_store_close(struct shell *shell)
 	for (int i = 0; i < STORE_LINES; i++)
 		store_close(shell->stores[i]);
 	warm_table_clear(&shell->warm);
+	free(shell->warm_holder);
 }

@@ -292,6 +292,7 @@ struct followers *followers_create(const struct followers_options *options)
 	struct followers *followers = xcalloc(1, sizeof(*followers));
 
 	followers->o = *options;
+	followers->o.holder = xstrdup(options->holder);
 	list_init(&followers->all);
 	uv_timer_init(options->loop, &followers->beat);
 	followers->beat.data = followers;
@@ -306,6 +307,7 @@ static void closed_cb(uv_handle_t *handle)
 
 	buf_free(&followers->packed);
 	buf_free(&followers->chunk);
+	free((char *)followers->o.holder);
 	free(followers);
 }
 

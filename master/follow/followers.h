@@ -34,8 +34,8 @@ struct followers;
 struct followers_options {
 	uv_loop_t *loop;
 	struct rng *rng;
-	struct warm_table *table; /* the owner's, as all that follows */
-	const char *holder;	  /* of the registry */
+	struct warm_table *table; /* the owner's */
+	const char *holder;	  /* of the registry; copied */
 	/* Something became durable, or nobody is waited for any more. */
 	void (*progress)(void *context);
 	void *context;
