@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log/log.h"
 #include "base/memory/arena.h"
@@ -29,26 +30,31 @@ struct following {
 	struct http_client *stream; /* NULL: not now */
 	struct http_client *words;
 	bool word_is_out;
-	int64_t next_try; /* uv_hrtime */
-	int64_t pause;	  /* before the next try */
+	int64_t next_try; /* by now_awake_or_not() */
+	int64_t pause;	  /* ns, before the next try */
 	int refusal;	  /* HTTP status that was logged last */
 
 	/* What the copy is. */
 	char *holder, *id; /* heap; NULL: there is none */
 	uint64_t number, told;
 	bool whole, counted;
-	int64_t lease; /* uv_hrtime until which it is all that the leader acted on */
+	int64_t lease; /* until when it is all that the leader acted on */
 	bool kept;     /* the leader went while that was so */
 };
 
-static int64_t hrtime(void)
+/* A machine that sleeps hears nothing, and must not take its copy for a fresh one when it wakes:
+ * this clock goes on meanwhile. */
+static int64_t now_awake_or_not(void)
 {
-	return (int64_t)uv_hrtime();
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * SECOND + now.tv_nsec;
 }
 
 static bool is_current(const struct following *f)
 {
-	return f->holder && f->whole && f->counted && hrtime() <= f->lease;
+	return f->holder && f->whole && f->counted && now_awake_or_not() <= f->lease;
 }
 
 /* ---- words ------------------------------------------------------------------------------ */
@@ -76,7 +82,7 @@ static void word_say(struct following *f)
 	word.follower = f->id;
 	word.number = f->told = f->number;
 	word.whole = f->whole;
-	word.time = hrtime();
+	word.time = now_awake_or_not();
 	proto_pack(&word, &packed);
 	f->word_is_out = true;
 	http_client_send(f->words, "POST", WORD_PATH, headers, packed.data, packed.len, WORD_MS,
@@ -177,7 +183,7 @@ static void stream_ended(void *context, const char *why)
 		f->counted = false;
 	}
 	clients_close(f);
-	f->next_try = hrtime() + f->pause;
+	f->next_try = now_awake_or_not() + f->pause;
 }
 
 /* ---- whom to follow -------------------------------------------------------------------------- */
@@ -206,7 +212,7 @@ static void beat_cb(uv_timer_t *timer)
 
 	if (f->stream)
 		word_say(f);
-	else if (f->host && hrtime() >= f->next_try)
+	else if (f->host && now_awake_or_not() >= f->next_try)
 		stream_open(f);
 }
 
