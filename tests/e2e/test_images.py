@@ -237,7 +237,7 @@ class Roots(Images):
         os.write(ours, b"cat /etc/mark; echo; test -t 0 && echo term''inal\n")
         wait_for(lambda: saw(b"inside") and saw(b"terminal"), "a terminal in the image", 20)
         # The keys reach what is in the foreground, which the terminal is the shell's for.
-        os.write(ours, b"trap 'echo in''terrupted' INT; echo rea''dy; sleep 1000\n")
+        os.write(ours, b"trap 'echo in''terrupted' INT; echo rea''dy; sleep 5\n")
         wait_for(lambda: saw(b"ready"), "a program in the foreground", 20)
         os.write(ours, b"\x03")
         wait_for(lambda: saw(b"interrupted"), "Ctrl-C is heard", 20)

@@ -7,6 +7,7 @@ import uuid
 import harness
 from harness import wait_for
 from process_io import JSON, RECORDS, Client, Output, record
+from test_groups import sleepers
 
 
 class Sessions(Client, harness.TestCase):
@@ -127,7 +128,7 @@ class Sessions(Client, harness.TestCase):
 
     def test_a_terminal(self):
         container_id, _, output = self.begin(
-            "tty; stty size; read x; stty size; echo got $x; sleep 1000",
+            "tty; stty size; read x; stty size; echo got $x; exec sleep 4714",
             container={"type": "MESOS", "tty_info": {"window_size": {"rows": 24, "columns": 81}}})
         output.wait(b"/dev/pts/")
         output.wait(b"24 81\r\n")
@@ -136,6 +137,8 @@ class Sessions(Client, harness.TestCase):
         self.put_text(connection, b"hello\n")
         output.wait(b"30 100\r\n")
         output.wait(b"got hello\r\n")
+        # A shell that is about to start it takes the interrupt for itself, and goes on.
+        wait_for(lambda: sleepers("4714", self.agent.work_dir), "what is interrupted runs", 20)
         self.put_text(connection, b"\x03")
         output.wait_over()
         self.assertEqual(self.exit_status(container_id), 2)
