@@ -62,10 +62,8 @@ static int memory_write(struct store_backend *backend, const struct store_op *op
 static int pair_order(const void *left, const void *right)
 {
 	const struct pair *a = *(struct pair *const *)left, *b = *(struct pair *const *)right;
-	size_t common = a->key.len < b->key.len ? a->key.len : b->key.len;
-	int rv = memcmp(a->key.data, b->key.data, common);
 
-	return rv ? rv : (a->key.len > b->key.len) - (a->key.len < b->key.len);
+	return slice_compare(a->key, b->key);
 }
 
 static int memory_load(struct store_backend *backend, const char *prefix,

@@ -130,6 +130,14 @@ struct slice slice_of(const char *text)
 	return (struct slice){text ? text : "", text ? strlen(text) : 0};
 }
 
+int slice_compare(struct slice a, struct slice b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int order = common ? memcmp(a.data, b.data, common) : 0;
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool slice_eq(struct slice slice, const char *text)
 {
 	size_t len = strlen(text);

@@ -57,6 +57,7 @@ char *buf_take(struct buf *buf);	       /* the caller owns the heap string; neve
 
 struct slice slice_of(const char *text); /* NULL gives an empty slice */
 bool slice_eq(struct slice slice, const char *text);
+int slice_compare(struct slice a, struct slice b); /* as strcmp() does with texts */
 /* How many of the bytes, from the first on, are no control characters. */
 size_t str_printable(const char *text, size_t len);
 bool str_same(const char *a, const char *b); /* NULL is the same as NULL alone */

@@ -76,11 +76,14 @@ size_t warm_table_count(const struct warm_table *table)
 	return HASH_COUNT(table->pairs);
 }
 
+static struct slice key_of(const struct warm_pair *pair)
+{
+	return (struct slice){pair->key, pair->key_len};
+}
+
 static int by_key(const struct warm_pair *a, const struct warm_pair *b)
 {
-	int rv = memcmp(a->key, b->key, a->key_len < b->key_len ? a->key_len : b->key_len);
-
-	return rv ? rv : (a->key_len > b->key_len) - (a->key_len < b->key_len);
+	return slice_compare(key_of(a), key_of(b));
 }
 
 int warm_table_each(struct warm_table *table,
@@ -90,7 +93,7 @@ int warm_table_each(struct warm_table *table,
 
 	HASH_SORT(table->pairs, by_key);
 	for (struct warm_pair *pair = table->pairs; pair && rv == 0; pair = pair->hh.next)
-		rv = each(context, (struct slice){pair->key, pair->key_len}, pair->value);
+		rv = each(context, key_of(pair), pair->value);
 	return rv;
 }
 
@@ -109,7 +112,7 @@ bool warm_cursor_next(struct warm_cursor *cursor, struct slice *key, struct slic
 		return false;
 	}
 	cursor->next = pair->hh.next;
-	*key = (struct slice){pair->key, pair->key_len};
+	*key = key_of(pair);
 	*value = pair->value;
 	return true;
 }

@@ -288,11 +288,7 @@ static void value_got(void *context, size_t index, struct slice data)
 
 static int key_order(const void *left, const void *right)
 {
-	const struct slice *a = left, *b = right;
-	size_t common = a->len < b->len ? a->len : b->len;
-	int rv = common ? memcmp(a->data, b->data, common) : 0;
-
-	return rv ? rv : (a->len > b->len) - (a->len < b->len);
+	return slice_compare(*(const struct slice *)left, *(const struct slice *)right);
 }
 
 /* The keys with the prefix, in their order, copied. */

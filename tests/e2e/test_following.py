@@ -224,8 +224,13 @@ class Faults(zookeeper.ElectionCase):
         victim = leader if self.random.random() < 0.6 else self.random.choice(self.masters)
         what = self.random.choice(["kill", "kill", "stop", "end"])
         if what == "stop":
+            counted = victim is not leader and self.copied()
             victim.signal(signal.SIGSTOP)
-            time.sleep(self.random.choice([0.3, 1, 3]) * zookeeper.SCALE)
+            if victim is leader and self.random.random() < 0.6:
+                self.wait_leader(but=[victim])
+            elif counted:
+                wait_for(lambda: "any more" in log_of(leader).rpartition("up to date")[2] or
+                         not self.alive(leader), "it is missed", 30)
             victim.signal(signal.SIGCONT)
         elif self.alive(victim):
             victim.signal(signal.SIGKILL if what == "kill" else signal.SIGTERM)
@@ -250,14 +255,9 @@ class Faults(zookeeper.ElectionCase):
         self.wait_agent(leader)
         self.resubscribe()
 
-        def all_ended():
-            open_ones = [name for name in self.launched if not self.ended(name)]
-            if open_ones:
-                self.scheduler.call("RECONCILE", reconcile={"tasks": [
-                    {"task_id": {"value": name}} for name in open_ones]})
-                time.sleep(0.2)
-            return not open_ones
-        wait_for(all_ended, "the end of every task that was launched", 60)
+        # Of what got lost on its way to a master that died, the next one has never heard.
+        self.scheduler.reconcile(*[name for name in self.launched if not self.ended(name)])
+        wait_for(lambda: all(map(self.ended, self.launched)), "the end of every task", 60)
         for name in self.launched:
             self.assertEqual(len(set(self.ended(name))), 1, (name, self.ended(name)))
         # What runs all the time has noticed nothing.

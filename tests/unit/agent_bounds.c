@@ -27,19 +27,6 @@ static void stop(void)
 
 TestSuite(agent_bounds, .init = start, .fini = stop);
 
-static void *message_of(const ProtobufCMessageDescriptor *descriptor, const char *text)
-{
-	struct err err = {""};
-	struct json *json;
-	void *message;
-
-	cr_assert_eq(json_parse(&rig.arena, text, strlen(text), &json, &err), 0, "%s: %s", text,
-		     err.text);
-	message = json_to_proto(descriptor, json, SPELL_V1, &rig.arena, &err);
-	cr_assert(message, "%s: %s", text, err.text);
-	return message;
-}
-
 /* ---- what is over ------------------------------------------------------------------- */
 
 static struct agent_view all(void)
@@ -139,7 +126,8 @@ static void networked(const char *address)
 	struct agent_event event = {.type = AGENT_CONTAINER_NETWORKED};
 
 	event.container_networked.container = rig_container(&rig, "e");
-	event.container_networked.status = message_of(&mesos__container_status__descriptor, text);
+	event.container_networked.status =
+		rig_parse(&rig, &mesos__container_status__descriptor, text);
 	rig_step(&rig, &event);
 }
 
@@ -189,8 +177,8 @@ static void launch_inside(const char *name, const char *more)
 	struct agent_event event = {.type = AGENT_CONTAINER_CALL};
 
 	event.container_call.number = ++last;
-	event.container_call.call = message_of(
-		&mesos__agent__call__descriptor,
+	event.container_call.call = rig_parse(
+		&rig, &mesos__agent__call__descriptor,
 		arena_printf(
 			&rig.arena,
 			"{\"type\":\"LAUNCH_CONTAINER\",\"launch_container\":{\"container_id\":{"
@@ -204,8 +192,8 @@ static void wait_for_inside(const char *name)
 	struct agent_event event = {.type = AGENT_CONTAINER_CALL};
 
 	event.container_call.number = ++last;
-	event.container_call.call = message_of(
-		&mesos__agent__call__descriptor,
+	event.container_call.call = rig_parse(
+		&rig, &mesos__agent__call__descriptor,
 		arena_printf(&rig.arena,
 			     "{\"type\":\"WAIT_CONTAINER\",\"wait_container\":{\"container_id\":{"
 			     "\"value\":\"%s\",\"parent\":{\"value\":\"%s\"}}}}",
@@ -402,7 +390,7 @@ static const char *refusal(const char *status)
 	const char *got;
 
 	rig_take(&rig);
-	rig_executor_call(&rig, message_of(&mesos__executor__call__descriptor, text), 1);
+	rig_executor_call(&rig, rig_parse(&rig, &mesos__executor__call__descriptor, text), 1);
 	got = strstr(rig_take(&rig), "400");
 	return got ? arena_strdup(&rig.arena, got) : "";
 }

@@ -77,6 +77,8 @@ const char *rig_take(struct rig *rig);
 void rig_step(struct rig *rig, const struct agent_event *event);
 void rig_tick(struct rig *rig, int64_t later); /* advances and ticks every due timer */
 void rig_next(struct rig *rig);		       /* on to the next timeout, one tick */
+/* A message given as JSON, in the arena; fails the test on an error. */
+void *rig_parse(struct rig *rig, const ProtobufCMessageDescriptor *type, const char *text);
 void rig_message(struct rig *rig, const char *from, void *message);
 void rig_message_to(struct rig *rig, const char *from, const char *to, void *message);
 void rig_detect(struct rig *rig, const char *master);

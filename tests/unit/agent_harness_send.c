@@ -4,6 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+void *rig_parse(struct rig *rig, const ProtobufCMessageDescriptor *type, const char *text)
+{
+	struct err err = {""};
+	struct json *json;
+	void *message;
+
+	cr_assert_eq(json_parse(&rig->arena, text, strlen(text), &json, &err), 0, "%s: %s", text,
+		     err.text);
+	message = json_to_proto(type, json, SPELL_V1, &rig->arena, &err);
+	cr_assert(message, "%s: %s", text, err.text);
+	return message;
+}
+
 /* ---- what masters send --------------------------------------------------- */
 
 static Mesos__FrameworkID *framework_id(struct rig *rig)

@@ -45,17 +45,11 @@ static char *id_json(const char *path)
 static void call_json(char *text)
 {
 	struct agent_event event = {.type = AGENT_CONTAINER_CALL};
-	struct err err = {""};
-	struct json *json;
-	void *message;
 
 	for (char *c = text; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
-	cr_assert_eq(json_parse(&rig.arena, text, strlen(text), &json, &err), 0, "%s", err.text);
-	message = json_to_proto(&mesos__agent__call__descriptor, json, SPELL_V1, &rig.arena, &err);
-	cr_assert(message, "%s: %s", text, err.text);
 	event.container_call.number = ++last;
-	event.container_call.call = message;
+	event.container_call.call = rig_parse(&rig, &mesos__agent__call__descriptor, text);
 	rig_step(&rig, &event);
 	free(text);
 }

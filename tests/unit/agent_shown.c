@@ -11,18 +11,6 @@ static struct acls *acls;
 static Mesos__Attribute attributes[4];
 static Mesos__Attribute *attribute_list[4];
 
-static void *message_of(const ProtobufCMessageDescriptor *descriptor, const char *text)
-{
-	struct err err = {""};
-	struct json *json;
-	void *message;
-
-	cr_assert_eq(json_parse(&rig.arena, text, strlen(text), &json, &err), 0, "%s", err.text);
-	message = json_to_proto(descriptor, json, SPELL_V1, &rig.arena, &err);
-	cr_assert(message, "%s: %s", text, err.text);
-	return message;
-}
-
 /* Values of all four kinds. */
 static void give_attributes(void)
 {
@@ -35,8 +23,8 @@ static void give_attributes(void)
 	};
 
 	for (int i = 0; i < 4; i++) {
-		attributes[i] =
-			*(Mesos__Attribute *)message_of(&mesos__attribute__descriptor, texts[i]);
+		attributes[i] = *(Mesos__Attribute *)rig_parse(&rig, &mesos__attribute__descriptor,
+							       texts[i]);
 		attribute_list[i] = &attributes[i];
 	}
 	rig.options.attributes = attribute_list;
@@ -239,16 +227,16 @@ Test(agent_shown, disk_of_sandboxes_is_what_no_volume_is)
 	Mesos__ExecutorInfo *executor = task->executor;
 
 	rig_message(&rig, RIG_MASTER,
-		    message_of(&mesos__internal__checkpoint_resources_message__descriptor,
-			       "{\"resources\":[{" VOLUME "}]}"));
+		    rig_parse(&rig, &mesos__internal__checkpoint_resources_message__descriptor,
+			      "{\"resources\":[{" VOLUME "}]}"));
 	rig_volumes_made(&rig, 1);
 	proto_push(&rig.arena, executor->n_resources, executor->resources,
-		   message_of(&mesos__resource__descriptor,
-			      "{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":7.5},"
-			      "\"allocation_info\":{\"role\":\"a\"}}"));
+		   rig_parse(&rig, &mesos__resource__descriptor,
+			     "{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":7.5},"
+			     "\"allocation_info\":{\"role\":\"a\"}}"));
 	proto_push(&rig.arena, executor->n_resources, executor->resources,
-		   message_of(&mesos__resource__descriptor,
-			      "{\"allocation_info\":{\"role\":\"a\"}," VOLUME "}"));
+		   rig_parse(&rig, &mesos__resource__descriptor,
+			     "{\"allocation_info\":{\"role\":\"a\"}," VOLUME "}"));
 	rig_run_task(&rig, task, 1);
 	agent_show_each_container(&view, list_container, &text);
 	cr_expect_str_eq(text.data ? text.data : "", "F e - - 1.5 7.5\n");
@@ -316,8 +304,8 @@ Test(agent_shown, a_queued_task_and_its_executor)
 	Mesos__TaskInfo *task = rig_task(&rig, "t", "e");
 	const char *text;
 
-	task->executor->labels = message_of(&mesos__labels__descriptor,
-					    "{\"labels\":[{\"key\":\"k\",\"value\":\"v\"}]}");
+	task->executor->labels = rig_parse(&rig, &mesos__labels__descriptor,
+					   "{\"labels\":[{\"key\":\"k\",\"value\":\"v\"}]}");
 	task->executor->has_type = 1;
 	task->executor->type = MESOS__EXECUTOR_INFO__TYPE__CUSTOM;
 	task->executor->name = (char *)"n";
@@ -349,7 +337,7 @@ Test(agent_shown, a_framework_with_many_roles)
 			 "\"id\":\"F\",\"name\":\"test\",\"user\":\"nobody\","
 			 "\"failover_timeout\":0.0,\"checkpoint\":false,\"hostname\":\"\","
 			 "\"role\":\"*\"");
-	message->framework_info = message_of(&mesos__framework_info__descriptor, info);
+	message->framework_info = rig_parse(&rig, &mesos__framework_info__descriptor, info);
 	message->framework_id = message->framework_info->id;
 	message->pid = (char *)"scheduler@10.0.0.9:1";
 	rig_message(&rig, RIG_MASTER, message);

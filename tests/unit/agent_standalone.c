@@ -30,9 +30,6 @@ static void call(const char *name, const char *path, const char *more)
 {
 	struct agent_event event = {.type = AGENT_CONTAINER_CALL};
 	char *copy = xstrdup(path), *id = NULL, *type = xstrdup(name), *text;
-	struct err err = {""};
-	struct json *json;
-	void *message;
 
 	for (char *part = strtok(copy, "."); part; part = strtok(NULL, ".")) {
 		char *inner = id ? xprintf("{'value':'%s','parent':%s}", part, id)
@@ -46,11 +43,8 @@ static void call(const char *name, const char *path, const char *more)
 	text = xprintf("{'type':'%s','%s':{'container_id':%s%s}}", type, name, id, more);
 	for (char *c = text; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
-	cr_assert_eq(json_parse(&rig.arena, text, strlen(text), &json, &err), 0, "%s", err.text);
-	message = json_to_proto(&mesos__agent__call__descriptor, json, SPELL_V1, &rig.arena, &err);
-	cr_assert(message, "%s: %s", text, err.text);
 	event.container_call.number = ++last;
-	event.container_call.call = message;
+	event.container_call.call = rig_parse(&rig, &mesos__agent__call__descriptor, text);
 	rig_step(&rig, &event);
 	free(text);
 	free(type);

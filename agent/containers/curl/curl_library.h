@@ -5,6 +5,7 @@
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -24,6 +25,12 @@ struct curl_library {
 	CURL_FUNCTIONS(CURL_FUNCTION_)
 };
 #undef CURL_FUNCTION_
+
+/* A request by the schemes (with commas between) alone, also where it is led to, that is given up
+ * after `stall_timeout` ns without a byte. CURL_CA_BUNDLE and SSL_CERT_FILE of the environment name
+ * whom to trust, as for the curl program. */
+CURL *curl_request(const struct curl_library *library, const char *url, const char *schemes,
+		   int64_t stall_timeout);
 
 /* NULL: it is not installed, or another version of it. Not thread safe. */
 const struct curl_library *curl_library(struct err *err);

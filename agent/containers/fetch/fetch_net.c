@@ -14,8 +14,6 @@
 #include "base/time/clock.h"
 
 #define SCHEMES "http,https,ftp,ftps"
-#define REDIRECTIONS_MAX 50L /* as the curl program has it */
-#define CONNECT_SECONDS 60L
 #define TRIES_MAX 3
 #define REPORT_BYTES (64LL << 20) /* a line of progress each */
 #define VALIDATOR_MAX 512
@@ -123,33 +121,11 @@ static size_t take_piece(char *data, size_t size, size_t count, void *context)
 	return len;
 }
 
-/* Whom to trust for https, in the variables that the curl program knows. */
-static const char *trusted_authorities(void)
-{
-	const char *file = getenv("CURL_CA_BUNDLE");
-
-	return file && *file ? file : getenv("SSL_CERT_FILE");
-}
-
-static void set_up(struct download *d, int64_t stall_timeout)
+static void set_up(struct download *d)
 {
 	const struct curl_library *c = d->curl;
-	const char *authorities = trusted_authorities();
-	long stall = (long)((stall_timeout + SECOND - 1) / SECOND);
 
-	if (authorities && *authorities)
-		c->curl_easy_setopt(d->request, CURLOPT_CAINFO, authorities);
-	c->curl_easy_setopt(d->request, CURLOPT_URL, d->uri);
 	c->curl_easy_setopt(d->request, CURLOPT_ERRORBUFFER, d->problem);
-	c->curl_easy_setopt(d->request, CURLOPT_NOSIGNAL, 1L);
-	c->curl_easy_setopt(d->request, CURLOPT_FOLLOWLOCATION, 1L);
-	c->curl_easy_setopt(d->request, CURLOPT_MAXREDIRS, REDIRECTIONS_MAX);
-	c->curl_easy_setopt(d->request, CURLOPT_PROTOCOLS_STR, SCHEMES);
-	c->curl_easy_setopt(d->request, CURLOPT_REDIR_PROTOCOLS_STR, SCHEMES);
-	c->curl_easy_setopt(d->request, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	c->curl_easy_setopt(d->request, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	c->curl_easy_setopt(d->request, CURLOPT_LOW_SPEED_TIME, stall > 0 ? stall : 1L);
-	c->curl_easy_setopt(d->request, CURLOPT_USERAGENT, "mesita");
 	c->curl_easy_setopt(d->request, CURLOPT_HEADERFUNCTION, take_header);
 	c->curl_easy_setopt(d->request, CURLOPT_HEADERDATA, d);
 	c->curl_easy_setopt(d->request, CURLOPT_WRITEFUNCTION, take_piece);
@@ -170,7 +146,7 @@ static struct curl_slist *ask_for_the_rest(const struct download *d)
 	return d->curl->curl_slist_append(headers, line);
 }
 
-static CURLcode try_once(struct download *d, int64_t stall_timeout)
+static CURLcode try_once(struct download *d)
 {
 	const struct curl_library *c = d->curl;
 	struct curl_slist *headers = NULL;
@@ -179,7 +155,7 @@ static CURLcode try_once(struct download *d, int64_t stall_timeout)
 	d->resumed = d->got;
 	d->anew = false;
 	d->problem[0] = '\0';
-	set_up(d, stall_timeout);
+	set_up(d);
 	if (d->got && is_ftp(d->uri))
 		c->curl_easy_setopt(d->request, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)d->got);
 	else if (d->got)
@@ -224,10 +200,8 @@ static int download(struct download *d, int64_t stall_timeout, struct err *err)
 		CURLcode code;
 		int rv;
 
-		d->request = d->curl->curl_easy_init();
-		if (!d->request)
-			abort();
-		code = try_once(d, stall_timeout);
+		d->request = curl_request(d->curl, d->uri, SCHEMES, stall_timeout);
+		code = try_once(d);
 		rv = outcome(d, code, err);
 		d->curl->curl_easy_cleanup(d->request);
 		if (rv == 0 || !is_broken_transfer(code) || d->too_large || d->disk_full ||

@@ -18,7 +18,6 @@
 
 #define DOCUMENT_MAX (8 * 1024 * 1024)
 #define PARALLEL_MAX 4
-#define CONNECT_SECONDS 30L
 #define TRIES_MAX 3
 #define REPORT_BYTES (64LL << 20) /* a line of progress each */
 #define ACCEPT                                                                                     \
@@ -67,24 +66,10 @@ static size_t take_header(char *data, size_t size, size_t count, void *context)
 
 static CURL *new_request(const struct registry *registry, const char *url)
 {
-	const struct curl_library *c = registry->curl;
-	long stall = (long)((registry->pull->stall_timeout + SECOND - 1) / SECOND);
 	bool plain = !strncmp(registry->base, "http:", 5);
-	CURL *curl = c->curl_easy_init();
 
-	if (!curl)
-		abort();
-	c->curl_easy_setopt(curl, CURLOPT_URL, url);
-	c->curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	c->curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-	c->curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
-	c->curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, plain ? "http,https" : "https");
-	c->curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, plain ? "http,https" : "https");
-	c->curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	c->curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	c->curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stall > 0 ? stall : 1L);
-	c->curl_easy_setopt(curl, CURLOPT_USERAGENT, "mesita");
-	return curl;
+	return curl_request(registry->curl, url, plain ? "http,https" : "https",
+			    registry->pull->stall_timeout);
 }
 
 static struct curl_slist *request_headers(const struct registry *registry, const char *accept)

@@ -254,14 +254,6 @@ static void collect_tasks(struct task_list *list, const struct view *v, const ch
 		view_each_task(v, f, VIEW_ALL_TASKS, task_id, task_list_add, list);
 }
 
-/* As strcmp() does with texts. */
-static int slice_compare(struct slice a, struct slice b)
-{
-	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* By first status time; without statuses first. Ties by id, so that ascending is
  * the reverse of descending. */
 static int compare_tasks(const void *a, const void *b)
