@@ -25,6 +25,9 @@ static const struct flag flag_table[] = {
 		"Origin "
 		"that is not the Host, or with a Host that is no IP address, localhost or "
 		"--hostname."),
+	FILE_PATH(webui_dir, NULL,
+		  "Directory of another web page than the one that is built in, such as that of "
+		  "Mesos: index.html, and below app, assets and static what it asks for."),
 	BOOLEAN(repair_store, "false", "Go on with what can be read of a damaged registry."),
 	FILE_PATH(work_dir, NULL,
 		  "Directory of the registry. Needed unless that is in memory or in ZooKeeper."),
@@ -129,7 +132,6 @@ static const struct flag flag_table[] = {
 	INERT(quorum, FLAG_INT, NULL),
 	INERT(registry_fetch_timeout, FLAG_DURATION, "1mins"),
 	INERT(log_auto_initialize, FLAG_BOOL, "true"),
-	INERT(webui_dir, FLAG_PATH, NULL),
 	{"max_executors_per_agent", "max_executors_per_slave", FLAG_INT, FLAG_INERT, NULL, NULL,
 	 NULL, NULL},
 	UNUSED(modules),

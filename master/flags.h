@@ -29,6 +29,7 @@ struct master_flags {
 	const char *work_dir;
 	bool repair_store;
 	bool check_origin;
+	char *webui_dir;
 	const char *registry;
 	const char *cluster;
 	const char *credentials;

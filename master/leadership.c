@@ -146,6 +146,7 @@ void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const
 		.failed = leadership_failed,
 	};
 	const struct master_flags *f = shell->flags;
+	const Mesos__MasterInfo *info = master_info(shell->steps.core);
 
 	shell->led = led;
 	if (!f->zk) {
@@ -153,9 +154,11 @@ void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const
 		shell_store_open(shell, leadership_loaded);
 		return;
 	}
-	if (has_others(shell))
-		shell->following =
-			following_create(&shell->loop, &shell->warm, f->group.credentials);
+	if (has_others(shell)) {
+		shell->public_address = xprintf("%s:%u", info->hostname, (unsigned)info->port);
+		shell->following = following_create(&shell->loop, &shell->warm,
+						    f->group.credentials, shell->public_address);
+	}
 	shell->election =
 		election_open(&shell->loop, &f->group, (int)(f->zk_session_timeout / MILLISECOND),
 			      master_info(shell->steps.core), &handlers, shell);
@@ -194,7 +197,7 @@ bool leadership_admits(void *context, struct http_request *request, const struct
 	struct shell *shell = context;
 
 	/* Another thread fills the core while it is loaded. */
-	if (shell->standing == STANDING_LEADER)
+	if (shell->standing == STANDING_LEADER || page_serves(route->path))
 		return true;
 	if (shell->standing == STANDING_LOADING) {
 		if (!strcmp(route->path, "/master/health") || !strcmp(route->path, "/version"))

@@ -44,6 +44,7 @@ static void init_loop(struct shell *shell)
 	uv_loop_init(&shell->loop);
 	list_init(&shell->watchers);
 	list_init(&shell->audiences);
+	list_init(&shell->passings);
 	shell->fanout = fanout_create(&shell->loop);
 	uv_timer_init(&shell->loop, &shell->watch_beat);
 	shell->watch_beat.data = shell;
@@ -337,6 +338,7 @@ static void stop(struct shell *shell)
 {
 	shell->steps.over = true;
 	refuse_waiting(shell);
+	page_stop(shell);
 	if (shell->messenger)
 		messenger_close(shell->messenger);
 	offload_close(shell->offload);
@@ -373,6 +375,7 @@ static void stop(struct shell *shell)
 	free((char *)shell->address);
 	free((char *)shell->pid);
 	free((char *)shell->hostname);
+	free(shell->public_address);
 }
 
 /* Where the log is, it is served from. */

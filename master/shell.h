@@ -59,6 +59,7 @@ struct shell {
 	const char *pid;     /* "master@ip:port" as advertised */
 	const char *address; /* the part after '@' */
 	const char *hostname;
+	char *public_address;	   /* "hostname:port", which other masters tell people; or NULL */
 	const char *log_file;	   /* served as /master/log; NULL: nobody knows where it is */
 	struct master_steps steps; /* with the core */
 	struct buf packed;	   /* a message on its way out */
@@ -97,6 +98,8 @@ struct shell {
 	uv_timer_t watch_beat; /* while there are any */
 	struct list watchers;  /* who watches by SUBSCRIBE of the operator API; api_subscribe.c */
 	size_t watcher_count;
+	struct list passings; /* files of agents on their way: http/page/page_agent.c */
+	size_t passing_count;
 	struct shell_waiting *waiting; /* by number */
 	uint64_t next_waiting;
 	uint64_t http_requests; /* served, for metrics */
@@ -167,6 +170,13 @@ void shell_store_told(uv_async_t *async);
 /* -- http/api/api_follow.c: masters that follow this one; their routes are in routes.c -- */
 void api_follow(void *shell, struct http_request *request);
 void api_followed(void *shell, struct http_request *request);
+
+/* -- http/page/ -- */
+
+/* Whether the route is one of the web page's: they are served whoever leads. */
+bool page_serves(const char *route);
+/* Gives up the files of agents that are on their way. */
+void page_stop(struct shell *shell);
 
 /* -- leadership.c -- */
 

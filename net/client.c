@@ -50,10 +50,15 @@ static void fail_operation(struct http_client *client, struct operation *operati
 				     .content_type = "",
 				     .stream_id = "",
 				     .location = "",
+				     .disposition = "",
 				     .body = SLICE("")};
 
 	list_remove(&operation->link);
-	if (operation->streaming)
+	if (operation->relay && operation->opened)
+		operation->relay->ended(operation->context, false);
+	else if (operation->relay)
+		operation->relay->head(operation->context, &answer, -1);
+	else if (operation->streaming)
 		client_end_stream(client, operation, &answer, why);
 	else
 		operation->answered(operation->context, &answer);
@@ -429,6 +434,32 @@ void http_client_send(struct http_client *client, const char *method, const char
 		enqueue(client, method, path, headers, body, len, timeout_ms, context);
 	operation->answered = answered;
 	client_proceed(client);
+}
+
+void http_client_relay(struct http_client *client, const char *path, const char *const *headers,
+		       int timeout_ms, const struct http_relay_handlers *handlers, void *context)
+{
+	if (client->closing)
+		return;
+	struct operation *operation =
+		enqueue(client, "GET", path, headers, NULL, 0, timeout_ms, context);
+	operation->relay = handlers;
+	client_proceed(client);
+}
+
+void http_client_pause(struct http_client *client, bool paused)
+{
+	struct wire *wire = client->wire;
+	int rv = 0;
+
+	if (!wire || !wire->open)
+		return;
+	if (paused)
+		transport_pause(&wire->transport);
+	else
+		rv = transport_read(&wire->transport);
+	if (rv != 0)
+		client_break_wire(wire, uv_strerror(rv));
 }
 
 void http_client_upload(struct http_client *client, const char *path, const char *const *headers,

@@ -20,6 +20,7 @@ struct http_answer {
 	const char *content_type; /* "" if none */
 	const char *stream_id;	  /* Mesos-Stream-Id, "" if none */
 	const char *location;	  /* "" if none */
+	const char *disposition;  /* Content-Disposition, "" if none */
 	struct slice body;	  /* empty for a stream */
 };
 
@@ -57,6 +58,20 @@ void http_client_upload(struct http_client *client, const char *path, const char
 void http_client_put(struct http_client *client, const void *data, size_t len);
 /* Bytes that were put and are still in our hands. */
 size_t http_client_unsent(const struct http_client *client);
+
+/* A GET whose answer is passed on as its body comes. `head` is called first, with an answer that
+ * has no body yet, and its length, or -1 if that is not told; status 0, as above, is all that
+ * follows then. After it `part` for each part of the body, and `ended` once: whether the body was
+ * whole. The head must come within `timeout_ms` (0 = no limit). For a client of its own. */
+struct http_relay_handlers {
+	void (*head)(void *context, const struct http_answer *answer, int64_t length);
+	void (*part)(void *context, struct slice part);
+	void (*ended)(void *context, bool whole);
+};
+void http_client_relay(struct http_client *client, const char *path, const char *const *headers,
+		       int timeout_ms, const struct http_relay_handlers *handlers, void *context);
+/* No more is read from the connection, until the opposite is said. */
+void http_client_pause(struct http_client *client, bool paused);
 
 /* A request whose 200 answer is an endless RecordIO stream, whose head must come within
  * `timeout_ms` (0 = no limit). `opened` is called with the head (and the whole body if the status

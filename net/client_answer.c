@@ -47,6 +47,7 @@ static int on_value(http_parser *parser, const char *data, size_t len)
 		[FIELD_TYPE] = "Content-Type",
 		[FIELD_STREAM_ID] = "Mesos-Stream-Id",
 		[FIELD_LOCATION] = "Location",
+		[FIELD_DISPOSITION] = "Content-Disposition",
 	};
 	struct wire *wire = wire_of(parser);
 
@@ -75,14 +76,31 @@ static struct http_answer answer_of(struct wire *wire)
 		.content_type = text_of(&wire->fields[FIELD_TYPE]),
 		.stream_id = text_of(&wire->fields[FIELD_STREAM_ID]),
 		.location = text_of(&wire->fields[FIELD_LOCATION]),
+		.disposition = text_of(&wire->fields[FIELD_DISPOSITION]),
 		.body = {text_of(&wire->body), wire->body.len},
 	};
+}
+
+static void begin_relay(struct wire *wire, struct operation *operation)
+{
+	struct http_answer answer = answer_of(wire);
+	uint64_t length = wire->parser.content_length;
+
+	operation->opened = true;
+	operation->deadline = 0;
+	operation->relay->head(operation->context, &answer,
+			       length > INT64_MAX ? -1 : (int64_t)length);
 }
 
 static int on_head(http_parser *parser)
 {
 	struct wire *wire = wire_of(parser);
 	struct operation *operation = client_operation_of(wire);
+
+	if (operation->relay && parser->status_code >= 200)
+		begin_relay(wire, operation);
+	if (!wire->client)
+		return -1;
 
 	if (operation->streaming && parser->status_code == 200) {
 		struct http_answer answer = answer_of(wire);
@@ -113,9 +131,14 @@ static void on_record(void *context, struct slice record)
 static int on_body(http_parser *parser, const char *data, size_t len)
 {
 	struct wire *wire = wire_of(parser);
+	const struct operation *operation = client_operation_of(wire);
 	struct err err;
 
-	if (client_operation_of(wire)->opened) {
+	if (operation->relay) {
+		operation->relay->part(operation->context, (struct slice){data, len});
+		return wire->client ? 0 : 1;
+	}
+	if (operation->opened) {
 		if (recordio_feed(&wire->records, data, len, on_record, wire, &err) != 0) {
 			client_break_wire(wire, err.text);
 			return 1;
@@ -152,7 +175,9 @@ static int on_complete(http_parser *parser)
 		client_break_wire(wire, "connection closed");
 	else if (!keep)
 		client_forget_wire(wire);
-	if (operation->streaming)
+	if (operation->relay)
+		operation->relay->ended(operation->context, true);
+	else if (operation->streaming)
 		client_end_stream(client, operation, &answer,
 				  operation->opened ? "end of stream" : "refused");
 	else

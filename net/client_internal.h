@@ -17,18 +17,26 @@ struct operation {
 	struct buf bytes; /* the request */
 	bool head_only;	  /* an answer to HEAD has no body */
 	bool streaming;
-	bool opened;	   /* `opened` of the stream was called */
+	bool opened;	   /* `opened` of the stream, or `head` of the relay, was called */
 	uint64_t deadline; /* loop time, 0 = none */
 	void (*answered)(void *context, const struct http_answer *answer);
 	void (*drained)(void *context); /* of an upload */
 	bool uploading;			/* its body is not whole yet */
 	struct http_stream_handlers handlers;
+	const struct http_relay_handlers *relay; /* NULL: its answer is not passed on */
 	void *context;
 };
 
 #define OPEN_BODY SIZE_MAX /* length of a body that comes in pieces */
 
-enum field { FIELD_OTHER, FIELD_TYPE, FIELD_STREAM_ID, FIELD_LOCATION, FIELD_COUNT };
+enum field {
+	FIELD_OTHER,
+	FIELD_TYPE,
+	FIELD_STREAM_ID,
+	FIELD_LOCATION,
+	FIELD_DISPOSITION,
+	FIELD_COUNT,
+};
 
 /* One TCP connection. Outlives the client while its handle is closing. */
 struct wire {

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "agent/core/show.h"
@@ -18,6 +17,7 @@
 #include "agent/shell.h"
 #include "base/time/clock.h"
 #include "net/daemon/audit.h"
+#include "net/daemon/media.h"
 #include "net/http_parts.h"
 
 #define READ_MAX 65536 /* 16 pages, as in Mesos */
@@ -233,29 +233,6 @@ static void files_work(struct slow_job *slow)
 }
 
 /* ---- answers ------------------------------------------------------------------- */
-
-static const char *media_of(const char *name)
-{
-	static const struct {
-		const char *extension;
-		const char *media;
-	} known[] = {
-		{".css", "text/css"},	       {".csv", "text/csv"},
-		{".gif", "image/gif"},	       {".htm", "text/html"},
-		{".html", "text/html"},	       {".jpeg", "image/jpeg"},
-		{".jpg", "image/jpeg"},	       {".js", "application/x-javascript"},
-		{".json", "application/json"}, {".pdf", "application/pdf"},
-		{".png", "image/png"},	       {".svg", "image/svg+xml"},
-		{".tar", "application/x-tar"}, {".txt", "text/plain"},
-		{".xml", "text/xml"},	       {".zip", "application/zip"},
-	};
-	const char *dot = strrchr(name, '.');
-
-	for (size_t i = 0; dot && i < sizeof(known) / sizeof(*known); i++)
-		if (!strcasecmp(dot, known[i].extension))
-			return known[i].media;
-	return "application/octet-stream";
-}
 
 /* The last component, without what would break out of a header. */
 static const char *base_name(struct arena *arena, const char *path)

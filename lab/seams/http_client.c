@@ -68,8 +68,11 @@ static void hang_up(struct http_client *client)
 /* A callback may close the client: then there are no more of them. */
 static void fail_stream(struct http_client *client, const char *why)
 {
-	const struct http_answer none = {
-		.error = why, .content_type = "", .stream_id = "", .location = ""};
+	const struct http_answer none = {.error = why,
+					 .content_type = "",
+					 .stream_id = "",
+					 .location = "",
+					 .disposition = ""};
 
 	hang_up(client);
 	client->number = 0;
@@ -81,8 +84,11 @@ static void fail_stream(struct http_client *client, const char *why)
 
 static void fail_requests(struct http_client *client, const char *why)
 {
-	const struct http_answer none = {
-		.error = why, .content_type = "", .stream_id = "", .location = ""};
+	const struct http_answer none = {.error = why,
+					 .content_type = "",
+					 .stream_id = "",
+					 .location = "",
+					 .disposition = ""};
 	struct request *request;
 
 	hang_up(client);
@@ -274,6 +280,7 @@ static struct http_answer answer_of(const struct letter *letter)
 		.content_type = "",
 		.stream_id = good ? text : "",
 		.location = "",
+		.disposition = "",
 		.body = {text, good ? 0 : strlen(text)},
 	};
 }

@@ -41,12 +41,16 @@ bool view_sees_task(const struct view *v, const struct framework *f,
 	return sees;
 }
 
-static bool sees_executor(const struct view *v, const struct executor *e)
+static const char *user_of_executor(const struct executor *e)
 {
 	const Mesos__CommandInfo *command = e->info->command;
 
-	return view_allows(v, ACL_VIEW_EXECUTOR,
-			   command && command->user ? command->user : e->framework->info->user);
+	return command && command->user ? command->user : e->framework->info->user;
+}
+
+static bool sees_executor(const struct view *v, const struct executor *e)
+{
+	return view_allows(v, ACL_VIEW_EXECUTOR, user_of_executor(e));
 }
 
 /* ---- frameworks -------------------------------------------------------------- */
@@ -107,6 +111,48 @@ const struct inverse_offer *view_next_inverse(const struct view *v, const struct
 {
 	(void)v;
 	return NEXT_IN(&f->inverse_offers, after, struct inverse_offer, by_framework);
+}
+
+static void note_user(void *context, const struct task_record *record)
+{
+	struct slice *user = context;
+	struct slice own = task_record_user(record);
+
+	if (own.data)
+		*user = own;
+}
+
+/* Who runs it, heap; NULL: nobody that is known. */
+static char *sandbox_user(const struct master *m, const char *framework_id, const char *executor_id)
+{
+	const struct framework *f = master_find_framework(m, framework_id);
+	struct slice user = {0};
+
+	if (!f)
+		f = master_find_completed(m, framework_id);
+	if (!f)
+		return NULL;
+	for (const struct list *at = f->executors.next; at != &f->executors; at = at->next) {
+		const struct executor *e = list_entry(at, struct executor, by_framework);
+
+		if (strcmp(e->info->executor_id->value, executor_id) == 0)
+			return xstrdup(user_of_executor(e));
+	}
+	view_each_task(&(struct view){.m = m}, f, VIEW_ALL_TASKS, executor_id, note_user, &user);
+	return user.data ? xstrndup(user.data, user.len) : xstrdup(f->info->user);
+}
+
+bool view_opens_sandbox(const struct view *v, const char *framework_id, const char *executor_id)
+{
+	char *user;
+	bool opens;
+
+	if (!v->acls)
+		return true;
+	user = sandbox_user(v->m, framework_id, executor_id);
+	opens = view_allows(v, ACL_ACCESS_SANDBOX, user);
+	free(user);
+	return opens;
 }
 
 /* ---- agents, roles, operations ------------------------------------------------------- */

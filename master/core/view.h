@@ -50,6 +50,9 @@ const struct framework *view_find_framework(const struct view *v, const char *id
 bool view_sees_role(const struct view *v, const char *role);
 bool view_sees_task(const struct view *v, const struct framework *f,
 		    const struct task_record *record);
+/* Whether the sandbox of that executor may be read; of a command task it is named after the task.
+ */
+bool view_opens_sandbox(const struct view *v, const char *framework_id, const char *executor_id);
 /* Of resources, those that are reserved for roles, and allocated to roles, that may be seen: `all`
  * itself, or `scratch`, which is initialised and the caller's to free. */
 const struct resources *view_resources(const struct view *v, const struct resources *all,

@@ -13,12 +13,14 @@
 #define BEHIND_BYTES (16u * 1024 * 1024) /* more than that waits: it begins anew later */
 #define STREAM_BYTES (4 * BEHIND_BYTES)	 /* never reached: that is a fault of ours */
 #define FOLLOWERS_MAX 16
+#define ADDRESS_MAX 256
 
 struct follower {
 	struct list link;
 	struct followers *owner;
 	struct http_stream *http;
 	char id[UUID_TEXT];
+	char address[ADDRESS_MAX]; /* "" of one that did not tell */
 	struct warm_cursor cursor; /* of the beginning */
 	bool whole;		   /* all of the beginning was told */
 	bool behind;		   /* it is told nothing more until it begins anew */
@@ -179,6 +181,19 @@ size_t followers_counted(const struct followers *followers)
 	return count;
 }
 
+size_t followers_addresses(const struct followers *followers, const char **out, size_t max)
+{
+	size_t count = 0;
+
+	for (const struct list *at = followers->all.next; at != &followers->all; at = at->next) {
+		const struct follower *f = list_entry(at, struct follower, link);
+
+		if (*f->address && count < max)
+			out[count++] = f->address;
+	}
+	return count;
+}
+
 static void judge(struct follower *f)
 {
 	bool speaks = (int64_t)uv_hrtime() - f->heard <= FOLLOW_PATIENCE;
@@ -234,6 +249,18 @@ static void follower_left(void *context, struct http_stream *stream)
 	owner->o.progress(owner->o.context);
 }
 
+/* It is shown to people, and goes into headers and links: a host and a port it must be. */
+static void note_address(struct follower *f, const struct http_request *request)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    ".-:[]";
+	const char *address = http_header(request, FOLLOW_ADDRESS);
+	size_t len = address ? strlen(address) : 0;
+
+	if (len > 0 && len < ADDRESS_MAX && strspn(address, plain) == len)
+		memcpy(f->address, address, len + 1);
+}
+
 void followers_add(struct followers *followers, struct http_request *request)
 {
 	struct follower *f;
@@ -247,6 +274,7 @@ void followers_add(struct followers *followers, struct http_request *request)
 	f->owner = followers;
 	f->heard = (int64_t)uv_hrtime();
 	list_init(&f->cursor.link);
+	note_address(f, request);
 	f->http = http_stream_open(request, "application/x-protobuf", NULL, STREAM_BYTES,
 				   follower_left, f);
 	list_append(&followers->all, &f->link);

@@ -25,6 +25,7 @@
 #define FOLLOW_LEASE (3 * SECOND / 2)
 #define FOLLOW_PATIENCE (2 * SECOND)
 #define FOLLOW_PROOF "X-Mesita-Follow"
+#define FOLLOW_ADDRESS "X-Mesita-Master" /* "host:port" at which people reach the follower */
 
 /* What a follower shows in the header FOLLOW_PROOF; `leader`: "host:port" of whom it follows. */
 void follow_proof(const char *credentials, const char *leader, char proof[DIGEST_TEXT]);
@@ -53,6 +54,8 @@ void followers_tell(struct followers *followers, const struct store_op *ops, siz
 		    uint64_t number);
 /* The last batch that all have who are counted; that which was told last if there are none. */
 uint64_t followers_durable(const struct followers *followers);
+/* Where people reach those who told; how many of them were put into `out`. */
+size_t followers_addresses(const struct followers *followers, const char **out, size_t max);
 /* How many are counted. */
 size_t followers_counted(const struct followers *followers);
 

@@ -22,7 +22,7 @@
 struct following {
 	uv_loop_t *loop;
 	struct warm_table *table;
-	const char *credentials;
+	const char *credentials, *address;
 	uv_timer_t beat;
 	char *host; /* heap; NULL: there is nobody to follow */
 	int port;
@@ -196,7 +196,12 @@ static void stream_open(struct following *f)
 		.ended = stream_ended,
 	};
 	char proof[DIGEST_TEXT];
-	const char *headers[] = {"Content-Type", "application/x-protobuf", FOLLOW_PROOF, proof,
+	const char *headers[] = {"Content-Type",
+				 "application/x-protobuf",
+				 FOLLOW_PROOF,
+				 proof,
+				 FOLLOW_ADDRESS,
+				 f->address,
 				 NULL};
 
 	follow_proof(f->credentials, f->leader, proof);
@@ -238,13 +243,14 @@ void following_turn(struct following *f, const char *leader)
  */
 
 struct following *following_create(uv_loop_t *loop, struct warm_table *table,
-				   const char *credentials)
+				   const char *credentials, const char *address)
 {
 	struct following *f = xcalloc(1, sizeof(*f));
 
 	f->loop = loop;
 	f->table = table;
 	f->credentials = credentials;
+	f->address = address;
 	uv_timer_init(loop, &f->beat);
 	f->beat.data = f;
 	uv_timer_start(&f->beat, beat_cb, 0, FOLLOW_BEAT / MILLISECOND);

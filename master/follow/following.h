@@ -12,9 +12,10 @@
 
 struct following;
 
-/* `table`: the owner's, empty; `credentials`: those of --zk, or NULL. */
+/* `table`: the owner's, empty; `credentials`: those of --zk, or NULL; `address`: "host:port" at
+ * which people reach this master. The owner's, too. */
 struct following *following_create(uv_loop_t *loop, struct warm_table *table,
-				   const char *credentials);
+				   const char *credentials, const char *address);
 /* The leader is there now ("host:port"), or nowhere (NULL). */
 void following_turn(struct following *following, const char *leader);
 /* Stops, and gives up the table: this master was elected. Returns of which holder's opening of the

@@ -1,5 +1,6 @@
 /* Which handler serves which path of the master. */
 #include "master/http/files.h"
+#include "master/http/page/page.h"
 #include "master/http/rest/rest.h"
 
 const char *const shell_processes[] = {"help",	  "metrics", "version", "files",
@@ -18,6 +19,15 @@ const struct route shell_routes[] = {
 	{"/master/roles", rest_roles, REALM_READONLY, "The roles, and what they use."},
 	{"/master/tasks", rest_tasks, REALM_READONLY,
 	 "Tasks, newest first: limit, offset, order, framework_id, task_id."},
+	{"/master/offers", rest_offers, REALM_READONLY,
+	 "The outstanding offers, and those of maintenance."},
+	{"/master/draining", rest_draining, REALM_READONLY,
+	 "The agents that drain, are drained, deactivated or away."},
+	{"/master/volumes", rest_volumes, REALM_READONLY, "The persistent volumes."},
+	{"/master/masters", rest_masters, REALM_READONLY,
+	 "The leading master, and those that follow it."},
+	{"/master/agent", page_agent_files, REALM_READONLY,
+	 "Sandboxes and logs of agents: /agent/ID/files/browse, read and download, path=PATH."},
 	{"/master/flags", rest_flags, REALM_READONLY,
 	 "The flags that the master was started with."},
 	{"/master/follow", api_follow, REALM_NONE,
@@ -47,6 +57,10 @@ const struct route shell_routes[] = {
 	 "POST slaveId=ID and volumes: creates them."},
 	{"/master/destroy-volumes", rest_destroy_volumes, REALM_READWRITE,
 	 "POST slaveId=ID and volumes: destroys them."},
+	{"/master", page_root, REALM_NONE, "The web page."},
+	{"/master/assets", page_file, REALM_NONE, "Its files."},
+	{"/master/app", page_file, REALM_NONE, "Those of --webui_dir."},
+	{"/master/static", page_file, REALM_NONE, "Those of --webui_dir."},
 	{"/metrics/snapshot", rest_metrics, REALM_READONLY, "All metrics; timeout=DURATION."},
 	{"/metrics", rest_prometheus, REALM_READONLY,
 	 "The same for Prometheus; per_framework=true, per_role=true."},

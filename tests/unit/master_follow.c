@@ -230,7 +230,7 @@ static void set_up(void)
 	fixture.handler = serve;
 	fixture_start(&fixture);
 	start_followers("H1");
-	following = following_create(&fixture.loop, &copy, NULL);
+	following = following_create(&fixture.loop, &copy, NULL, "follower.example:5050");
 }
 
 static void tear_down(void)

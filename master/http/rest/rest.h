@@ -10,6 +10,8 @@
 /* The keys of a Slave, inside an open object; `full` adds the four *_full keys. */
 void rest_write_agent_members(struct json_writer *w, const struct view *v,
 			      const struct agent *agent, bool full);
+/* Of an agent that drains or is drained, how; else nothing. */
+void rest_write_drain(struct json_writer *w, const struct agent *agent);
 void rest_write_recovered_agent(struct json_writer *w, const struct agent *agent);
 /* `scratch` is for the unpacked record alone, and used again for the next one. */
 void rest_write_task(struct json_writer *w, const struct view *v, const struct task_record *record,
@@ -50,6 +52,10 @@ void rest_slaves(void *shell, struct http_request *request);
 void rest_frameworks(void *shell, struct http_request *request);
 void rest_roles(void *shell, struct http_request *request);
 void rest_tasks(void *shell, struct http_request *request);
+void rest_offers(void *shell, struct http_request *request);
+void rest_draining(void *shell, struct http_request *request);
+void rest_volumes(void *shell, struct http_request *request);
+void rest_masters(void *shell, struct http_request *request);
 void rest_flags(void *shell, struct http_request *request);
 void rest_logging(void *shell, struct http_request *request);
 void rest_system(void *shell, struct http_request *request);

@@ -12,7 +12,7 @@ static void write_capabilities(struct json_writer *w, const struct agent *agent)
 	jw_end_array(w);
 }
 
-static void write_drain(struct json_writer *w, const struct agent *agent)
+void rest_write_drain(struct json_writer *w, const struct agent *agent)
 {
 	if (!agent->drain_info)
 		return;
@@ -74,7 +74,7 @@ void rest_write_agent_members(struct json_writer *w, const struct view *v,
 	jw_kv_bool(w, "deactivated", agent->deactivated);
 	jw_kv_string(w, "version", agent->version);
 	write_capabilities(w, agent);
-	write_drain(w, agent);
+	rest_write_drain(w, agent);
 	if (full)
 		write_resources_full(w, v, agent);
 }

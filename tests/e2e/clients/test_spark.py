@@ -65,18 +65,21 @@ class SparkTestCase(harness.TestCase):
         """Starts spark-submit with the Java job or a Python file."""
         program = ([*arguments] if arguments[0].endswith(".py")
                    else ["--class", "Job", self.jar, *arguments])
-        log = open(os.path.join(self.temporary(), "log"), "w+b")
+        # A line of the log may come in the middle of what the job prints.
+        out, log = [open(os.path.join(self.temporary(), "log"), "w+b") for _ in range(2)]
+        self.addCleanup(out.close)
         self.addCleanup(log.close)
         process = processes.spawn(
             [self.home + "/bin/spark-submit", "--master", self.master_url(),
              "--name", name, *options, *self.conf(dict(conf)), *program],
-            stdout=log, stderr=subprocess.STDOUT, env=self.environment(**dict(env)))
-        process.log = log
+            stdout=out, stderr=log, env=self.environment(**dict(env)))
+        process.logs = [log, out]
         return process
 
     def output(self, process):
-        process.log.seek(0)
-        return process.log.read().decode("utf-8", "replace")
+        for log in process.logs:
+            log.seek(0)
+        return b"\n".join(log.read() for log in process.logs).decode("utf-8", "replace")
 
     def result(self, process):
         """Waits for the end; the job's result."""
