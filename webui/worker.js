@@ -12,7 +12,7 @@ import { Stream } from "./model/stream.js";
 
 const ANSWER_MS = 250;   // at the earliest, between two answers to the same question
 const SHARE = 4;         // of the time, at most one part in so many is spent on answering
-const DRAINING_MS = 5000;
+const ABSENCE_MS = 3000;
 
 const cluster = new Cluster();
 const history = new History();
@@ -44,13 +44,13 @@ function told(status) {
   postMessage({ status });
 }
 
-// Draining is no event.
-async function lookForDraining() {
+// Who goes away, or is taken out of service, is no event.
+async function lookForAbsence() {
   if (!live) return;
   try {
-    const found = await fetch(new URL("draining", stream.base),
+    const found = await fetch(new URL("away", stream.base),
                               { headers: stream.headers({}), credentials: "omit" });
-    if (found.status === 200 && cluster.noteDraining((await found.json()).agents)) changed();
+    if (found.status === 200 && cluster.noteAway(await found.json())) changed();
   } catch { /* the stream says what is wrong with the master */ }
 }
 
@@ -58,19 +58,19 @@ onmessage = ({ data }) => {
   if (data.base) {
     stream = new Stream({
       base: data.base,
+      authorization: data.authorization,
       told,
       event(event) {
         cluster.apply(event);
         if (event.type === "SUBSCRIBED") {
           answerAll();
-          lookForDraining();
+          lookForAbsence();
         } else if (event.type !== "HEARTBEAT") {
           changed();
         }
       },
     });
-    if (data.authorization) stream.authorization = data.authorization;
-    setInterval(lookForDraining, DRAINING_MS);
+    setInterval(lookForAbsence, ABSENCE_MS);
     setInterval(() => {
       if (!live) return;
       history.note(cluster.counts, Date.now());
@@ -79,7 +79,7 @@ onmessage = ({ data }) => {
   } else if (data.signIn !== undefined) {
     stream.signIn(data.signIn);
   } else if (data.look) {
-    lookForDraining();
+    lookForAbsence();
   } else if (data.query) {
     watches.set(data.watch, data.query);
     if (live) answer(data.watch, data.query);

@@ -17,6 +17,7 @@ PR_SET_CHILD_SUBREAPER = 36
 SCALE = float(os.environ.get("TIMEOUT_SCALE", "1"))
 
 _ours = {}                      # Popen objects by pid: these are reaped by their owner
+_spared = set()                 # pids of what outlives a test, with all below it
 _spawning = threading.Lock()
 
 
@@ -113,11 +114,23 @@ def reap():
         _spawning.release()
 
 
+def spare(start):
+    """The result of start(), whose children here and all below them outlive tests: a browser
+    takes long to start."""
+    before = descendants()
+    result = start()
+    tree, _ = parents()
+    _spared.update(pid for pid in descendants() - before if tree.get(pid) == os.getpid())
+    return result
+
+
 def kill_descendants():
-    """Kills everything below this process and waits until it is gone."""
+    """Kills everything below this process, but what is spared, and waits until it is gone."""
     deadline = time.monotonic() + 10
     while True:
         doomed = descendants()
+        for pid in _spared:
+            doomed -= {pid} | descendants(pid)
         for pid in doomed:
             try:
                 os.kill(pid, signal.SIGKILL)

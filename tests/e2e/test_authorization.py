@@ -34,6 +34,15 @@ READS = {
     "/master/tasks": ["tasks"],
     "/master/roles": ["roles"],
     "/master/slaves": "seen",
+    "/master/offers": ["offers"],
+    "/master/volumes": ["volumes"],
+    "/master/away": "seen",        # hidden frameworks: test_page.py
+    "/master/masters": "seen",
+    "/master/agent": "seen",       # none without an agent's id: test_sandboxes
+    "/master": "seen",
+    "/master/assets": "seen",
+    "/master/app": "seen",
+    "/master/static": "seen",
     "/master/flags": 403,
     "/metrics": 403,
     "/metrics/snapshot": 403,
@@ -170,6 +179,7 @@ class Authorization(harness.TestCase):
                                               "unavailability": {"start": {"nanoseconds": 1}}}]}}},
                  200)]:
             self.assertEqual(self.operate(self.master.headers, call)[0], status, call)
+        harness.wait_for(lambda: self.master.json("/offers")["offers"], "an offer of the rest")
 
     def expect_hidden(self, what, expected, good, bad):
         """Both answers are (status, text)."""
@@ -205,6 +215,17 @@ class Authorization(harness.TestCase):
             self.assertEqual(self.ask(path, BAD, method, body), (403, "403 Forbidden."), path)
         self.assertNotIn('"r"', self.ask("/slaves", BAD)[1], "what is reserved for a role")
         self.assertIn('"r"', self.ask("/slaves", GOOD)[1])
+
+    def test_sandboxes(self):
+        self.fill()
+        for path, what in [("/frameworks/%s/executors/e/runs/latest" % self.scheduler.id, "browse"),
+                           ("/frameworks/none/executors/e/runs/latest", "browse"), ("/slave/log", "read")]:
+            url = "/agent/%s/files/%s?path=%s" % (self.agent_id, what, path)
+            self.assertEqual(self.ask(url, BAD), (403, "403 Forbidden."))
+            self.assertNotEqual(self.ask(url, GOOD)[0], 403)
+            self.assertEqual(self.ask(url, {})[0], 401)
+        harness.wait_for(lambda: self.ask("/agent/%s/files/browse?path=/frameworks/%s/executors/e/runs/latest" % (
+            self.agent_id, self.scheduler.id), GOOD)[0] == 200, "the sandbox")
 
     def test_every_call(self):
         self.fill()

@@ -179,6 +179,38 @@ Test(master_view, executors_and_offers)
 	cr_expect_eq(view_next_executor(&some, f, NULL), e);
 }
 
+static bool opens(const char *framework, const char *executor)
+{
+	return view_opens_sandbox(&some, framework, executor);
+}
+
+/* By who runs it: the user of the executor, of the command task, else of the framework. */
+Test(master_view, sandboxes)
+{
+	driver_pass(d, 2 * SECOND);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t2",
+		      "!\"executor\":{\"executor_id\":{\"value\":\"e1\"},"
+		      "\"command\":{\"value\":\"x\",\"user\":\"e1\"}}");
+	cr_expect(opens("M-0000", "t1"), "there are no lists");
+	hide("access_sandboxes", "users", "t1");
+	cr_expect_not(opens("M-0000", "t1"));
+	cr_expect(opens("M-0000", "e1") && opens("M-0000", "else") && opens("none", "t1"));
+	hide("access_sandboxes", "users", "e1");
+	cr_expect_not(opens("M-0000", "e1"));
+	cr_expect(opens("M-0000", "t1"));
+	hide("access_sandboxes", "users", "first");
+	cr_expect(opens("M-0000", "t1") && opens("M-0000", "e1"));
+	cr_expect_not(opens("M-0000", "else"));
+	/* What is over has the same users. */
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t1", "TASK_FINISHED", 'f');
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t1", 'f');
+	hide("access_sandboxes", "users", "t1");
+	cr_expect_not(opens("M-0000", "t1"));
+	hide("access_sandboxes", "users", NULL);
+	cr_expect_not(opens("M-0000", "t1") || opens("none", "none"));
+	cr_expect(view_opens_sandbox(&all, "M-0000", "t1"));
+}
+
 static size_t count_agents(const struct view *v)
 {
 	const struct agent *a = NULL;

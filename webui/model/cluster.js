@@ -146,9 +146,29 @@ export class Cluster {
       if (executor.agent === id) this.#dropExecutor(key, executor);
   }
 
-  // What the master says of agents that are not simply active; of the others: nothing.
-  noteDraining(list) {
-    const said = new Map(list.map((agent) => [agent.id, agent]));
+  // What the master says of those that are not simply active, which no event tells; of the others
+  // it says nothing. True: something is new.
+  noteAway({ agents, frameworks }) {
+    const changed = this.#noteAgents(new Map(agents.map((agent) => [agent.id, agent])));
+    return this.#noteFrameworks(new Map(frameworks.map((f) => [f.id, f]))) || changed;
+  }
+
+  #noteFrameworks(said) {
+    let changed = false;
+    for (const framework of this.frameworks.values()) {
+      if (framework.completed) continue;
+      const word = said.get(framework.id);
+      const active = !word || word.active, connected = !word || word.connected;
+      const recovered = Boolean(word && word.recovered);
+      const leaves = word && word.seconds_left !== undefined ? Date.now() + word.seconds_left * 1000 : 0;
+      changed ||= active !== framework.active || connected !== framework.connected ||
+        Boolean(leaves) !== Boolean(framework.leaves);
+      Object.assign(framework, { active, connected, recovered, leaves });
+    }
+    return changed;
+  }
+
+  #noteAgents(said) {
     let changed = false;
     for (const agent of this.agents.values()) {
       const word = said.get(agent.id);
@@ -172,7 +192,6 @@ export class Cluster {
 
   putFramework(framework, completed) {
     const info = framework.framework_info, id = value(info.id);
-    const before = this.frameworks.get(id);
     this.frameworks.set(id, {
       id,
       name: info.name || "",
@@ -191,8 +210,7 @@ export class Cluster {
       registered: time(framework.registered_time),
       reregistered: time(framework.reregistered_time),
       unregistered: time(framework.unregistered_time),
-      // When it was seen to go: the time that is left of its failover is counted from then.
-      gone: framework.connected || completed ? 0 : (before && before.gone) || Date.now(),
+      leaves: 0, // when it is removed, unless it comes back
       load: this.#loadOf(this.frameworkLoads, id),
     });
   }
@@ -201,7 +219,7 @@ export class Cluster {
     const id = value(info.id), framework = this.frameworks.get(id);
     if (!framework) return;
     Object.assign(framework, { completed: true, active: false, connected: false,
-                               unregistered: Date.now(), gone: 0 });
+                               unregistered: Date.now(), leaves: 0 });
     for (const [key, executor] of this.executors)
       if (executor.framework === id) this.#dropExecutor(key, executor);
     const over = [...this.frameworks.values()].filter((f) => f.completed);

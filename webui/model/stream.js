@@ -20,11 +20,11 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Stream {
   // `base`: the URL of the page's folder; `event` gets each event, `told` each change as above.
-  constructor({ base, event, told }) {
+  constructor({ base, authorization, event, told }) {
     this.base = base;
     this.event = event;
     this.told = told;
-    this.authorization = null;
+    this.authorization = authorization || null;
     this.masters = [];
     this.since = 0;   // when the connection was lost
     this.wake = null;

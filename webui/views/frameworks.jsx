@@ -32,11 +32,10 @@ function Teardown({ framework }) {
 
 function Away({ framework }) {
   if (framework.completed || framework.connected) return null;
-  const left = framework.gone + framework.failover - Date.now();
+  const left = framework.leaves - Date.now();
   return (
-    <p className="notice">Its scheduler is not connected. {framework.failover
-      ? `Unless it comes back, it is removed with its tasks ${left > 0 ? `in ${duration(left)} at most` : "any moment"}`
-      : "It is removed with its tasks at once"} .</p>
+    <p className="notice">Its scheduler is not connected.{framework.leaves > 0 &&
+      ` Unless it comes back, it is removed with its tasks ${left > 0 ? `in ${duration(left)}` : "any moment"}.`}</p>
   );
 }
 

@@ -32,9 +32,10 @@ function withShares(roles, metrics) {
   const totals = Object.fromEntries(SHARED.map((name) => [name, metrics[`master/${name}_total`] || 0]));
   const rows = roles.map((role) => {
     const { name, share } = dominant(role, totals);
+    // The allocator's own figure is by weight.
     const told = metrics[`allocator/mesos/roles/${role.name}/shares/dominant`];
-    const weighted = (told === undefined ? share : told) / (role.weight || 1);
-    return { ...role, key: role.name, dominantName: name, share: told === undefined ? share : told, weighted };
+    const weighted = told === undefined ? share / (role.weight || 1) : told;
+    return { ...role, key: role.name, dominantName: name, share, weighted };
   });
   const wanting = rows.filter((role) => role.frameworks.length && !role.name.includes("/"))
     .sort((a, b) => a.weighted - b.weighted || a.name.localeCompare(b.name));

@@ -53,7 +53,7 @@ void rest_frameworks(void *shell, struct http_request *request);
 void rest_roles(void *shell, struct http_request *request);
 void rest_tasks(void *shell, struct http_request *request);
 void rest_offers(void *shell, struct http_request *request);
-void rest_draining(void *shell, struct http_request *request);
+void rest_away(void *shell, struct http_request *request);
 void rest_volumes(void *shell, struct http_request *request);
 void rest_masters(void *shell, struct http_request *request);
 void rest_flags(void *shell, struct http_request *request);

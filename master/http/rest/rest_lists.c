@@ -1,5 +1,5 @@
-/* Short lists of what else is a part of much longer ones: offers, agents that are not simply
- * active, persistent volumes, masters. Whoever looks again every few seconds asks for these. */
+/* Short lists of what else is a part of much longer ones: offers, persistent volumes, who is away,
+ * masters. Whoever looks again every few seconds asks for these. */
 #include "master/http/rest/rest.h"
 
 /* ---- offers --------------------------------------------------------------------------------- */
@@ -68,15 +68,13 @@ void rest_offers(void *context, struct http_request *request)
 			  HASH_COUNT(m->frameworks));
 }
 
-/* ---- agents --------------------------------------------------------------------------------- */
+/* ---- who is away, or taken out of service
+ * --------------------------------------------------------------------------------- */
 
-static void write_draining(const struct shell *shell, const struct view *v,
-			   struct http_request *request, struct json_writer *w)
+static void write_away_agents(struct json_writer *w, const struct view *v)
 {
 	const struct agent *a = NULL;
 
-	(void)shell;
-	(void)request;
 	jw_key(w, "agents");
 	jw_begin_array(w);
 	while ((a = view_next_agent(v, a))) {
@@ -94,13 +92,46 @@ static void write_draining(const struct shell *shell, const struct view *v,
 	jw_end_array(w);
 }
 
-/* How many agents there are is looked at, and little of each. */
-void rest_draining(void *context, struct http_request *request)
+static void write_away_frameworks(struct json_writer *w, const struct view *v)
 {
-	static const struct rest_read draining = {.write = write_draining};
-	struct shell *shell = context;
+	const struct framework *f = NULL;
 
-	read_rest(shell, request, &draining, HASH_COUNT(shell->steps.core->agents) / 100);
+	jw_key(w, "frameworks");
+	jw_begin_array(w);
+	while ((f = view_next_framework(v, f))) {
+		if (framework_connected(f) && f->active)
+			continue;
+		jw_begin_object(w);
+		jw_kv_string(w, "id", f->id);
+		jw_kv_string(w, "name", f->info->name);
+		jw_kv_bool(w, "active", f->active);
+		jw_kv_bool(w, "connected", framework_connected(f));
+		jw_kv_bool(w, "recovered", f->state == FRAMEWORK_RECOVERED);
+		if (f->failover.index)
+			jw_kv_double(w, "seconds_left",
+				     clock_seconds(f->failover.deadline - v->m->now));
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+}
+
+static void write_away(const struct shell *shell, const struct view *v,
+		       struct http_request *request, struct json_writer *w)
+{
+	(void)shell;
+	(void)request;
+	write_away_agents(w, v);
+	write_away_frameworks(w, v);
+}
+
+/* How many there are is looked at, and little of each. */
+void rest_away(void *context, struct http_request *request)
+{
+	static const struct rest_read away = {.write = write_away};
+	struct shell *shell = context;
+	const struct master *m = shell->steps.core;
+
+	read_rest(shell, request, &away, (HASH_COUNT(m->agents) + HASH_COUNT(m->frameworks)) / 100);
 }
 
 static void write_volume(struct json_writer *w, const struct agent *a, const Mesos__Resource *r)
