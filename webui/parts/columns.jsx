@@ -7,7 +7,7 @@ import { href } from "../lib/route.js";
 
 const TASK_COLUMNS = [
   { key: "name", name: "Task", sorts: true, kind: "main",
-    cell: (t) => <TaskLink framework={t.framework} id={t.id}>{t.name}</TaskLink> },
+    cell: (t) => <><TaskLink framework={t.framework} id={t.id}>{t.name}</TaskLink>{t.name !== t.id && <small> {t.id}</small>}</> },
   { key: "state", name: "State", sorts: true, cell: (t) => (
     <><State state={t.state} />{t.health === false && <span className="state bad">unhealthy</span>}</>) },
   { key: "framework", name: "Framework", sorts: true,

@@ -80,7 +80,7 @@ function Holdings({ now }) {
     { key: "total", name: "Total", kind: "number", cell: (r) => r.total },
     { key: "used", name: "Used", kind: "number", cell: (r) => r.used },
     { key: "offered", name: "Offered", kind: "number", cell: (r) => r.offered },
-    { key: "bar", name: "", kind: "wide", cell: (r) => r.bar },
+    { key: "bar", name: "Shares", kind: "wide", cell: (r) => r.bar },
   ];
   const rows = RESOURCES.filter(([name]) => now.resources[name]).map(([name, label]) => {
     const total = now.resources[name], used = now.used_resources[name] || 0, offered = now.offered_resources[name] || 0;

@@ -67,7 +67,7 @@ export function MaintenanceView() {
     { key: "machines", name: "Machines", kind: "main", cell: (w) => w.machine_ids.map(machineName).join(", ") },
     { key: "start", name: "Begins", cell: (w) => <>{date(startOf(w))} (<When time={startOf(w)} />)</> },
     { key: "length", name: "Lasts", cell: (w) => (lengthOf(w) === null ? "unknown" : duration(lengthOf(w))) },
-    { key: "act", name: "", kind: "tall", cell: (w) => <WindowActions window={w.window} windows={found.windows} down={found.down} done={done} /> },
+    { key: "act", name: "Actions", kind: "tall", cell: (w) => <WindowActions window={w.window} windows={found.windows} down={found.down} done={done} /> },
   ];
   const answers = found ? found.draining.flatMap((machine) => (machine.statuses || []).map((status, index) => ({
     key: `${machineName(machine.id)} ${index}`, machine: machineName(machine.id), ...status }))) : [];
