@@ -41,7 +41,7 @@ spark: ## a local cluster runs a word count by Apache Spark
 	@deploy/spark $(BUILD)
 
 test: ## every test; CLIENTS=all installs the languages of all clients
-	@deploy/install-deps build test $(if $(filter all,$(CLIENTS)),python go node java containers zookeeper)
+	@deploy/install-deps build test $(if $(filter all,$(CLIENTS)),python go node java containers zookeeper browser)
 	@grep -qs 'MESITA_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD) \
 		-DCMAKE_BUILD_TYPE=$(TYPE) -DMESITA_WERROR=$(WERROR) -DMESITA_TESTS=ON $(CMAKE_FLAGS)
 	@$(FIND_JDK)

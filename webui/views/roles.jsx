@@ -91,7 +91,7 @@ export function RolesView() {
     <>
       <h1>Roles</h1>
       <p>A role’s dominant share is its part of the resource of which it has most. Who has least of it by
-        weight is offered resources next: the first in this list.</p>
+        weight is offered resources next, as far as its quota goes: the first in this list.</p>
       <div className="actions">
         <SetWeight done={again} /><SetQuota done={again} />
       </div>
