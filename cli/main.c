@@ -12,6 +12,8 @@
 #include "base/time/clock.h"
 #include "cli/cli.h"
 #include "master/server.h"
+#include "store/format.h"
+#include "webui/assets.h"
 
 /* A daemon that fails lives at least this long: whoever starts it again at once, as
  * supervisors do, must not spin. */
@@ -76,11 +78,23 @@ static int cmd_agent(int argc, char **argv)
 	return run_daemon(agent_main, argc, argv);
 }
 
+/* For programs with --json. */
 static int cmd_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	printf("mesita %s\n", MESITA_VERSION);
+	bool json = argc > 0 && !strcmp(argv[0], "--json");
+	struct asset page;
+
+	if (argc > json) {
+		fprintf(stderr, "Usage: mesita version [--json]\n");
+		return 1;
+	}
+	if (json)
+		printf("{\"name\":\"mesita\",\"version\":\"%s\",\"store_format\":%d,\"webui\":%s}"
+		       "\n",
+		       MESITA_VERSION, STORE_FORMAT,
+		       webui_asset("index.html", &page) ? "true" : "false");
+	else
+		printf("mesita %s\n", MESITA_VERSION);
 	return 0;
 }
 

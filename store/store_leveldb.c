@@ -17,6 +17,7 @@
 
 #include "base/memory/arena.h"
 #include "store/backend.h"
+#include "store/format.h"
 #include "store/leveldb_log.h"
 
 /* The state is a few MB and is read once, at start-up: small buffers keep an idle
@@ -311,10 +312,17 @@ int store_leveldb_open(const struct store_options *options, struct store_backend
 			       strerror(errno));
 	ldb = ldb_new(options->buffer);
 	ldb->path = canonical;
-	rv = leveldb_logs_check(canonical, options->repair, err);
+	rv = format_check(canonical, err);
+	/* A number that is damaged is written anew. */
+	if (rv == ERR_CORRUPT && options->repair)
+		rv = 0;
+	if (rv == 0)
+		rv = leveldb_logs_check(canonical, options->repair, err);
 	if (rv == 0)
 		rv = options->repair ? open_repaired(ldb, canonical, err)
 				     : open_sound(ldb, canonical, err);
+	if (rv == 0)
+		rv = format_note(canonical, err);
 	if (rv < 0) {
 		ldb_close(&ldb->backend);
 		return rv;

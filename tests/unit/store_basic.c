@@ -250,6 +250,63 @@ Test(store_basic, what_cannot_be_opened)
 	free(below);
 }
 
+static int open_with(const char *format, bool repair)
+{
+	struct store_options options = {.backend = "leveldb", .path = directory, .repair = repair};
+	char *path = xprintf("%s/FORMAT", directory);
+	struct store *store;
+	struct err err = {""};
+	FILE *file;
+	int rv;
+
+	if (format) {
+		file = fopen(path, "w");
+		fputs(format, file);
+		fclose(file);
+	}
+	free(path);
+	rv = store_open(&options, &store, &err);
+	if (rv == 0)
+		store_close(store);
+	else
+		cr_expect(strstr(err.text, "format"), "%s", err.text);
+	return rv;
+}
+
+static void expect_format(const char *expected)
+{
+	char *path = xprintf("%s/FORMAT", directory), text[32] = "";
+	FILE *file = fopen(path, "r");
+
+	cr_assert_not_null(file);
+	cr_expect_not_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	cr_expect_str_eq(text, expected);
+	free(path);
+}
+
+/* Directories of before there were numbers have none. */
+Test(store_basic, formats)
+{
+	static const char *const damaged[] = {"",     "x\n",	"1",	"0\n",
+					      "01\n", "1\n1\n", "-1\n", "9999999999\n"};
+	char *path = xprintf("%s/FORMAT", directory);
+
+	cr_expect_eq(open_with(NULL, false), 0);
+	expect_format("1\n");
+	cr_assert_eq(remove(path), 0);
+	cr_expect_eq(open_with(NULL, false), 0);
+	expect_format("1\n");
+	cr_expect_eq(open_with("2\n", false), ERR_INVALID);
+	cr_expect_eq(open_with("2\n", true), ERR_INVALID, "what is newer is not damaged");
+	expect_format("2\n");
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++)
+		cr_expect_eq(open_with(damaged[i], false), ERR_CORRUPT, "%s", damaged[i]);
+	cr_expect_eq(open_with("x", true), 0);
+	expect_format("1\n");
+	free(path);
+}
+
 Test(store_basic, one_path_is_opened_once)
 {
 	struct store *store = open_at("leveldb", directory, NULL);
