@@ -18,7 +18,7 @@ SOURCES = $(shell git ls-files '*.c' '*.h')
 FIND_JDK = ! grep -qs 'JNI_INCLUDE:PATH=.*NOTFOUND' $(BUILD)/CMakeCache.txt || $(CONFIGURE) -B $(BUILD)
 
 .DEFAULT_GOAL := build
-.PHONY: build run spark test install asan tsan fuzz format format-check bench conformance clean help
+.PHONY: build run spark test install deb dist asan tsan fuzz format format-check bench conformance clean help
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,14 @@ test: ## every test; CLIENTS=all installs the languages of all clients
 
 install: build ## into PREFIX, with links in Mesos' names
 	@deploy/install $(BUILD) "$(DESTDIR)$(PREFIX)"
+
+# With libmesos.so if a JDK is there.
+deb: build ## Debian packages, in build/package
+	@deploy/install-deps package
+	@deploy/package/deb $(BUILD) $(REVISION)
+
+dist: ## the sources as a tarball, the same each time, in build/package
+	@deploy/package/dist $(BUILD)/package
 
 asan: ## unit, simulation and some end-to-end tests under AddressSanitizer and UBSan
 	@deploy/install-deps build test
