@@ -289,6 +289,32 @@ static const char *part_of_state(const struct agent_view *view, const char *from
 	return part;
 }
 
+/* The members that Mesos' agent has, in the order in which this one writes them. */
+Test(agent_shown, members_of_state)
+{
+	struct agent_view view = view_of(NULL);
+	struct buf text = BUF_INIT, names = BUF_INIT;
+	struct json_writer w;
+	struct json *json;
+	struct err err = {""};
+
+	jw_init(&w, &text);
+	jw_begin_object(&w);
+	agent_write_state(&view, &w);
+	jw_end_object(&w);
+	cr_assert_eq(json_parse(&rig.arena, text.data, text.len, &json, &err), 0, "%s in %s",
+		     err.text, text.data);
+	for (size_t i = 0; i < json->count; i++)
+		buf_printf(&names, "%s ", json->keys[i].data);
+	cr_expect_str_eq(names.data,
+			 "id pid hostname capabilities resources reserved_resources "
+			 "unreserved_resources reserved_resources_full unreserved_resources_full "
+			 "reserved_resources_allocated unreserved_resources_allocated "
+			 "resource_providers attributes frameworks completed_frameworks ");
+	buf_free(&text);
+	buf_free(&names);
+}
+
 Test(agent_shown, attributes_of_all_kinds)
 {
 	struct agent_view view = view_of(NULL);

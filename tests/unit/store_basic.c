@@ -121,6 +121,10 @@ static void check_backend(const char *backend)
 	expect_dump(store, "", "a=x;b/1=one;b/10=;b/2=two;");
 	expect_dump(store, "b/", "b/1=one;b/10=;b/2=two;");
 	expect_dump(store, "c", "");
+	/* A key is a prefix of itself, and none of a shorter one. */
+	expect_dump(store, "a", "a=x;");
+	expect_dump(store, "b/1", "b/1=one;b/10=;");
+	expect_dump(store, "b/100", "");
 
 	struct store_op ops[] = {
 		{SLICE("b/1"), {0}},
