@@ -71,8 +71,6 @@ void cli_forget_master(void);
  * no JSON). */
 const struct json *cli_get_json(struct arena *arena, const char *address, const char *path,
 				struct err *err);
-/* Appends text percent-encoded for a query or form. */
-void cli_put_encoded(struct buf *out, const char *text);
 /* The absolute path of this program. */
 char *cli_self_path(void);
 

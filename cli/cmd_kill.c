@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "net/http.h"
 
 struct kill_flags {
 	const char *master;
@@ -29,7 +30,7 @@ static const char *framework_of(struct arena *arena, const struct kill_flags *fl
 	const char *found = NULL;
 
 	buf_puts(&path, "/tasks?limit=1000&task_id=");
-	cli_put_encoded(&path, task_id);
+	http_encode(&path, task_id);
 	tasks = cli_get_json(arena, flags->master, path.data, err);
 	buf_free(&path);
 	if (!tasks)
@@ -63,7 +64,7 @@ static bool is_framework(struct arena *arena, const char *master, const char *id
 	const struct json *answer, *frameworks;
 
 	buf_puts(&path, "/frameworks?framework_id=");
-	cli_put_encoded(&path, id);
+	http_encode(&path, id);
 	answer = cli_get_json(arena, master, path.data, &err);
 	buf_free(&path);
 	frameworks = answer ? json_get(answer, "frameworks") : NULL;
@@ -77,10 +78,10 @@ static int cmd_kill_post(const char *master, const char *path, const char *frame
 	int status;
 
 	buf_puts(&form, "frameworkId=");
-	cli_put_encoded(&form, framework);
+	http_encode(&form, framework);
 	if (task) {
 		buf_puts(&form, "&taskId=");
-		cli_put_encoded(&form, task);
+		http_encode(&form, task);
 	}
 	status = cli_http(master, "POST", path, form.data, &body, err);
 	if (status >= 300)

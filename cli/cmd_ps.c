@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "net/http.h"
 
 struct ps_flags {
 	const char *master;
@@ -148,7 +149,7 @@ int cmd_ps(int argc, char **argv)
 	buf_puts(&path, "/tasks?order=asc&limit=" PS_LIMIT);
 	if (target.framework) {
 		buf_puts(&path, "&framework_id=");
-		cli_put_encoded(&path, target.framework);
+		http_encode(&path, target.framework);
 	}
 	tasks = cli_get_json(&arena, target.master, path.data, &err);
 	if (tasks)

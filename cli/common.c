@@ -207,17 +207,6 @@ const struct json *cli_get_json(struct arena *arena, const char *address, const 
 	return json;
 }
 
-void cli_put_encoded(struct buf *out, const char *text)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-		    (*c >= 'A' && *c <= 'Z') || strchr("-_.~/", *c))
-			buf_putc(out, (char)*c);
-		else
-			buf_printf(out, "%%%02X", *c);
-	}
-}
-
 char *cli_self_path(void)
 {
 	char path[PATH_MAX];

@@ -1,5 +1,6 @@
 /* See sandbox_file.h. */
 #include "cli/job/sandbox_file.h"
+#include "net/http.h"
 
 #include "cli/cli.h"
 
@@ -8,11 +9,11 @@ void sandbox_file_path(struct buf *path, const char *framework, const char *exec
 {
 	buf_printf(path, "/files/read?offset=%zu&path=", offset);
 	buf_puts(path, "/frameworks/");
-	cli_put_encoded(path, framework);
+	http_encode(path, framework);
 	buf_puts(path, "/executors/");
-	cli_put_encoded(path, executor);
+	http_encode(path, executor);
 	buf_puts(path, "/runs/latest/");
-	cli_put_encoded(path, file);
+	http_encode(path, file);
 }
 
 int sandbox_file_data(const char *body, size_t len, struct buf *out, struct err *err)

@@ -1,4 +1,5 @@
 #include "cli/job/task_place.h"
+#include "net/http.h"
 
 #include <string.h>
 
@@ -11,10 +12,10 @@ const struct json *cli_find_task(struct arena *arena, const char *master, const 
 	const struct json *tasks;
 
 	buf_puts(&path, "/tasks?limit=1&task_id=");
-	cli_put_encoded(&path, id);
+	http_encode(&path, id);
 	if (framework) {
 		buf_puts(&path, "&framework_id=");
-		cli_put_encoded(&path, framework);
+		http_encode(&path, framework);
 	}
 	tasks = cli_get_json(arena, master, path.data, err);
 	buf_free(&path);
@@ -36,7 +37,7 @@ const char *cli_agent_address(struct arena *arena, const char *master, const cha
 	const char *at;
 
 	buf_puts(&path, "/slaves?slave_id=");
-	cli_put_encoded(&path, agent_id);
+	http_encode(&path, agent_id);
 	slaves = cli_get_json(arena, master, path.data, err);
 	buf_free(&path);
 	slaves = slaves ? json_get(slaves, "slaves") : NULL;

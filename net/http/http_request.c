@@ -46,6 +46,17 @@ bool http_decode(const char *text, size_t len, bool plus_is_space, char *out)
 	return true;
 }
 
+void http_encode(struct buf *out, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+		    (*c >= 'A' && *c <= 'Z') || strchr("-_.~/", *c))
+			buf_putc(out, (char)*c);
+		else
+			buf_printf(out, "%%%02X", *c);
+	}
+}
+
 /* Splits the collected head: url NUL, then name NUL value NUL of each header. */
 static void split_head(struct http_connection *connection, struct http_request *request)
 {

@@ -175,8 +175,26 @@ class AgentFiles(harness.TestCase):
             own = harness.get(self.agent.address, "/files/" + what + query)
             passed = self.ask(what, query)
             self.assertEqual((passed[0], passed[2]), (own[0], own[2]), query)
-            for name in ("Content-Type", "Content-Disposition"):
-                self.assertEqual(passed[1][name], own[1][name], (query, name))
+            self.assertEqual(passed[1]["Content-Disposition"], own[1]["Content-Disposition"], query)
+            if own[0] != 200:
+                self.assertEqual(passed[1]["Content-Type"], "text/plain; charset=utf-8" if own[2] else None)
+                continue
+            self.assertEqual(passed[1]["Content-Type"], {
+                "download": "application/octet-stream"}.get(what, "application/json"))
+            self.assertEqual(passed[1]["Content-Security-Policy"], "sandbox")
+            self.assertEqual(passed[1]["X-Content-Type-Options"], "nosniff")
+
+    def test_no_page_of_another_site_reads_them(self):
+        plain = self.ask("read", "?path=%s/stdout&offset=0" % self.root)
+        script = self.ask("read", "?path=%s/stdout&offset=0&jsonp=f" % self.root)
+        self.assertEqual(script[2], plain[2])
+        self.assertEqual(script[1]["Content-Type"], "application/json")
+        # Names that would end a query or a header.
+        for name in ("a&b=c#d", "a b+c%41", "x\r\nSet-Cookie: y", "\u00e4"):
+            with open(os.path.join(self.sandbox, name), "w", encoding="ascii") as file:
+                file.write(name if name.isascii() else "a")
+            self.assertEqual(self.ask("download", "?path=%s/%s" % (self.root, quote(name)))[2].decode(),
+                             name if name.isascii() else "a")
 
     def test_nothing_else_is_passed_on(self):
         run = self.root

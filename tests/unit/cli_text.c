@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "net/http.h"
 #include "cli/job/job.h"
 #include "cli/job/sandbox_file.h"
 
@@ -28,7 +29,7 @@ Test(text, encodes_for_a_query)
 {
 	struct buf out = BUF_INIT;
 
-	cli_put_encoded(&out, "a/b-c_d.e~f g&h=i%\n\xc3\xa4");
+	http_encode(&out, "a/b-c_d.e~f g&h=i%\n\xc3\xa4");
 	cr_expect_str_eq(out.data, "a/b-c_d.e~f%20g%26h%3Di%25%0A%C3%A4");
 	buf_free(&out);
 }

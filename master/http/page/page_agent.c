@@ -21,6 +21,7 @@
 #include "net/http_parts.h"
 
 #define PREFIX "/master/agent/"
+#define TEXT "text/plain; charset=utf-8"
 /* At a time. Each holds a connection to an agent, and PASSING_HIGH bytes at most. */
 #define PASSED_MAX 128
 #define PASSING_HIGH (256 * 1024)
@@ -35,7 +36,7 @@ struct passing {
 	struct http_request *request; /* NULL: it was answered */
 	struct http_stream *stream;   /* NULL: there is no body to pass on */
 	int status;
-	const char *media;
+	const char *media; /* of an answer of 200 */
 	struct buf refusal;
 	uv_timer_t stall;
 	bool paused;
@@ -123,7 +124,6 @@ static void head_came(void *context, const struct http_answer *answer, int64_t l
 		return;
 	}
 	p->status = answer->status;
-	p->media = arena_strdup(arena, answer->content_type);
 	uv_timer_start(&p->stall, stalled_cb, STALL_MS, 0);
 	if (answer->status != 200)
 		return;
@@ -156,7 +156,8 @@ static void part_came(void *context, struct slice part)
 		return;
 	}
 	http_stream_write(p->stream, part.data, part.len);
-	pause_by_need(p);
+	if (p->stream)
+		pause_by_need(p);
 }
 
 static void body_ended(void *context, bool whole)
@@ -167,7 +168,7 @@ static void body_ended(void *context, bool whole)
 		http_stream_end(p->stream);
 		passing_free(p);
 	} else if (whole) {
-		http_reply(p->request, p->status, *p->media ? p->media : NULL, p->refusal.data,
+		http_reply(p->request, p->status, p->refusal.len ? TEXT : NULL, p->refusal.data,
 			   p->refusal.len, NULL);
 		passing_free(p);
 	} else {
@@ -175,8 +176,28 @@ static void body_ended(void *context, bool whole)
 	}
 }
 
+/* What of the query the agent is told: no JSONP, which pages of other sites read. */
+static const char *target_of(struct http_request *request, const char *call)
+{
+	static const char *const names[] = {"path", "offset", "length"};
+	struct buf target = BUF_INIT;
+	const char *copy, *value;
+
+	buf_puts(&target, call);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		value = http_query(request, names[i]);
+		if (!value)
+			continue;
+		buf_printf(&target, "%c%s=", i ? '&' : '?', names[i]);
+		http_encode(&target, value);
+	}
+	copy = arena_strndup(&request->arena, target.data, target.len);
+	buf_free(&target);
+	return copy;
+}
+
 static void ask_agent(struct shell *shell, struct http_request *request, const struct agent *agent,
-		      const char *target)
+		      const char *call)
 {
 	static const struct http_relay_handlers handlers = {
 		.head = head_came,
@@ -193,12 +214,16 @@ static void ask_agent(struct shell *shell, struct http_request *request, const s
 	pid_ip(agent->pid, ip, sizeof(ip));
 	p->shell = shell;
 	p->request = request;
+	/* What is in a sandbox, or what an agent says of it, must be no page of this origin. */
+	p->media = str_has_suffix(call, "download") ? "application/octet-stream"
+						    : http_media_name(HTTP_MEDIA_JSON);
 	list_append(&shell->passings, &p->link);
 	shell->passing_count++;
 	uv_timer_init(&shell->loop, &p->stall);
 	p->stall.data = p;
 	p->client = http_client_create(&shell->loop, ip, pid_port(agent->pid));
-	http_client_relay(p->client, target, headers, HEAD_TIMEOUT_MS, &handlers, p);
+	http_client_relay(p->client, target_of(request, call), headers, HEAD_TIMEOUT_MS, &handlers,
+			  p);
 }
 
 void page_stop(struct shell *shell)
@@ -291,6 +316,5 @@ void page_agent_files(void *context, struct http_request *request)
 		http_reply_text(request, 503,
 				"Too many files are being read through this master\n");
 	else if (may_open(shell, request, file))
-		ask_agent(shell, request, agent,
-			  arena_printf(arena, "%s?%s", call, request->query));
+		ask_agent(shell, request, agent, call);
 }
