@@ -5,6 +5,7 @@
 #include "cli/job/job.h"
 #include "cli/job/sandbox_file.h"
 #include "client/address.h"
+#include "client/credential.h"
 #include "net/client.h"
 
 #define LOOK_AGAIN_MS 200    /* --follow: pause between two looks */
@@ -105,8 +106,10 @@ static bool open_reader(struct job_task *task)
 
 void job_output_read(struct job_task *task)
 {
+	const struct job_options *options = task->job->options;
+	const char *headers[] = {NULL, NULL, NULL};
 	struct buf path = BUF_INIT;
-	char *file = NULL;
+	char *file = NULL, *authorization = NULL;
 
 	if (task->reading || task->job->ending)
 		return; /* the read under way goes on by itself */
@@ -122,11 +125,18 @@ void job_output_read(struct job_task *task)
 			  file ? task->job->executor : task->id, file ? file : "stdout",
 			  task->offset);
 	free(file);
-	if (!task->job->options->follow)
+	if (!options->follow)
 		buf_printf(&path, "&length=%d", FIRST_LINE_MAX);
 	task->reading = true;
 	task->over_when_asked = task->progress == JOB_OVER;
-	http_client_send(task->reader, "GET", path.data, NULL, "", 0, READ_TIMEOUT_MS,
+	/* The agent may ask who reads, as the master does. */
+	if (options->principal && options->secret) {
+		authorization = credential_basic(options->principal, options->secret);
+		headers[0] = "Authorization";
+		headers[1] = authorization;
+	}
+	http_client_send(task->reader, "GET", path.data, headers, "", 0, READ_TIMEOUT_MS,
 			 job_output_answered_cb, task);
+	free(authorization);
 	buf_free(&path);
 }

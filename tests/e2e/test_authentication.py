@@ -279,6 +279,10 @@ class Authentication(harness.TestCase):
         code, out, err = harness.run(["run", master, "--patience=10secs"] + login +
                                      ["--", "echo", "hello"])
         self.assertEqual(code, 0, (out, err))
+        # The agent is told who reads, too.
+        self.assertRegex(out, r"0 +hello\n")
+        code, out, err = harness.run(["run", master, "--follow"] + login + ["--", "echo", "hello there"])
+        self.assertIn("hello there\n", out)
         code, _, err = harness.run(["ps", master, "--all"])
         self.assertNotEqual(code, 0)
         self.assertIn("--principal", err)
