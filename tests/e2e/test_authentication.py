@@ -295,7 +295,7 @@ class Authentication(harness.TestCase):
         code, out, err = harness.run(["ps", master, "--principal=ops", "--secret=file://" + path])
         self.assertEqual(code, 0, err)
         code, out, err = harness.run(["logs", master] + login + [task])
-        self.assertEqual((code, out), (0, "hello\n"), err)
+        self.assertEqual((code, out), (0, "hello there\n"), err)
         code, out, err = harness.run(["run", master, "--patience=2secs", "--", "true"])
         self.assertNotEqual(code, 0)
         self.assertIn("401", err)
