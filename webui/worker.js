@@ -20,6 +20,7 @@ const watches = new Map(); // number -> query
 let stream = null;
 let live = false;
 let due = null;
+let pauseMs = ANSWER_MS;
 
 function answer(number, query) {
   const found = query.ask === "history" ? history.samples.slice() : ask(cluster, query);
@@ -32,8 +33,6 @@ function answerAll() {
   for (const [number, query] of watches) answer(number, query);
   pauseMs = Math.max(ANSWER_MS, (performance.now() - begin) * SHARE);
 }
-
-let pauseMs = ANSWER_MS;
 
 function changed() {
   if (live) due ||= setTimeout(answerAll, pauseMs);

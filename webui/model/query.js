@@ -105,14 +105,12 @@ export function attributeText(attribute) {
     ((attribute.set && attribute.set.item) || []).join(", ");
 }
 
-const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b, "en", { numeric: true })
-  : a - b);
 const collator = new Intl.Collator("en", { numeric: true });
 
 function sortBy(things, sort, down, cluster) {
   const keyed = things.map((thing) => [sort(thing, cluster), thing]);
   const order = keyed.length && typeof keyed[0][0] === "string"
-    ? (a, b) => collator.compare(a[0], b[0]) : (a, b) => compare(a[0], b[0]);
+    ? (a, b) => collator.compare(a[0], b[0]) : (a, b) => a[0] - b[0];
   keyed.sort(down ? (a, b) => order(b, a) : order);
   return keyed.map(([, thing]) => thing);
 }

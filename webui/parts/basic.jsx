@@ -1,7 +1,7 @@
 // Small parts that many views use.
 
 import { useEffect, useState } from "react";
-import { amount, date, percent, resource, since } from "../lib/words.js";
+import { amount, date, percent, since } from "../lib/words.js";
 import { href } from "../lib/route.js";
 import { isBad, isOver, stateMeaning, stateWord } from "../model/states.js";
 
@@ -40,16 +40,6 @@ export function Bar({ label, parts, total, text }) {
         <span key={part.name} className={part.kind} title={`${part.name}: ${amount(part.value)}`}
               style={{ width: `${total ? Math.min(100, (100 * part.value) / total) : 0}%` }} />
       ))}
-    </div>
-  );
-}
-
-export function Meter({ name, label, used, total }) {
-  return (
-    <div className="meter">
-      <Bar label={label} total={total} text={`${resource(name, used)} of ${resource(name, total)}`}
-           parts={[{ name: "used", value: used, kind: "used" }]} />
-      <span>{resource(name, used)} / {resource(name, total)}</span>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // Maintenance: windows in which machines will be taken down, and agents that are being emptied.
 
 import { call, useLook } from "../lib/api.js";
-import { lookAgain, useAsk } from "../lib/cluster.js";
+import { lookAgain } from "../lib/cluster.js";
 import { date, duration } from "../lib/words.js";
 import { AGENT_COLUMNS } from "../parts/columns.jsx";
 import { FrameworkLink, Problem, Waiting, When } from "../parts/basic.jsx";

@@ -4,7 +4,7 @@ import { useAsk } from "../lib/cluster.js";
 import { getJson, useLook } from "../lib/api.js";
 import { RESOURCES, amount, resource } from "../lib/words.js";
 import { href } from "../lib/route.js";
-import { ALL_STATES, stateMeaning, stateWord } from "../model/states.js";
+import { ALL_STATES, stateMeaning } from "../model/states.js";
 import { Bar, Facts, Problem, State, Waiting, When } from "../parts/basic.jsx";
 import { Tasks } from "../parts/columns.jsx";
 import { Plot } from "../parts/plot.jsx";
@@ -82,7 +82,6 @@ export function Overview() {
           ["Version", version && `mesita ${version.version}`],
           ["Leads since", metrics && <When time={Date.now() - (metrics["master/uptime_secs"] || 0) * 1000} />],
           ["Address", location.host],
-          ["Requests waiting", metrics && amount(metrics["master/event_queue_dispatches"] || 0)],
           ["An allocation takes", metrics && metrics["allocator/mesos/allocation_run_ms/p50"] !== undefined &&
             `${amount(metrics["allocator/mesos/allocation_run_ms/p50"])} ms (median of the last hour)`],
         ]} />
