@@ -57,6 +57,7 @@ static void say_text(const struct cluster *c, const struct json *slaves)
 	printf("A cluster of %zu agent%s is up, its %s %s.\n", slaves->count,
 	       slaves->count == 1 ? "" : "s", c->group ? "masters are found by" : "master is at",
 	       c->group ? c->group : c->master);
+	printf("In a browser: http%s://%s/\n", c->flags->tls ? "s" : "", c->master);
 	printf("Logs and sandboxes: %s%s\n\n", c->work_dir,
 	       c->own_dir ? " (removed at the end)" : "");
 	printf("In another terminal:\n");
