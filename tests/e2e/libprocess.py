@@ -266,6 +266,9 @@ class Process:
             def do_POST(self):
                 process._take(self)
 
+            def do_GET(self):
+                process.answer(self)
+
             def log_message(self, *_):
                 pass
 
@@ -273,6 +276,10 @@ class Process:
         self.address = self._server.server_address
         self.pid = "%s@%s:%d" % (actor, *self.address)
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def answer(self, request):
+        """What GET requests get."""
+        request.send_error(404)
 
     def close(self):
         self._server.shutdown()

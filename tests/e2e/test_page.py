@@ -9,6 +9,7 @@ import re
 from urllib.parse import quote
 
 import harness
+from test_wire import FakeAgent
 
 SIZE = 64 << 20
 
@@ -143,6 +144,59 @@ class Lists(harness.TestCase):
     def test_masters(self):
         own = "localhost:%d" % self.master.address[1]
         self.assertEqual(self.master.json("/masters"), {"leader": own, "masters": [own]})
+
+
+class LyingAgent(harness.TestCase):
+    """An agent that answers what it likes."""
+    agents = 0
+
+    def setUp(self):
+        super().setUp()
+        self.fake = FakeAgent(self.master.address)
+        self.addCleanup(self.fake.close)
+        self.fake.register()
+
+    def ask(self, lie, what="read"):
+        """(status, headers, body) of what the master makes of it."""
+        def answer(request):
+            request.close_connection = True
+            try:
+                for part in [lie] if isinstance(lie, bytes) else lie:
+                    request.wfile.write(part)
+            except OSError:
+                pass            # the master had enough
+        self.fake.answer = answer
+        return harness.get(self.master.address, "/agent/%s/files/%s?path=/frameworks/F/executors/E/runs/latest/x" % (
+            self.fake.id, what))
+
+    def test_lies(self):
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+        for lie, status, body in [
+                (b"", 502, b"Cannot reach the agent"), (b"garbage\r\n\r\n", 502, b"Cannot reach the agent"),
+                (b"HTTP/1.1 200 OK\r\nContent-Le", 502, b"Cannot reach"), (head + b"\r\n{}", 502, b"does not tell the length"),
+                (head + b"Content-Length: -1\r\n\r\n", 502, b"Cannot reach"),
+                (head + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 502, b"does not tell"),
+                (b"HTTP/1.1 500 Oh\r\nContent-Length: 4\r\nContent-Type: text/html\r\n\r\n<b>x", 500, b"<b>x"),
+                (b"HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", 401, b""),
+                (b"HTTP/1.1 307 Go\r\nLocation: http://evil/\r\nContent-Length: 0\r\n\r\n", 307, b""),
+                (b"HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\nshort", 502, b"ended early"),
+                ((b"x" * 1000 if i else b"HTTP/1.1 400 No\r\n\r\n" for i in range(1000000)), 502, b"too long"),
+                ((b"HTTP/1.1 100 Continue\r\n\r\n" if i < 3 else head + b"Content-Length: 2\r\n\r\n{}" for i in range(4)),
+                 200, b"{}"),
+                (head + b"Content-Length: 0\r\n\r\n", 200, b"")]:
+            found = self.ask(lie)
+            self.assertEqual(found[0], status, (lie, found))
+            self.assertIn(body, found[2], lie)
+            # It is never a page, nor leads to one, nor makes the browser ask for a password.
+            self.assertIn(found[1]["Content-Type"], ("application/json", "text/plain; charset=utf-8", None))
+            self.assertIsNone(found[1]["Location"])
+            self.assertIsNone(found[1]["WWW-Authenticate"])
+        with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+            self.ask(head + b"Content-Length: 100\r\n\r\nshort")
+        found = self.ask(head + b"Content-Disposition: inline\r\nContent-Length: 3\r\n\r\n<b>", "download")
+        self.assertEqual((found[0], found[1]["Content-Type"], found[1]["Content-Security-Policy"]),
+                         (200, "application/octet-stream", "sandbox"))
+        self.assertEqual(harness.get(self.master.address, "/health")[0], 200)
 
 
 class AgentFiles(harness.TestCase):

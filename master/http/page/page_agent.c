@@ -150,9 +150,12 @@ static void part_came(void *context, struct slice part)
 	struct passing *p = context;
 
 	uv_timer_start(&p->stall, stalled_cb, STALL_MS, 0);
+	if (!p->stream && part.len > REFUSAL_MAX - p->refusal.len) {
+		passing_fail(p, 502, "The agent's answer is too long\n");
+		return;
+	}
 	if (!p->stream) {
-		if (part.len <= REFUSAL_MAX - p->refusal.len)
-			buf_append(&p->refusal, part.data, part.len);
+		buf_append(&p->refusal, part.data, part.len);
 		return;
 	}
 	http_stream_write(p->stream, part.data, part.len);
