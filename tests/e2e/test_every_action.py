@@ -52,12 +52,14 @@ SEEN_PATHS = {
         "/master/roles": ["roles"],
         "/master/slaves": ["slaves.reserved_resources", "slaves.reserved_resources_full",
                            "slaves.used_resources_full"],
+        "/master/volumes": ["volumes"],
         "/master/weights": ["", "role", "weight"]},
     "get_endpoints": dict.fromkeys(
         ["/metrics", "/metrics/snapshot", "/logging/toggle", "/files/debug"], 403),
     "view_frameworks": {
         "/master/state": ["frameworks"], "/master/frameworks": ["frameworks"],
         "/master/state-summary": ["frameworks", "slaves.framework_ids"],
+        "/master/offers": ["offers"],
         "/master/tasks": ["tasks"]},
     "view_tasks": {"/master/state": ["frameworks.tasks"], "/master/tasks": ["tasks"],
                    "/master/frameworks": ["frameworks.tasks"]},
@@ -207,6 +209,16 @@ class EveryAction(test_authorization.Authorization):
                 '"@A"', agent_id).replace("@F", self.scheduler.id)
             self.decides(kind, lambda who, call=call: self.operate(
                 basic(who, "s"), json.loads(call.replace("@W", who))))
+
+    def test_sandboxes(self):
+        self.fill()
+        for action, path in [
+                ("access_sandboxes", "/frameworks/%s/executors/e/runs/latest" % self.scheduler.id),
+                ("access_mesos_logs", "/slave/log")]:
+            url = "/agent/%s/files/browse?path=%s" % (self.agent_id, path)
+            for who in ("not-" + action, "only-get_quotas"):
+                self.assertEqual(self.ask(url, basic(who, "s")), (403, "403 Forbidden."), (who, path))
+            self.assertNotEqual(self.ask(url, basic("only-" + action, "s"))[0], 403, path)
 
     def decides(self, place, ask):
         """Who is denied this list alone is refused; who is denied all others is not. `ask` is given

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "net/http.h"
 #include "cli/job/job.h"
 #include "cli/job/sandbox_file.h"
+#include "net/http.h"
 
 Test(text, exit_code_of_a_message)
 {

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log/log.h"
 #include "master/core/agents/pid.h"
 #include "master/core/objects.h"
 #include "master/http/page/page.h"

@@ -79,13 +79,13 @@ public class Driven implements Scheduler {
   }
 
   public void statusUpdate(SchedulerDriver d, TaskStatus status) {
+    last = status; // who is told may ask for its acknowledgement at once
     tell("statusUpdate", status.getTaskId().getValue(), status.getState(), status.getSource(),
         status.hasReason() ? status.getReason() : "-", status.hasUuid(),
         status.hasMessage() ? status.getMessage() : "-", status.getData().toStringUtf8());
-    last = status;
   }
 
-  private TaskStatus last;
+  private volatile TaskStatus last;
 
   public void frameworkMessage(SchedulerDriver d, ExecutorID executor, SlaveID agent, byte[] data) {
     tell("frameworkMessage", executor.getValue(), agent.getValue(),
