@@ -144,6 +144,8 @@ class Volumes(VolumeCase):
         scheduler.wait_state(task_id, "TASK_RUNNING")
         link = os.path.join(self.agent.sandbox(scheduler.id, task_id), "data")
         self.assertEqual(os.readlink(link), self.directory())
+        # A task that runs may not have written yet.
+        wait_for(lambda: os.path.exists(os.path.join(self.directory(), "file")), "the file")
         scheduler.kill(task_id)
         self.assertEqual(scheduler.wait_terminal(task_id)["state"], "TASK_KILLED")
         wait_for(lambda: not os.path.lexists(link), "end of the link")
