@@ -141,6 +141,8 @@ enum http_media { HTTP_MEDIA_NONE, HTTP_MEDIA_JSON, HTTP_MEDIA_PROTOBUF };
 enum http_media http_accept(struct http_request *request);
 /* Exact compare of Content-Type; NONE for anything else or absent. */
 enum http_media http_content_type(const struct http_request *request);
+/* Whether the client takes an answer that is compressed by gzip. */
+bool http_takes_gzip(struct http_request *request);
 /* Appends text percent-encoded for a query or form. */
 void http_encode(struct buf *out, const char *text);
 const char *http_media_name(enum http_media media); /* "application/json", ... */

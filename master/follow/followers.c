@@ -12,7 +12,6 @@
 #define SLICE_BYTES (256 * 1024)	 /* of the beginning, at a time */
 #define BEHIND_BYTES (16u * 1024 * 1024) /* more than that waits: it begins anew later */
 #define STREAM_BYTES (4 * BEHIND_BYTES)	 /* never reached: that is a fault of ours */
-#define FOLLOWERS_MAX 16
 #define ADDRESS_MAX 256
 
 struct follower {

@@ -24,6 +24,7 @@
 #define FOLLOW_BEAT (SECOND / 4) /* of the leader's heartbeats, and of words of followers */
 #define FOLLOW_LEASE (3 * SECOND / 2)
 #define FOLLOW_PATIENCE (2 * SECOND)
+#define FOLLOWERS_MAX 16 /* at a time; groups of masters have three or five */
 #define FOLLOW_PROOF "X-Mesita-Follow"
 #define FOLLOW_ADDRESS "X-Mesita-Master" /* "host:port" at which people reach the follower */
 

@@ -9,6 +9,7 @@
 #include "base/time/duration.h"
 #include "master/core/sums.h"
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 #include "net/daemon/system_stats.h"
 
 /* Some hundred metrics are the work of ten other objects. */

@@ -1,5 +1,6 @@
 /* /metrics: what /metrics/snapshot says, in Prometheus' text format. */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 #include "net/daemon/prometheus_rows.h"
 
 #define OF_FRAMEWORK(kind, pattern, family, labels, help)                                          \

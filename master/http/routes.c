@@ -2,6 +2,7 @@
 #include "master/http/files.h"
 #include "master/http/page/page.h"
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 const char *const shell_processes[] = {"help",	  "metrics", "version", "files",
 				       "logging", "system",  NULL};

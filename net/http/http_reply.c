@@ -61,14 +61,16 @@ static bool has_header(const char *const *extra, const char *name)
 	return false;
 }
 
+bool http_takes_gzip(struct http_request *request)
+{
+	const char *accept = http_header_list(request, "Accept-Encoding");
+
+	return accept && http_accepts(accept, "gzip", NULL, "*");
+}
+
 static bool wants_gzip(struct http_request *request, size_t len, const char *const *extra)
 {
-	const char *accept;
-
-	if (len < HTTP_GZIP_MIN)
-		return false;
-	accept = http_header_list(request, "Accept-Encoding");
-	return accept && http_accepts(accept, "gzip", NULL, "*") &&
+	return len >= HTTP_GZIP_MIN && http_takes_gzip(request) &&
 	       !has_header(extra, "Content-Encoding");
 }
 

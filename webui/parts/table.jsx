@@ -35,6 +35,18 @@ const Row = ({ columns, row, index }) => (
   </tr>
 );
 
+// What it holds is in the page's address, below `name`.
+export function Search({ label, name }) {
+  const route = useRoute();
+  return (
+    <label className="search">
+      <span className="hidden">Search {label}</span>
+      <input type="search" placeholder={`Search ${label}`} defaultValue={route.query[name] || ""} key={name}
+             onChange={(event) => refine(route, { [name]: event.target.value })} />
+    </label>
+  );
+}
+
 // A list of the worker's. `columns`: {key, name, cell, sorts, kind}. Search, order and what else
 // narrows it are in the page's address, below `name` if several lists are on a page.
 export function List({ kind, where, columns, sort: firstSort, down: firstDown, label, name = "", empty }) {
@@ -68,11 +80,7 @@ export function List({ kind, where, columns, sort: firstSort, down: firstDown, l
   return (
     <div className="list">
       <div className="tools">
-        <label className="search">
-          <span className="hidden">Search {label}</span>
-          <input type="search" placeholder={`Search ${label}`} defaultValue={search} key={own("search")}
-                 onChange={(event) => refine(route, { [own("search")]: event.target.value })} />
-        </label>
+        <Search label={label} name={own("search")} />
         <span role="status">{answer ? counted(total, label) : "One moment…"}</span>
       </div>
       {answer && total === 0

@@ -3,7 +3,7 @@
 import { call, getJson, useLook } from "../lib/api.js";
 import { RESOURCES, counted, megabytes, resource } from "../lib/words.js";
 import { AgentLink, FrameworkLink, Id, Problem, RoleLink, Waiting } from "../parts/basic.jsx";
-import { Table } from "../parts/table.jsx";
+import { Search, Table } from "../parts/table.jsx";
 import { useRoute } from "../lib/route.js";
 
 const SHOWN_MAX = 500; // rows: the rest is found by searching
@@ -20,11 +20,7 @@ function Searched({ rows, text, columns, label, empty }) {
   return (
     <>
       <div className="tools">
-        <label className="search"><span className="hidden">Search {label}</span>
-          <input type="search" placeholder={`Search ${label}`} onChange={(event) => {
-            history.replaceState(null, "", `${location.hash.split("?")[0]}?${new URLSearchParams({ search: event.target.value })}`);
-            dispatchEvent(new HashChangeEvent("hashchange"));
-          }} /></label>
+        <Search label={label} name="search" />
         <span role="status">{counted(found.length, label)}{found.length > SHOWN_MAX && `, ${SHOWN_MAX} of them shown`}</span>
       </div>
       <Table columns={columns} rows={found.slice(0, SHOWN_MAX)} label={label} empty={empty} />

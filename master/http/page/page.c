@@ -12,7 +12,6 @@
 #include "webui/assets.h"
 
 #define PAGE_ROUTE "/master"
-#define MASTERS_MAX 16
 
 static bool is_get(struct http_request *request)
 {
@@ -22,19 +21,11 @@ static bool is_get(struct http_request *request)
 	return false;
 }
 
-/* As http_accepts() would say; a client that refuses gzip by q=0 is none of a browser. */
-static bool takes_gzip(struct http_request *request)
-{
-	const char *accept = http_header_list(request, "Accept-Encoding");
-
-	return accept && strstr(accept, "gzip") && !strstr(accept, "gzip;q=0");
-}
-
 static const char *policy_of(const struct shell *shell, struct arena *arena)
 {
-	const char *others[MASTERS_MAX];
+	const char *others[FOLLOWERS_MAX];
 	size_t count =
-		shell->followers ? followers_addresses(shell->followers, others, MASTERS_MAX) : 0;
+		shell->followers ? followers_addresses(shell->followers, others, FOLLOWERS_MAX) : 0;
 	struct buf policy = BUF_INIT;
 	const char *text;
 
@@ -83,7 +74,7 @@ static void send_asset(const struct shell *shell, struct http_request *request, 
 		return;
 	}
 	body = asset.plain;
-	if (takes_gzip(request)) {
+	if (http_takes_gzip(request)) {
 		headers[14] = "Content-Encoding";
 		headers[15] = "gzip";
 		body = asset.packed;

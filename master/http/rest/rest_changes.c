@@ -2,6 +2,7 @@
  * /kill-task, which is mesita's own (`mesita kill` uses it; Mesos has no way to
  * kill one task of a framework from outside). */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Short lists of what else is a part of much longer ones: offers, persistent volumes, who is away,
  * masters. Whoever looks again every few seconds asks for these. */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 /* ---- offers --------------------------------------------------------------------------------- */
 
@@ -183,15 +184,13 @@ void rest_volumes(void *context, struct http_request *request)
 
 /* ---- masters -------------------------------------------------------------------------------- */
 
-#define MASTERS_MAX 16
-
 static void write_masters(const struct shell *shell, const struct view *v,
 			  struct http_request *request, struct json_writer *w)
 {
 	const Mesos__MasterInfo *info = v->m->info;
-	const char *others[MASTERS_MAX];
+	const char *others[FOLLOWERS_MAX];
 	size_t count =
-		shell->followers ? followers_addresses(shell->followers, others, MASTERS_MAX) : 0;
+		shell->followers ? followers_addresses(shell->followers, others, FOLLOWERS_MAX) : 0;
 	const char *own =
 		arena_printf(&request->arena, "%s:%u", info->hostname, (unsigned)info->port);
 

@@ -1,6 +1,7 @@
 /* Maintenance as REST: /maintenance/schedule, /maintenance/status, /machine/down and
  * /machine/up. Bodies are JSON, whatever their Content-Type says. */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "master/core/roles/quota.h"
 #include "master/core/roles/roles.h"
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 /* A rule that only the endpoint knows. */
 static void rest_quota_refuse(struct http_request *request, const char *what, const char *about,

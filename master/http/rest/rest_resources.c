@@ -1,6 +1,7 @@
 /* POST /reserve, /unreserve, /create-volumes and /destroy-volumes: the calls of the operator
  * API with a form in place of the message. Resources are a JSON array in the v0 spelling. */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "master/core/roles/quota.h"
 #include "master/core/roles/roles_view.h"
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 static void write_amounts(struct json_writer *w, struct arena *arena, const char *key,
 			  const struct amount *a, const struct amount *b, bool fill)

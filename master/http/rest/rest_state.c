@@ -1,6 +1,7 @@
 /* The master's read endpoints /state, /slaves, /frameworks, /tasks and the small
  * ones. */
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 #include "net/daemon/help.h"
 #include "net/daemon/system_stats.h"
 

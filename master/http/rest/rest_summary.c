@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "master/http/rest/rest.h"
+#include "master/http/rest/rest_routes.h"
 
 static const Mesos__TaskState counted[] = {
 	MESOS__TASK_STATE__TASK_STAGING,  MESOS__TASK_STATE__TASK_STARTING,

@@ -1,5 +1,6 @@
 """Every view of the web page against a cluster that works, and everything it can do."""
 
+import calendar
 import json
 import os
 import time
@@ -206,6 +207,11 @@ class Views(WebCase):
         page.get_by_role("link", name="Volumes").click()
         self.until(lambda: [row.split("\t")[:4] for row in self.rows("volumes")] ==
                    [["data", "web", "64 MB", "db"]], "the volume")
+        page.get_by_role("searchbox").fill("nothing")
+        self.sees("0 volumes")
+        page.reload()
+        self.sees("0 volumes")
+        self.assertEqual(page.get_by_role("searchbox").input_value(), "nothing")
         self.go("agent/" + self.agent.id)
         self.until(lambda: any(row.startswith("web") and "64 MB" in row for row in self.rows("reservations")),
                    "the reservation")
@@ -297,8 +303,10 @@ class Acting(WebCase):
                    "the window")
         [window] = self.master.json("/maintenance/schedule")["windows"]
         self.assertEqual(window["machine_ids"], [{"hostname": "elsewhere"}, {"ip": "10.0.0.1"}])
-        # The reader's zone is not the master's.
-        self.assertNotEqual(int(window["unavailability"]["start"]["nanoseconds"]) // 10**9 % 3600, None)
+        # What is typed is in the reader's zone, Berlin's, which is ahead of UTC.
+        start = int(window["unavailability"]["start"]["nanoseconds"]) // 10**9
+        self.assertEqual(start, page.evaluate("text => new Date(text).getTime() / 1000", begins))
+        self.assertIn(calendar.timegm(time.strptime(begins, "%Y-%m-%dT%H:%M")) - start, (3600, 7200))
         dialog = self.confirm("Take down", "Take down")
         dialog.wait_for(state="detached")
         self.until(lambda: len(self.rows("machines")) == 2, "the machines are down")

@@ -34,9 +34,8 @@ class OneMaster(browser_page.BrowserCase, harness.TestCase):
         scheduler.kill(task_id, None)
         self.until(lambda: "killed" in self.rows("tasks")[0], "what happens then")
 
-    def test_a_master_that_says_nothing(self):
+    def test_a_master_that_is_told_to_end(self):
         self.open("agents")
-        self.page.evaluate("0")
         self.assertEqual(self.master.terminate(), 0)
         self.sees("No leading master")
         self.master.start()
