@@ -17,6 +17,8 @@ class AtTerminal:
         case.addCleanup(os.close, self.ours)
         case.addCleanup(os.close, self.theirs)
         self.resize(rows, columns)
+        # Asked before there is a process that may change them.
+        self.settings_before = termios.tcgetattr(self.theirs)
         # Its session has it as /dev/tty.
         self.process = harness.processes.spawn(
             argv, stdin=self.theirs, stdout=self.theirs, stderr=self.theirs,

@@ -102,7 +102,6 @@ class Exec(harness.TestCase):
     def test_terminal(self):
         task_id = self.started()
         terminal = AtTerminal(self, [harness.MESITA] + self.argv("-it", task_id, "sh"))
-        before = termios.tcgetattr(terminal.theirs)
         terminal.type(b"echo size `stty size`; tty\n")
         terminal.wait(b"size 30 90\r\n/dev/pts/")
         terminal.resize(40, 132)
@@ -116,7 +115,7 @@ class Exec(harness.TestCase):
         terminal.wait(b"caught")
         terminal.type(b"exit 5\n")
         self.assertEqual(terminal.process.wait(20), 5)
-        self.assertEqual(termios.tcgetattr(terminal.theirs), before)
+        self.assertEqual(termios.tcgetattr(terminal.theirs), terminal.settings_before)
 
     def test_it_ends_with_us(self):
         task_id = self.started()
