@@ -202,9 +202,10 @@ static void input_answered(void *context, const struct http_answer *answer)
 {
 	struct exec_session *s = context;
 
-	/* The command's end, which its output tells, ends this as well. */
+	/* The command's end, which its output tells, ends this as well. It may have come before our
+	 * input was attached: the agent does not know the container any more then. */
 	pause_reading(s);
-	if (answer->status != 200 && answer->status)
+	if (answer->status != 200 && answer->status != 404 && answer->status)
 		err_set(s->err, ERR_STATE, "The agent does not take input: %.*s",
 			(int)answer->body.len, answer->body.data);
 }

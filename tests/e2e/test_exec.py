@@ -1,11 +1,14 @@
 """`mesita exec`: a program inside of a task, with our input, output and terminal."""
 
+import http.server
 import json
 import os
 import select
 import signal
 import subprocess
 import termios
+import threading
+import unittest
 import uuid
 
 import connections
@@ -153,3 +156,54 @@ class Exec(harness.TestCase):
         self.agent.kill()
         self.assertEqual(process.wait(30), 125)
         self.assertIn(b"The agent does not know how the command ended", process.stderr.read())
+
+
+class EndedAlready(http.server.BaseHTTPRequestHandler):
+    """A master and its agent in one, whose commands end before their input is attached."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        container = {"container_status": {"container_id": {"value": "c"}}}
+        self.say(200, json.dumps({
+            "tasks": [{"slave_id": "S0", "state": "TASK_RUNNING", "statuses": [container]}],
+            "slaves": [{"pid": "slave(1)@127.0.0.1:%d" % self.server.server_address[1]}],
+        }).encode())
+
+    def do_POST(self):
+        if self.headers["Content-Type"] == "application/recordio":
+            self.close_connection = True
+            self.say(404, b"Container c.x cannot be found")
+            self.server.refused.set()
+            return
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers["Accept"] == "application/recordio":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/recordio")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.flush()
+            self.server.refused.wait(20)
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.say(200, b"\x82\x01\x03\x08\x80\x0e")  # wait_container.exit_status: 7 << 8
+
+    def say(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Races(unittest.TestCase):
+    def test_it_ends_before_its_input_is_attached(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), EndedAlready)
+        server.daemon_threads = True
+        server.refused = threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.assertEqual(harness.run(["exec", "--master=127.0.0.1:%d" % server.server_address[1],
+                                      "task", "true"]), (7, "", ""))
