@@ -109,11 +109,17 @@ class Following(FollowingCase):
                  ["stays"], "all are acknowledged")
         first.kill()
         second = self.wait_leader()
-        self.assertEqual(self.known(second), {"survivor": {"stays": "TASK_RUNNING"}})
+        known = self.known(second)["survivor"]
+        # The last acknowledgement may not have been copied yet. Then its agent has not got it,
+        # either, and tells of the end once more.
+        self.assertIn(known.pop("e19", None), (None, "TASK_FINISHED"))
+        self.assertEqual(known, {"stays": "TASK_RUNNING"})
         scheduler.address = second.address
         scheduler.subscribe()
         self.wait_agent(second)
         self.run_task(scheduler, "next")
+        wait_for(lambda: self.known(second)["survivor"].keys() == {"stays", "next"},
+                 "all are acknowledged", 20)
         for i in range(20):
             self.assertEqual(self.ends(scheduler, "e%d" % i), {"TASK_FINISHED"})
 
