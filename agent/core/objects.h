@@ -314,6 +314,7 @@ struct agent {
 	Mesos__AgentInfo *info; /* heap; id set once known */
 	char *pid;		/* slave(1)@ip:port */
 	char *master;		/* pid; NULL = none */
+	bool sought_master;	/* it waited for a first registration since its start */
 	bool link_broken;	/* the link to the master broke since the last attempt */
 	bool leaving;		/* the last framework is gone; EXIT is on its way */
 	int64_t backoff;	/* upper bound of the next wait for registration */

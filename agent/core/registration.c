@@ -42,6 +42,11 @@ static int64_t random_part(struct agent *agent, int64_t bound)
 	return (int64_t)((double)bound * rng_unit(agent->options.rng));
 }
 
+/* The wait spreads agents that a new master finds all at once. One that has just been started comes
+ * with few others, so it waits no longer than this, where Mesos waits up to the factor. Ten
+ * thousand of them within this time are what a master takes in a quarter of a second. */
+#define FIRST_WAIT_MAX (50 * MILLISECOND)
+
 void agent_begin_registration(struct agent *agent)
 {
 	int64_t factor = agent->options.registration_backoff_factor;
@@ -49,6 +54,9 @@ void agent_begin_registration(struct agent *agent)
 	if (agent->state != STATE_DISCONNECTED || !agent->master)
 		return;
 	agent->backoff = 2 * factor;
+	if (!agent->sought_master && factor > FIRST_WAIT_MAX)
+		factor = FIRST_WAIT_MAX;
+	agent->sought_master = true;
 	timers_start(&agent->timers, &agent->register_timer,
 		     agent->now + random_part(agent, factor));
 }

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/load/agents.h"
 #include "bench/load/clockwork.h"
 #include "bench/load/failover.h"
-#include "bench/load/pollers.h"
-#include "bench/load/probe.h"
-#include "bench/load/report.h"
-#include "bench/load/scheduler.h"
+#include "bench/load/fleet/agents.h"
+#include "bench/load/measure/pollers.h"
+#include "bench/load/measure/report.h"
+#include "bench/load/schedulers/probe.h"
+#include "bench/load/schedulers/scheduler.h"
 
 #define TICK_MS 5
 #define PROGRESS_EVERY SECOND
@@ -136,8 +136,8 @@ int64_t load_credit(const struct load *load)
 	const struct plan *plan = &load->plan;
 	const struct books *books = &load->books;
 	int64_t launched = (int64_t)books->launched - load->probes.tasks;
-	/* No longer under way; tasks that are held are not once they run. */
-	int64_t over = plan->hold ? (int64_t)books->running : (int64_t)books->done;
+	/* No longer under way; tasks that are held or live long are not once they run. */
+	int64_t over = plan->hold || plan->mix ? (int64_t)books->running : (int64_t)books->done;
 	int64_t since = clock_now() - load->launching_since, max = tasks_wanted(plan);
 
 	over += books->dropped;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/agents.h"
-#include "bench/load/scheduler.h"
+#include "bench/load/fleet/agents.h"
+#include "bench/load/schedulers/scheduler.h"
 #include "net/client.h"
 
 #define LOOK_EVERY (10 * MILLISECOND)

@@ -6,8 +6,8 @@
 #include <uv.h>
 
 #include "base/time/clock.h"
-#include "bench/load/books.h"
-#include "bench/load/kernel.h"
+#include "bench/load/measure/books.h"
+#include "bench/load/measure/kernel.h"
 #include "bench/load/plan.h"
 
 enum phase {

@@ -14,8 +14,8 @@
 
 #include "base/log/log.h"
 #include "bench/load/clockwork.h"
-#include "bench/load/pollers.h"
-#include "bench/load/report.h"
+#include "bench/load/measure/pollers.h"
+#include "bench/load/measure/report.h"
 #include "net/client.h"
 #include "net/tls/tls.h"
 
@@ -36,11 +36,12 @@ static int limit_memory(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* Two connections a scheduler, two a port of agents. */
+/* Two connections a scheduler; of agents one there and one back, and what listens. */
 static int raise_file_limit(const struct plan *plan, struct err *err)
 {
-	uint64_t needed =
-		2 * (uint64_t)(plan->schedulers + plan->probes + plan->ports) + SPARE_FILES;
+	bool loopback = strcmp(plan->ip, "127.0.0.1") == 0;
+	uint64_t needed = 2 * (uint64_t)(plan->schedulers + plan->probes) +
+			  (loopback ? 2 : 3) * (uint64_t)plan->connections + SPARE_FILES;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)

@@ -9,11 +9,11 @@
 #include "base/base64.h"
 #include "base/memory/arena.h"
 #include "base/time/clock.h"
-#include "bench/load/pollers.h"
+#include "bench/load/measure/pollers.h"
 #include "client/address.h"
 
 /* A master that falls behind queues so much for an address, then gives it up. */
-#define AGENTS_A_PORT 1000
+#define AGENTS_A_CONNECTION 1000
 
 #define FLAG_OWNER plan
 #include "base/flags/flag_rows.h"
@@ -23,7 +23,7 @@ static struct flag table[] = {
 	TEXT(master, NULL, "Address of the master, host:port."),
 	TEXT(ip, "127.0.0.1", "Address at which the agents listen."),
 	INTEGER(agents, "100", "Simulated agents."),
-	INTEGER(ports, "0", "Listening ports that the agents share; 0: one for each 1000."),
+	INTEGER(connections, "0", "Connections of the agents to the master, and of it to them; 0: one for each 1000."),
 	NUMBER(agent_cpus, "4", "Processors of an agent."),
 	NUMBER(agent_mem, "8192", "Memory of an agent in MB."),
 	INTEGER(schedulers, "1", "Simulated schedulers."),
@@ -41,6 +41,8 @@ static struct flag table[] = {
 	NUMBER(task_mem, "32", "Memory of a task in MB."),
 	TIME(task_length, "0secs", "How long a task runs."),
 	TIME(task_spread, "0secs", "Standard deviation of the length."),
+	BOOLEAN(mix, "false", "Tasks as people's: labels, environment, reservations, lives of 0, 1 and 30 s."),
+	BOOLEAN(waiting, "false", "Schedulers of the v1 API wait for each call's answer before the next."),
 	INTEGER(seed, "1", "Of the lengths."),
 	TIME(stall, "60secs", "Without any progress for so long the run has failed."),
 	INTEGER(master_pid, "0", "Process to take the master's figures from; 0: who listens there."),
@@ -88,7 +90,7 @@ static int check_values(const struct plan *p, struct err *err)
 	int rv = check_range("agents", p->agents, 1, PLAN_AGENTS_MAX, err);
 
 	if (rv == 0)
-		rv = check_range("ports", p->ports, 0, PLAN_PORTS_MAX, err);
+		rv = check_range("connections", p->connections, 0, PLAN_CONNECTIONS_MAX, err);
 	if (rv == 0)
 		rv = check_range("schedulers", p->schedulers, p->others ? 0 : 1,
 				 PLAN_SCHEDULERS_MAX, err);
@@ -169,7 +171,7 @@ double plan_memory(const struct plan *p)
 	double alive = tasks < room ? tasks : room;
 
 	return 40 * tasks + 200 * alive + 400 * (double)p->agents +
-	       65536.0 * (double)(p->schedulers + p->ports);
+	       65536.0 * (double)(p->schedulers + p->connections);
 }
 
 static int check_memory(const struct plan *p, struct err *err)
@@ -198,8 +200,10 @@ static int check_sense(struct plan *p, struct err *err)
 		p->tasks_per_offer =
 			p->fits < PLAN_TASKS_PER_OFFER_MAX ? p->fits : PLAN_TASKS_PER_OFFER_MAX;
 	p->hold = p->hold || p->failover;
-	if (p->ports == 0)
-		p->ports = (p->agents + AGENTS_A_PORT - 1) / AGENTS_A_PORT;
+	if (p->connections > p->agents)
+		p->connections = p->agents;
+	if (p->connections == 0)
+		p->connections = (p->agents + AGENTS_A_CONNECTION - 1) / AGENTS_A_CONNECTION;
 	if (!p->hold && p->task_length >= p->stall)
 		return err_set(err, ERR_INVALID, "--task_length must be shorter than --stall");
 	/* Little's law: so many run at a time. */

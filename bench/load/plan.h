@@ -11,7 +11,7 @@
 /* Bounds of what one process plays; the books hold 40 bytes a task. */
 #define PLAN_AGENTS_MAX 200000
 #define PLAN_SCHEDULERS_MAX 2000
-#define PLAN_PORTS_MAX 1000
+#define PLAN_CONNECTIONS_MAX 50000
 #define PLAN_TASKS_MAX 20000000
 #define PLAN_TASKS_PER_OFFER_MAX 1000
 #define PLAN_PROBES_MAX 1000
@@ -22,7 +22,7 @@ struct plan {
 	const char *encoding;
 	const char *principal, *secret; /* NULL: nobody */
 	int64_t agents;
-	int64_t ports;
+	int64_t connections; /* of the agents */
 	double agent_cpus;
 	double agent_mem;
 	int64_t schedulers;
@@ -36,6 +36,8 @@ struct plan {
 	double task_mem;
 	int64_t task_length;
 	int64_t task_spread;
+	bool mix;
+	bool waiting;
 	int64_t seed;
 	int64_t stall;
 	int64_t master_pid;

@@ -1,13 +1,13 @@
 """All cases of the set, in the order in which they run, and the choice among them."""
 
-from . import (allocation, failover, growth, guarding, jvm, launching, paper, reading, real_tasks,
+from . import (allocation, failover, growth, guarding, jvm, latency, launching, paper, reading, real_tasks,
                starting)
 
-ALL = [*starting.CASES, *launching.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
+ALL = [*starting.CASES, *launching.CASES, *latency.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
        *growth.CASES, *guarding.CASES, *real_tasks.CASES, *jvm.CASES, *allocation.CASES]
 
 # What --quick runs: of sizes that are the same when scaled down, one.
-QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "latency",
+QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "launch/1000x10mixwaiting", "latency",
          "paper/10000", "failover", "reads", "memory", "guard", "tasks", "allocator")
 
 

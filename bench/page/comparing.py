@@ -2,7 +2,9 @@
 
 Where both runs know the limit of a figure the ratios to it are compared, as the limit of each
 was measured beside it; otherwise the values are. A change counts when it is bigger than the
-noise that the figure is known to have, times a tolerance.
+noise that the figure is known to have, times a tolerance. Where both runs measured it three times
+or more, what they found is the noise: it changed if all that one run found is beyond all that the
+other found, by more than a twentieth of the medians.
 """
 
 import dataclasses
@@ -10,6 +12,8 @@ import dataclasses
 WORSE, BETTER, SAME = "worse", "better", ""
 GONE, NEW, FAILED, REPAIRED = "gone", "new", "failed", "repaired"
 FLOOR = 1e-9
+RUNS_MIN = 3                    # that tell the noise
+LEAST = 0.05                    # a change that nobody minds
 
 
 @dataclasses.dataclass
@@ -38,11 +42,29 @@ def judge(change, more_is_better, noise):
     return BETTER if (change > 0) == more_is_better else WORSE
 
 
+def reach(figure, of):
+    """How far from its median what was found lies, relative: (below, above)."""
+    low, high = ("low", "high") if of == "value" else ("ratio_low", "ratio_high")
+    middle = max(abs(figure[of]), FLOOR)
+    return (figure[of] - figure[low]) / middle, (figure[high] - figure[of]) / middle
+
+
+def noise_of(old, new, of):
+    """So much may the new one differ from the old one by chance, relative to the smaller."""
+    known = max(old["noise"], new["noise"])
+    if not known or min(old["runs"], new["runs"]) < RUNS_MIN:
+        return known
+    less, more = sorted((old, new), key=lambda figure: figure[of])
+    above, below = reach(less, of)[1], reach(more, of)[0]
+    # Their ranges touch if the greater, at its lowest, is what the lesser was at its highest.
+    return max((1 + above) / max(1 - below, FLOOR) - 1, LEAST)
+
+
 def compare_figures(old, new, tolerance):
     by_ratio = old.get("ratio") is not None and new.get("ratio") is not None
     of = "ratio" if by_ratio else "value"
     change = change_of(old[of], new[of])
-    noise = max(old.get("noise", 0), new.get("noise", 0)) * tolerance
+    noise = noise_of(old, new, of) * tolerance
     verdict = judge(change, new.get("more_is_better", False), noise)
     return Row(new["name"], new["unit"], old["value"], new["value"], change, by_ratio, verdict)
 

@@ -41,8 +41,9 @@ class Figure:
         return self.value / self.limit if self.limit else None
 
     def to_json(self):
-        entry = {"name": self.name, **dataclasses.asdict(self)}
-        entry["ratio"] = self.ratio
+        entry = {"name": self.name, **dataclasses.asdict(self), "runs": 1}
+        entry["low"] = entry["high"] = self.value
+        entry["ratio"] = entry["ratio_low"] = entry["ratio_high"] = self.ratio
         entry["targets"] = [{**target, "met": met(target, self.value, self.ratio)}
                             for target in self.targets]
         return entry

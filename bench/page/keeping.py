@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-FORMAT = 1
+FORMAT = 2
 KEPT_RUNS = 200                 # older files are removed
 
 

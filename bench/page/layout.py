@@ -1,14 +1,16 @@
-"""The page: groups of figures, each with its limit, its ratio and its target, in 100 columns."""
+"""The page: groups of figures, each with its limit, its ratio and its target, in 120 columns.
+
+Beside what was measured several times stand the lowest and the highest."""
 
 import time
 
 from .figure import met
 
-WIDTH = 100
+WIDTH = 120
 TITLES = {
     "start": "START",
-    "launch": "LAUNCH, agents x schedulers: as fast as the offers allow; latencies are p99 in ms",
-    "latency": "LATENCY at half of the top rate of 1,000 x 10",
+    "launch": "LAUNCH, agents x schedulers: as fast as the offers allow; accept to TASK_RUNNING in ms",
+    "latency": "LATENCY of 1,000 agents x 10 schedulers, in ms; half load is half of their top rate",
     "paper": "ONE MORE FRAMEWORK, as in NSDI 2011, 6.5",
     "failover": "FAILOVER: kill -9 of the master",
     "reads": "READS",
@@ -58,7 +60,18 @@ def verdict_words(target, figure):
 
 # ---- a line a figure ----------------------------------------------------------------
 
-LINE = "  %-33s %8s %-8s %-23s %6s  %s"
+LINE = "  %-33s %8s %-8s %-15s %-23s %6s  %s"
+
+
+def short(value):
+    """As number(), with k for thousands."""
+    return "%.1fk" % (value / 1e3) if abs(value) >= 10000 else number(value)
+
+
+def spread(figure):
+    if figure["runs"] < 2 or figure["low"] == figure["high"]:
+        return ""
+    return "%s..%s" % (short(figure["low"]), short(figure["high"]))
 
 
 def limit_words(figure):
@@ -70,9 +83,10 @@ def limit_words(figure):
 def line(figure):
     marks = [verdict_words(target, figure) for target in figure["targets"]] or [""]
     yield (LINE % (cut(figure["label"], 33), number(figure["value"]), cut(figure["unit"], 8),
-                   cut(limit_words(figure), 23), number(figure["ratio"]), marks[0])).rstrip()
+                   cut(spread(figure), 15), cut(limit_words(figure), 23),
+                   number(figure["ratio"]), marks[0])).rstrip()
     for mark in marks[1:]:
-        yield LINE % ("", "", "", "", "", mark)
+        yield LINE % ("", "", "", "", "", "", mark)
 
 
 # ---- a table for a group --------------------------------------------------------------
@@ -85,12 +99,15 @@ def columns_of(figures):
     return found
 
 
+LABEL = 22                      # of a row of a table
+
+
 def table(figures):
     columns, rows = columns_of(figures), {}
     for figure in figures:
         rows.setdefault(figure["row"], {})[figure["column"]] = figure
     for part in (0, 2):
-        text = " " * 15
+        text = " " * (LABEL + 2)
         for title, limited in columns.items():
             # Two lines, "offer to|launch"; one that is short is on the second.
             lines = title.partition("|") if "|" in title else ("", "", title)
@@ -99,10 +116,12 @@ def table(figures):
         yield text.rstrip()
     for cells in rows.values():
         yield table_row(cells, columns)
+        if any(spread(cell) for cell in cells.values()):
+            yield table_spread(cells, columns)
 
 
 def table_row(cells, columns):
-    text = "  %-13s" % cut(next(iter(cells.values()))["label"], 13)
+    text = "  %-*s" % (LABEL, cut(next(iter(cells.values()))["label"], LABEL))
     for title, limited in columns.items():
         cell = cells.get(title)
         text += " %7s" % (number(cell["value"]) if cell else "")
@@ -110,6 +129,25 @@ def table_row(cells, columns):
             text += " %7s %5s" % ((number(cell["limit"]), number(cell["ratio"])) if cell
                                   else ("", ""))
     return text.rstrip()
+
+
+def table_spread(cells, columns):
+    """Below a row: how far its values were from one another, of the median."""
+    text = " " * (LABEL + 2)
+    for title, limited in columns.items():
+        cell = cells.get(title)
+        text += " %7s" % (percents(cell) if cell else "")
+        text += " " * 14 if limited else ""
+    return text.rstrip()
+
+
+def percents(figure):
+    """"-5+12%": so much less and more than the median were the lowest and the highest."""
+    middle = figure["value"]
+    if not spread(figure) or not middle:
+        return ""
+    low, high = (round(100 * abs(figure[key] - middle) / abs(middle)) for key in ("low", "high"))
+    return "-%d+%d%%" % (low, high) if low < 100 and high < 100 else "-%d+%d" % (low, high)
 
 
 def table_targets(figures):
@@ -122,7 +160,7 @@ def table_targets(figures):
             yield LINE % (
                 cut("%s: %s" % (figure["label"], figure["column"].replace("|", " ")), 33),
                 number(figure["value"]), cut(figure["unit"], 8),
-                cut(limit_words(figure) if of_ratio else "", 23),
+                cut(spread(figure), 15), cut(limit_words(figure) if of_ratio else "", 23),
                 number(figure["ratio"]) if of_ratio else "", verdict_words(target, figure))
 
 
@@ -143,6 +181,9 @@ def heading(run):
         yield "The master waited for a processor up to %.0f%% of a case." % (100 * waited)
     if run["master"]:
         yield "Against the master at %s." % run["master"]
+    if run["times"] > 1:
+        yield "Each case ran %d times: medians; beside or below them lowest and highest." % (
+            run["times"])
     if run["quick"]:
         yield "With --quick: a trial of the programs, no measurement."
 
@@ -156,7 +197,7 @@ def group_lines(group, figures):
         yield from table(cells)
         yield from table_targets(cells)
     else:
-        yield cut(title, 54).ljust(55) + "limit" + " " * 21 + "ratio  target"
+        yield cut(title, 52).ljust(55) + "spread".ljust(16) + "limit" + " " * 21 + "ratio  target"
     for figure in figures:
         if not figure["column"]:
             yield from line(figure)

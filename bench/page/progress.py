@@ -10,17 +10,18 @@ WIDTH = 100
 
 
 class Progress:
-    def __init__(self, cases, quick=False, verbose=False, stream=None):
+    def __init__(self, cases, times=1, quick=False, verbose=False, stream=None):
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty() and not verbose
-        self.quick, self.verbose = quick, verbose
+        self.times, self.quick, self.verbose = times, quick, verbose
         self.cases, self.index = cases, -1
         self.begin = time.monotonic()
         self.open_line = False
 
     def left(self):
         """Seconds; small sizes take about one a case."""
-        return sum(1 if self.quick else case.seconds for case in self.cases[self.index:])
+        return self.times * sum(1 if self.quick else case.seconds
+                                for case in self.cases[self.index:])
 
     def case(self, case):
         self.index = self.cases.index(case)

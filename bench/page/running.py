@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from . import keeping, machine, processes
+from . import keeping, machine, processes, spread
 from .context import Context
 from .processes import Failure, LeftOut
 
@@ -15,13 +15,14 @@ TROUBLE = (Failure, OSError, ValueError, KeyError, subprocess.SubprocessError)
 NOT_THERE = "measures what is started for it; not a master that runs already"
 
 
-def run_case(case, context, figures):
-    """(status, reason)"""
+def run_case(case, context, figures, times):
+    """(status, reason). Of a case that fails only what was measured whole before is told."""
     if case.own_master and context.master:
         return "left out", NOT_THERE
+    runs = []
     try:
-        for figure in case.run(context):
-            figures.append(figure.to_json())
+        for _ in range(times):
+            runs.append([figure.to_json() for figure in case.run(context)])
         return "ok", ""
     except LeftOut as error:
         return "left out", str(error)
@@ -29,6 +30,7 @@ def run_case(case, context, figures):
         words = "no %s in what it printed" % error if isinstance(error, KeyError) else str(error)
         return "failed", words or type(error).__name__
     finally:
+        figures += spread.merge(runs)
         processes.end_all()
 
 
@@ -37,14 +39,15 @@ def run_all(cases, options, root, progress):
     begin, wall, busy = time.monotonic(), time.time(), machine.Busy()
     scratch = tempfile.mkdtemp(prefix="mesita-bench-", dir=options.scratch)
     run = {"format": keeping.FORMAT, "time": wall, "quick": options.quick,
-           "master": options.master or "", "machine": machine.facts(root, options.mesita),
+           "times": options.times, "master": options.master or "",
+           "machine": machine.facts(root, options.mesita),
            "cases": [], "figures": []}
     try:
         context = Context(scratch, options, progress.heard)
         for case in cases:
             progress.case(case)
             started = time.monotonic()
-            status, reason = run_case(case, context, run["figures"])
+            status, reason = run_case(case, context, run["figures"], options.times)
             seconds = time.monotonic() - started
             run["cases"].append({"name": case.name, "seconds": round(seconds, 2),
                                  "status": status, "reason": reason})

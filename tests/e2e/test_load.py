@@ -55,7 +55,7 @@ class Load(harness.TestCase):
 
     def test_many_schedulers_in_json(self):
         figures = self.run_plan("--agents=20", "--schedulers=5", "--tasks=500",
-                                "--encoding=json", "--ports=3", "--no-echo")
+                                "--encoding=json", "--connections=3", "--no-echo")
         self.check_all_done(figures, 500)
         self.check_master_is_empty()
 

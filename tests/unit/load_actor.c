@@ -1,7 +1,7 @@
 /* Which actor of the load generator a message is for. */
 #include <criterion/criterion.h>
 
-#include "bench/load/actor.h"
+#include "bench/load/fleet/actor.h"
 
 static const struct {
 	const char *id;

@@ -2,7 +2,7 @@
  * master says when it is asked agrees with what it said before. */
 #include <criterion/criterion.h>
 
-#include "bench/load/books.h"
+#include "bench/load/measure/books.h"
 
 #define AGENT "agent-1"
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "bench/load/driver_messages.h"
+#include "bench/load/schedulers/driver_messages.h"
 
 static struct arena arena;
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "base/random.h"
-#include "bench/load/histogram.h"
+#include "bench/load/measure/histogram.h"
 
 static struct histogram h;
 

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bench/load/kernel.h"
+#include "bench/load/measure/kernel.h"
 
 Test(kernel, this_process)
 {

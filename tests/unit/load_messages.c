@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "base/time/clock.h"
-#include "bench/load/agent_messages.h"
+#include "bench/load/fleet/agent_messages.h"
 
 static struct plan plan = {.agent_cpus = 4, .agent_mem = 1024, .task_cpus = 0.5, .task_mem = 64};
 static struct rng rng;

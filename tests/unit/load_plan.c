@@ -62,7 +62,7 @@ Test(plan, holds)
 Test(plan, bounds)
 {
 	ACCEPT("--tasks=10", "--agents=2500");
-	cr_assert_eq(flags.plan.ports, 3);
+	cr_assert_eq(flags.plan.connections, 3);
 	plan_free(&flags);
 	REFUSE("must be from", "--tasks=10", "--probes=-1");
 	REFUSE("must be from", "--tasks=10", "--probes=100000");

@@ -5,7 +5,7 @@
 #include <uv.h>
 
 #include "base/time/clock.h"
-#include "bench/load/pollers.h"
+#include "bench/load/measure/pollers.h"
 #include "net/http.h"
 
 Test(pollers, know_what_can_be_asked)

@@ -1,7 +1,7 @@
 /* See probe.h. */
-#include "bench/load/probe.h"
+#include "bench/load/schedulers/probe.h"
 
-#include "bench/load/scheduler.h"
+#include "bench/load/schedulers/scheduler.h"
 
 bool probes_over(const struct load *load)
 {

@@ -1,6 +1,6 @@
-/* See echo.h. The server is a forked child with a loop of its own; it ends when the last
- * connection closes, and dies with its parent. */
-#include "bench/load/echo.h"
+/* See echo.h. The server is a forked child with a loop of its own; it ends when the last connection
+ * closes, and dies with its parent. The time begins when all connections are there. */
+#include "bench/load/measure/echo.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,8 +20,11 @@
 #include "base/time/clock.h"
 #include "net/transport/transport.h"
 
-#define CONNECTIONS_MAX 64
-#define WINDOW 16 /* messages under way on a connection */
+#define CONNECTIONS_MAX 20000
+#define BACKLOG 4096
+#define UNDER_WAY                                                                                  \
+	(64 * 1024) /* bytes on a connection at most, so that nothing waits for memory             \
+		     */
 #define SIZE_MAX_HERE 65536
 #define READ_SIZE (64 * 1024)
 #define TIMEOUT_MS 120000
@@ -30,10 +33,13 @@ struct side {
 	uv_loop_t loop;
 	uv_tcp_t listener;
 	struct end *ends;
-	size_t size; /* of a message */
+	size_t size;  /* of a message */
+	uint32_t cap; /* of `ends` */
 	uint32_t count;
 	uint32_t open;
-	uint64_t left; /* to be sent by the client */
+	uint32_t connected; /* of the client's */
+	int64_t began;	    /* when all were */
+	uint64_t left;	    /* to be sent by the client */
 	uint64_t awaited;
 	bool server;
 	bool failed;
@@ -67,10 +73,9 @@ static void close_end(struct end *end, bool failed)
 	transport_close(&end->transport);
 }
 
-static void send_one(struct end *end)
+static void send_on(struct end *end)
 {
-	buf_append(&end->transport.out, end->side->message, end->side->size);
-	if (transport_flush(&end->transport) != 0)
+	if (!end->closing && transport_flush(&end->transport) != 0)
 		close_end(end, !end->side->server);
 }
 
@@ -78,8 +83,10 @@ static void on_written(void *context, int status)
 {
 	struct end *end = context;
 
-	if (status != 0 || transport_flush(&end->transport) != 0)
+	if (status != 0)
 		close_end(end, !end->side->server);
+	else
+		send_on(end);
 }
 
 static void finish_client(struct side *side)
@@ -88,17 +95,22 @@ static void finish_client(struct side *side)
 		close_end(&side->ends[i], false);
 }
 
+static void add_one(struct end *end)
+{
+	buf_append(&end->transport.out, end->side->message, end->side->size);
+}
+
 static void take_one(struct end *end)
 {
 	struct side *side = end->side;
 
 	if (side->server) {
-		send_one(end);
+		add_one(end);
 		return;
 	}
 	if (side->left > 0) {
 		side->left--;
-		send_one(end);
+		add_one(end);
 	}
 	if (--side->awaited == 0)
 		finish_client(side);
@@ -112,6 +124,7 @@ static void on_received(void *context, const char *data, size_t len)
 	end->part += len;
 	for (; end->part >= end->side->size; end->part -= end->side->size)
 		take_one(end);
+	send_on(end);
 }
 
 static void on_ended(void *context, int status)
@@ -145,7 +158,7 @@ static void on_connection(uv_stream_t *listener, int status)
 {
 	struct side *side = listener->data;
 
-	if (status != 0 || side->count == CONNECTIONS_MAX)
+	if (status != 0 || side->count == side->cap)
 		return;
 	struct end *end = &side->ends[side->count++];
 	open_end(side, end);
@@ -172,27 +185,45 @@ static void serve(struct side *side, int fd, int master_pid)
 	side->listener.data = side;
 	uv_tcp_open(&side->listener, fd);
 	uv_tcp_nodelay(&side->listener, 1);
-	if (uv_listen((uv_stream_t *)&side->listener, CONNECTIONS_MAX, on_connection) == 0)
+	if (uv_listen((uv_stream_t *)&side->listener, BACKLOG, on_connection) == 0)
 		uv_run(&side->loop, UV_RUN_DEFAULT);
 	_exit(0);
 }
 
 /* ---- the client -------------------------------------------------------------- */
 
+/* Each connection gets its part, and no more than may be under way on it. */
+static void begin(struct side *side)
+{
+	size_t window = UNDER_WAY / side->size, part = side->left / side->count + 1;
+
+	if (window < 1)
+		window = 1;
+	if (window > part)
+		window = part;
+	side->began = clock_now();
+	for (uint32_t i = 0; i < side->count; i++) {
+		struct end *end = &side->ends[i];
+
+		for (size_t sent = 0; sent < window && side->left > 0; sent++) {
+			side->left--;
+			add_one(end);
+		}
+		send_on(end);
+	}
+}
+
 static void on_connected(void *context, int status)
 {
 	struct end *end = context;
 	struct side *side = end->side;
 
-	if (status != 0) {
+	if (status == 0)
+		status = transport_read(&end->transport);
+	if (status != 0)
 		close_end(end, true);
-		return;
-	}
-	transport_read(&end->transport);
-	for (int i = 0; i < WINDOW && side->left > 0; i++) {
-		side->left--;
-		send_one(end);
-	}
+	else if (++side->connected == side->count)
+		begin(side);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -212,8 +243,9 @@ static void play_client(struct side *side, int port, uint32_t connections)
 	timer.data = side;
 	uv_timer_start(&timer, on_timeout, TIMEOUT_MS, 0);
 	uv_unref((uv_handle_t *)&timer);
-	for (; side->count < connections; side->count++) {
-		struct end *end = &side->ends[side->count];
+	side->count = connections;
+	for (uint32_t i = 0; i < connections; i++) {
+		struct end *end = &side->ends[i];
 
 		open_end(side, end);
 		if (transport_dial(&end->transport, "127.0.0.1", port) != 0)
@@ -233,8 +265,7 @@ static int listen_here(struct sockaddr_in *address, struct err *err)
 	memset(address, 0, sizeof(*address));
 	address->sin_family = AF_INET;
 	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)address, len) == 0 &&
-	    listen(fd, CONNECTIONS_MAX) == 0 &&
+	if (fd >= 0 && bind(fd, (struct sockaddr *)address, len) == 0 && listen(fd, BACKLOG) == 0 &&
 	    getsockname(fd, (struct sockaddr *)address, &len) == 0)
 		return fd;
 	if (fd >= 0)
@@ -242,12 +273,13 @@ static int listen_here(struct sockaddr_in *address, struct err *err)
 	return err_set(err, ERR_IO, "cannot listen on loopback: %s", strerror(errno));
 }
 
-static struct side *make_side(const struct echo *echo)
+static struct side *make_side(const struct echo *echo, uint32_t connections)
 {
 	struct side *side = xcalloc(1, sizeof(*side));
 
 	uv_loop_init(&side->loop);
-	side->ends = xcalloc(CONNECTIONS_MAX, sizeof(*side->ends));
+	side->cap = connections;
+	side->ends = xcalloc(connections, sizeof(*side->ends));
 	side->size = echo->messages ? echo->bytes / echo->messages : 1;
 	if (side->size < 1)
 		side->size = 1;
@@ -275,7 +307,6 @@ int echo_measure(struct echo *echo, struct err *err)
 	struct sockaddr_in address;
 	int fd = listen_here(&address, err);
 	struct side *side;
-	int64_t begin;
 	pid_t child;
 
 	if (fd < 0 || echo->messages < 2)
@@ -284,14 +315,13 @@ int echo_measure(struct echo *echo, struct err *err)
 	connections = connections > CONNECTIONS_MAX ? CONNECTIONS_MAX : connections;
 	child = fork();
 	if (child == 0)
-		serve(make_side(echo), fd, echo->master_pid);
+		serve(make_side(echo, connections), fd, echo->master_pid);
 	close(fd);
 	if (child < 0)
 		return err_set(err, ERR_IO, "fork: %s", strerror(errno));
-	side = make_side(echo);
-	begin = clock_now();
+	side = make_side(echo, connections);
 	play_client(side, ntohs(address.sin_port), connections);
-	echo->seconds = (double)(clock_now() - begin) / SECOND;
+	echo->seconds = (double)(clock_now() - side->began) / SECOND;
 	if (side->failed)
 		kill(child, SIGKILL);
 	echo->server_cpu = wait_for_server(child);

@@ -3,7 +3,7 @@
 #define BENCH_LOAD_SCHEDULER_INTERNAL_H
 
 #include "base/list.h"
-#include "bench/load/scheduler.h"
+#include "bench/load/schedulers/scheduler.h"
 
 /* An offer not yet used. */
 struct held {

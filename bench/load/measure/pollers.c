@@ -1,5 +1,5 @@
 /* See pollers.h. */
-#include "bench/load/pollers.h"
+#include "bench/load/measure/pollers.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/calls.h"
-#include "bench/load/scheduler_internal.h"
+#include "bench/load/schedulers/calls.h"
+#include "bench/load/schedulers/scheduler_internal.h"
 #include "net/client.h"
 
 static const char *media_of(const struct scheduler *s)
@@ -144,7 +144,7 @@ static void http_connected(struct scheduler *s)
 		plan->authorization ? plan->authorization : "", plan->authorization ? "\r\n" : "");
 
 	s->calls = calls_create(&s->load->loop, s->load->tls, plan->host, plan->port, head,
-				&handlers, s);
+				plan->waiting, &handlers, s);
 	free(head);
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/actor.h"
-#include "bench/load/driver_messages.h"
-#include "bench/load/scheduler_internal.h"
+#include "bench/load/fleet/actor.h"
+#include "bench/load/schedulers/driver_messages.h"
+#include "bench/load/schedulers/scheduler_internal.h"
 #include "net/http.h"
 #include "net/libprocess.h"
 

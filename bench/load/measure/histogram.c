@@ -1,6 +1,6 @@
 /* See histogram.h. A value below 64 has a bucket of its own; above, the six bits behind the
  * highest choose the bucket of its doubling. */
-#include "bench/load/histogram.h"
+#include "bench/load/measure/histogram.h"
 
 #include <math.h>
 #include <stddef.h>

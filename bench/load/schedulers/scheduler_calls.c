@@ -1,8 +1,9 @@
 /* Calls of the simulated scheduler. */
 #include <string.h>
 
-#include "bench/load/agent_messages.h"
-#include "bench/load/scheduler_internal.h"
+#include "bench/load/fleet/agent_messages.h"
+#include "bench/load/mix.h"
+#include "bench/load/schedulers/scheduler_internal.h"
 
 #define FAILOVER_TIMEOUT 604800.0 /* seconds */
 
@@ -26,12 +27,13 @@ void scheduler_call_subscribe(struct scheduler *s,
 	Mesos__Scheduler__Call__Subscribe subscribe = MESOS__SCHEDULER__CALL__SUBSCRIBE__INIT;
 	Mesos__FrameworkInfo info = MESOS__FRAMEWORK_INFO__INIT;
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
-	char *roles[] = {"*"};
+	char *roles[] = {(char *)mix_role(&s->load->plan)};
 	char name[64];
 
 	snprintf(name, sizeof(name), "%sscheduler-%zu", s->load->books.prefix, s->number);
 	info.user = "root";
 	info.name = name;
+	info.role = roles[0];
 	if (s->load->plan.failover) {
 		info.has_failover_timeout = 1;
 		info.failover_timeout = FAILOVER_TIMEOUT;
@@ -75,35 +77,28 @@ int64_t scheduler_offer_fits(const struct plan *plan, const Mesos__Offer *offer)
 	return (int64_t)((by_cpus < by_mem ? by_cpus : by_mem) + 1e-6);
 }
 
-static Mesos__Resource *resource(struct arena *arena, const char *name, double value)
-{
-	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
-
-	r->name = (char *)name;
-	r->type = MESOS__VALUE__TYPE__SCALAR;
-	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
-	r->scalar->value = value;
-	return r;
-}
-
 /* What all tasks of an offer have in common is there once. */
 static void add_tasks(struct scheduler *s, struct arena *arena, const struct held *held,
 		      int64_t count, Mesos__Offer__Operation__Launch *launch)
 {
-	Mesos__Resource *cpus = resource(arena, "cpus", s->load->plan.task_cpus);
-	Mesos__Resource *mem = resource(arena, "mem", s->load->plan.task_mem);
+	const struct plan *plan = &s->load->plan;
+	Mesos__Resource **resources = NULL;
+	size_t resource_count = 0;
+	Mesos__Labels *labels = mix_labels(plan, arena);
+	Mesos__DiscoveryInfo *discovery = mix_discovery(plan, arena);
 	Mesos__AgentID *agent = PROTO_NEW(arena, Mesos__AgentID, mesos__agent_id__descriptor);
 	Mesos__CommandInfo *command =
 		PROTO_NEW(arena, Mesos__CommandInfo, mesos__command_info__descriptor);
 	int64_t now = clock_now();
 	/* An offer that waited for the plan was ready when the plan was. */
-	const struct plan *plan = &s->load->plan;
 	int64_t ready = plan->rate > 0 || plan->inflight > 0 ? now : held->time;
 
 	if (ready < s->load->launching_since)
 		ready = now;
 	agent->value = held->agent;
 	command->value = "true";
+	command->environment = mix_environment(plan, arena);
+	mix_task_resources(plan, arena, NULL, &resource_count, &resources);
 	for (int64_t i = 0; i < count; i++) {
 		Mesos__TaskInfo *task =
 			PROTO_NEW(arena, Mesos__TaskInfo, mesos__task_info__descriptor);
@@ -117,8 +112,10 @@ static void add_tasks(struct scheduler *s, struct arena *arena, const struct hel
 		task->task_id->value = arena_strdup(arena, id);
 		task->agent_id = agent;
 		task->command = command;
-		proto_push(arena, task->n_resources, task->resources, cpus);
-		proto_push(arena, task->n_resources, task->resources, mem);
+		task->n_resources = resource_count;
+		task->resources = resources;
+		task->labels = labels;
+		task->discovery = discovery;
 		proto_push(arena, launch->n_task_infos, launch->task_infos, task);
 	}
 }

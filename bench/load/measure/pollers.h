@@ -8,7 +8,7 @@
 #ifndef BENCH_LOAD_POLLERS_H
 #define BENCH_LOAD_POLLERS_H
 
-#include "bench/load/histogram.h"
+#include "bench/load/measure/histogram.h"
 #include "bench/load/plan.h"
 
 /* What one of the two processes saw. */

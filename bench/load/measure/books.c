@@ -1,5 +1,5 @@
 /* See books.h. Records are in blocks, so that they stay where they are. */
-#include "bench/load/books.h"
+#include "bench/load/measure/books.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef BENCH_LOAD_REPORT_H
 #define BENCH_LOAD_REPORT_H
 
-#include "bench/load/echo.h"
 #include "bench/load/load.h"
+#include "bench/load/measure/echo.h"
 
 void report_progress(struct load *load, int64_t now);
 /* `echo` NULL: was not measured. */

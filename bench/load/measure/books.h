@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
-#include "bench/load/histogram.h"
+#include "bench/load/measure/histogram.h"
 #include "proto/proto.h"
 
 #define BOOKS_VIOLATIONS_SHOWN 10

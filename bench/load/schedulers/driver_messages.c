@@ -1,5 +1,5 @@
 /* See driver_messages.h. */
-#include "bench/load/driver_messages.h"
+#include "bench/load/schedulers/driver_messages.h"
 
 #include <string.h>
 

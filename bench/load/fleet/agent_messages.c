@@ -1,50 +1,13 @@
 /* See agent_messages.h. */
-#include "bench/load/agent_messages.h"
+#include "bench/load/fleet/agent_messages.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/time/clock.h"
+#include "bench/load/mix.h"
 
 #define VERSION "1.11.0"
-#define DISK_MB 102400
-#define PORTS_FIRST 31000
-#define PORTS_LAST 32000
-
-static Mesos__Resource *add(struct arena *arena, Mesos__AgentInfo *info, const char *name,
-			    Mesos__Value__Type type)
-{
-	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
-
-	r->name = (char *)name;
-	r->type = type;
-	r->role = "*";
-	proto_push(arena, info->n_resources, info->resources, r);
-	return r;
-}
-
-static void set_scalar(struct arena *arena, Mesos__Resource *r, double value)
-{
-	r->scalar = PROTO_NEW(arena, Mesos__Value__Scalar, mesos__value__scalar__descriptor);
-	r->scalar->value = value;
-}
-
-static void add_scalar(struct arena *arena, Mesos__AgentInfo *info, const char *name, double value)
-{
-	set_scalar(arena, add(arena, info, name, MESOS__VALUE__TYPE__SCALAR), value);
-}
-
-static void add_ports(struct arena *arena, Mesos__AgentInfo *info)
-{
-	Mesos__Resource *r = add(arena, info, "ports", MESOS__VALUE__TYPE__RANGES);
-	Mesos__Value__Range *range =
-		PROTO_NEW(arena, Mesos__Value__Range, mesos__value__range__descriptor);
-
-	range->begin = PORTS_FIRST;
-	range->end = PORTS_LAST;
-	r->ranges = PROTO_NEW(arena, Mesos__Value__Ranges, mesos__value__ranges__descriptor);
-	proto_push(arena, r->ranges->n_range, r->ranges->range, range);
-}
 
 static void add_capabilities(struct arena *arena, size_t *count,
 			     Mesos__AgentInfo__Capability ***list)
@@ -74,10 +37,7 @@ static void fill_info(const struct plan *plan, uint32_t agent, int port, struct 
 	info->port = port;
 	info->has_checkpoint = 1;
 	info->checkpoint = 1;
-	add_scalar(arena, info, "cpus", plan->agent_cpus);
-	add_scalar(arena, info, "mem", plan->agent_mem);
-	add_scalar(arena, info, "disk", DISK_MB);
-	add_ports(arena, info);
+	mix_agent_resources(plan, arena, &info->n_resources, &info->resources);
 }
 
 void agent_message_register(const struct plan *plan, uint32_t agent, int port, struct rng *rng,
@@ -109,21 +69,6 @@ static const char *role_of(const Mesos__FrameworkInfo *framework)
 	if (framework->n_roles > 0)
 		return framework->roles[0];
 	return framework->role ? framework->role : "*";
-}
-
-static void add_amount(struct arena *arena, Mesos__Task *task, const char *name, double value,
-		       const Mesos__FrameworkInfo *framework)
-{
-	Mesos__Resource *r = PROTO_NEW(arena, Mesos__Resource, mesos__resource__descriptor);
-
-	r->name = (char *)name;
-	r->type = MESOS__VALUE__TYPE__SCALAR;
-	r->role = "*";
-	set_scalar(arena, r, value);
-	r->allocation_info = PROTO_NEW(arena, Mesos__Resource__AllocationInfo,
-				       mesos__resource__allocation_info__descriptor);
-	r->allocation_info->role = (char *)role_of(framework);
-	proto_push(arena, task->n_resources, task->resources, r);
 }
 
 /* The status as the agent keeps it, of the last update. */
@@ -162,8 +107,10 @@ static Mesos__Task *make_task(const struct plan *plan, struct arena *arena, Meso
 	task->framework_id = known->framework->id;
 	task->agent_id = agent;
 	task->state = known->state;
-	add_amount(arena, task, "cpus", plan->task_cpus, known->framework);
-	add_amount(arena, task, "mem", plan->task_mem, known->framework);
+	mix_task_resources(plan, arena, role_of(known->framework), &task->n_resources,
+			   &task->resources);
+	task->labels = mix_labels(plan, arena);
+	task->discovery = mix_discovery(plan, arena);
 	add_status(arena, task, known);
 	return task;
 }

@@ -1,5 +1,5 @@
 /* See actor.h. */
-#include "bench/load/actor.h"
+#include "bench/load/fleet/actor.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,20 +1,23 @@
 /* See calls.h. Answers come in the order of the calls; a queue remembers what they are to. */
-#include "bench/load/calls.h"
+#include "bench/load/schedulers/calls.h"
 
 #include <http_parser.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
+#include "base/time/clock.h"
 #include "net/transport/transport.h"
 
 #define READ_SIZE (16 * 1024)
 #define WHY_MAX 1024
+#define HELD_MAX (1024 * 1024) /* bytes that were sent and are kept */
 #define PATH "/api/v1/scheduler"
 
 struct sent {
 	int64_t time;
 	Mesos__Scheduler__Call__Type type;
+	size_t len; /* of a request that waits its turn */
 };
 
 struct calls {
@@ -29,6 +32,10 @@ struct calls {
 	size_t cap;
 	size_t first;
 	size_t count;
+	bool waiting;	 /* one at a time */
+	bool underway;	 /* that one */
+	struct buf held; /* requests whose turn has not come */
+	size_t held_from;
 	bool open;
 	bool closed;
 	int open_handles;
@@ -43,6 +50,8 @@ static void fail(struct calls *c, const char *why)
 	c->handlers.broken(c->context, why);
 }
 
+static void flush_cb(uv_prepare_t *flush);
+
 /* ---- answers ---------------------------------------------------------------- */
 
 static int on_body(http_parser *parser, const char *data, size_t len)
@@ -54,6 +63,27 @@ static int on_body(http_parser *parser, const char *data, size_t len)
 	return 0;
 }
 
+/* The first of the queue goes out, if there is one. */
+static void send_next(struct calls *c)
+{
+	struct sent *next = &c->queue[c->first];
+
+	if (c->closed || c->underway || c->count == 0)
+		return;
+	c->underway = true;
+	buf_append(&c->transport.out, c->held.data + c->held_from, next->len);
+	next->time = clock_now();
+	c->held_from += next->len;
+	if (c->held_from == c->held.len) {
+		buf_clear(&c->held);
+		c->held_from = 0;
+	} else if (c->held_from > HELD_MAX) {
+		buf_consume(&c->held, c->held_from);
+		c->held_from = 0;
+	}
+	uv_prepare_start(&c->flush, flush_cb);
+}
+
 static int on_complete(http_parser *parser)
 {
 	struct calls *c = parser->data;
@@ -61,12 +91,15 @@ static int on_complete(http_parser *parser)
 
 	if (c->count == 0)
 		return 1;
+	c->underway = false;
 	sent = c->queue[c->first];
 	c->first = (c->first + 1) & (c->cap - 1);
 	c->count--;
 	c->handlers.answered(c->context, sent.type, parser->status_code,
 			     (struct slice){c->why.data ? c->why.data : "", c->why.len}, sent.time);
 	buf_clear(&c->why);
+	if (c->waiting)
+		send_next(c);
 	return c->closed ? 1 : 0;
 }
 
@@ -125,13 +158,14 @@ static void remember(struct calls *c, Mesos__Scheduler__Call__Type type, int64_t
 		c->first = 0;
 		c->cap *= 2;
 	}
-	c->queue[(c->first + c->count++) & (c->cap - 1)] = (struct sent){now, type};
+	c->queue[(c->first + c->count++) & (c->cap - 1)] = (struct sent){now, type, 0};
 }
 
 void calls_send(struct calls *c, Mesos__Scheduler__Call__Type type, const void *body, size_t len,
 		int64_t now)
 {
-	struct buf *out = &c->transport.out;
+	struct buf *out = c->waiting ? &c->held : &c->transport.out;
+	size_t before = out->len;
 
 	if (c->closed)
 		return;
@@ -140,7 +174,11 @@ void calls_send(struct calls *c, Mesos__Scheduler__Call__Type type, const void *
 	buf_puts(out, c->head);
 	buf_printf(out, "Content-Length: %zu\r\n\r\n", len);
 	buf_append(out, body, len);
-	uv_prepare_start(&c->flush, flush_cb);
+	c->queue[(c->first + c->count - 1) & (c->cap - 1)].len = out->len - before;
+	if (!c->waiting)
+		uv_prepare_start(&c->flush, flush_cb);
+	else
+		send_next(c);
 }
 
 /* ---- life ------------------------------------------------------------------- */
@@ -150,6 +188,7 @@ static void free_calls(struct calls *c)
 	if (--c->open_handles > 0)
 		return;
 	buf_free(&c->why);
+	buf_free(&c->held);
 	free(c->queue);
 	free(c->head);
 	free(c);
@@ -175,7 +214,8 @@ static void calls_dialed(void *context, int status)
 }
 
 struct calls *calls_create(uv_loop_t *loop, struct tls *tls, const char *host, int port,
-			   const char *head, const struct calls_handlers *handlers, void *context)
+			   const char *head, bool waiting, const struct calls_handlers *handlers,
+			   void *context)
 {
 	static const struct transport_handlers below = {
 		.dialed = calls_dialed,
@@ -189,6 +229,7 @@ struct calls *calls_create(uv_loop_t *loop, struct tls *tls, const char *host, i
 	c->handlers = *handlers;
 	c->context = context;
 	c->head = xstrdup(head);
+	c->waiting = waiting;
 	c->cap = 64;
 	c->queue = xcalloc(c->cap, sizeof(*c->queue));
 	http_parser_init(&c->parser, HTTP_RESPONSE);

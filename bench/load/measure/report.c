@@ -1,10 +1,10 @@
 /* See report.h. All figures are in one list, printed as a table or as JSON. */
-#include "bench/load/report.h"
+#include "bench/load/measure/report.h"
 
 #include <stdio.h>
 
-#include "bench/load/agents.h"
-#include "bench/load/pollers.h"
+#include "bench/load/fleet/agents.h"
+#include "bench/load/measure/pollers.h"
 
 #define FIGURES_MAX 128
 
@@ -181,7 +181,7 @@ static void add_hold(struct figures *out, const struct load *load)
 	const struct books *books = &load->books;
 	double seconds = (double)(books->last_running - books->first_accept) / SECOND;
 
-	if (!load->plan.hold)
+	if (!load->plan.hold && !load->plan.mix)
 		return;
 	add(out, "tasks_running", "", books->running);
 	add(out, "running_seconds", "s", seconds);

@@ -3,7 +3,7 @@
 #define BENCH_LOAD_AGENT_MESSAGES_H
 
 #include "base/random.h"
-#include "bench/load/books.h"
+#include "bench/load/measure/books.h"
 #include "bench/load/plan.h"
 #include "proto/proto.h"
 

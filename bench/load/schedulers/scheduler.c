@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/scheduler_internal.h"
+#include "bench/load/schedulers/scheduler_internal.h"
 
 #define FENCE "fence"
 #define LATER 1.0     /* seconds; the plan may come to need the offer */

@@ -1,6 +1,7 @@
 /* The limit: as many messages of the same mean size as the run had, sent by one process and
- * sent back by another through libuv on loopback, over as many connections. Each message is
- * one write, as in a system that handles one at a time; nothing is parsed. The process that
+ * sent back by another through libuv on loopback, over as many connections. Both gather what they
+ * have for a connection and write it at once; nothing is parsed. As much is under way as the
+ * kernel's buffers hold, so nobody who waits for what he sends can be faster. The process that
  * sends back runs on the processors that the master may use. */
 #ifndef BENCH_LOAD_ECHO_H
 #define BENCH_LOAD_ECHO_H

@@ -5,9 +5,9 @@
 
 #include "base/list.h"
 #include "base/time/timer.h"
-#include "bench/load/agent_messages.h"
-#include "bench/load/agents.h"
-#include "net/http.h"
+#include "bench/load/fleet/agent_messages.h"
+#include "bench/load/fleet/agents.h"
+#include "bench/load/fleet/wires.h"
 #include "net/libprocess.h"
 
 /* Registrations at a time: a connection of each of so many agents would hold them back. */
@@ -41,10 +41,7 @@ struct run {
 
 struct fleet {
 	struct load *load;
-	struct messenger *messenger;
-	struct http_server **servers;
-	size_t server_count;
-	size_t open_servers;
+	struct wires *wires;
 	struct timers timers;
 	uv_timer_t alarm;
 	uv_prepare_t arm; /* sets the alarm before the loop sleeps */
@@ -71,7 +68,6 @@ struct fleet {
 
 /* Sends `body` as the agent. */
 void fleet_send(struct fleet *fleet, uint32_t agent, const char *to, const char *name);
-int fleet_port(const struct fleet *fleet, uint32_t agent);
 
 /* -- runs.c -- */
 

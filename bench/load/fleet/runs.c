@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/agents_internal.h"
+#include "bench/load/fleet/agents_internal.h"
+#include "bench/load/mix.h"
 
 #define UPDATE_AGAIN_MIN (10 * SECOND) /* as a real agent does */
 #define UPDATE_AGAIN_MAX (10 * MINUTE)
@@ -30,8 +31,8 @@ static void send_update(struct fleet *f, struct run *run, int64_t now)
 				       .uuid = run->uuid,
 				       .time = now,
 				       .number = run->agent,
-				       .ip = f->load->plan.ip,
-				       .port = fleet_port(f, run->agent)},
+				       .ip = wires_ip(f->wires, run->agent),
+				       .port = wires_port(f->wires, run->agent)},
 		&f->body);
 	fleet_send(f, run->agent, f->master, "StatusUpdateMessage");
 	timers_start(&f->timers, &run->again, now + run->pause);
@@ -60,11 +61,16 @@ void fleet_update_again(struct fleet *f, struct run *run, int64_t now)
 /* ---- life of a task ---------------------------------------------------------- */
 
 /* Normal by Box and Muller, nothing below zero. */
-static int64_t choose_length(struct fleet *f)
+static int64_t choose_length(struct fleet *f, uint32_t number)
 {
 	const struct plan *plan = &f->load->plan;
 	double length = (double)plan->task_length;
 
+	/* Those before it were ended; it comes late. */
+	if (plan->cut && f->load->phase == PHASE_DRAINING)
+		return 0;
+	if (plan->mix)
+		return mix_life(number);
 	if (plan->task_spread > 0)
 		length += (double)plan->task_spread * sqrt(-2 * log(1 - rng_unit(&f->load->rng))) *
 			  cos(2 * M_PI * rng_unit(&f->load->rng));
@@ -122,7 +128,7 @@ static void plan_end(struct fleet *f, struct run *run, enum fate fate, int64_t n
 	run->doomed = fate == FATE_KILL;
 	if (fate == FATE_KILL || f->load->plan.hold)
 		return;
-	length = choose_length(f);
+	length = choose_length(f, run->number);
 	if (length == 0)
 		run->wanted = MESOS__TASK_STATE__TASK_FINISHED;
 	else
@@ -148,8 +154,8 @@ static void end_foreign(struct fleet *f, uint32_t agent, const struct agent_orde
 						    .uuid = uuid,
 						    .time = now,
 						    .number = agent,
-						    .ip = f->load->plan.ip,
-						    .port = fleet_port(f, agent)},
+						    .ip = wires_ip(f->wires, agent),
+						    .port = wires_port(f->wires, agent)},
 			     &f->body);
 	fleet_send(f, agent, f->master, "StatusUpdateMessage");
 }

@@ -1,5 +1,5 @@
 /* See kernel.h: /proc, and TCP_INFO of each of our descriptors. */
-#include "bench/load/kernel.h"
+#include "bench/load/measure/kernel.h"
 
 #include <dirent.h>
 #include <linux/tcp.h>

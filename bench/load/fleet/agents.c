@@ -1,29 +1,20 @@
 /* See agents.h: registration and wires. What an agent says is in agent_messages.c, its tasks
  * are in runs.c. */
-#include "bench/load/agents.h"
+#include "bench/load/fleet/agents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/actor.h"
-#include "bench/load/agents_internal.h"
+#include "bench/load/fleet/actor.h"
+#include "bench/load/fleet/agents_internal.h"
 
 #define PREFIX "mesos.internal."
-#define BODY_MAX (64 * 1024 * 1024)
-
-int fleet_port(const struct fleet *f, uint32_t agent)
-{
-	return http_server_port(f->servers[agent % f->server_count]);
-}
-
 void fleet_send(struct fleet *f, uint32_t agent, const char *to, const char *name)
 {
-	char from[PID_MAX], full[96];
+	char full[96];
 
-	snprintf(from, sizeof(from), "slave(%u)@%s:%d", agent + 1, f->load->plan.ip,
-		 fleet_port(f, agent));
 	snprintf(full, sizeof(full), PREFIX "%s", name);
-	messenger_send(f->messenger, from, to, full, f->body.data, f->body.len);
+	wires_send(f->wires, agent, to, full, (struct slice){f->body.data, f->body.len});
 	f->load->books.from_agents++;
 }
 
@@ -34,8 +25,9 @@ static void ask(struct fleet *f, uint32_t agent, int64_t now)
 	struct actor *a = &f->agents[agent];
 
 	buf_clear(&f->body);
-	agent_message_register(&f->load->plan, agent, fleet_port(f, agent), &f->load->rng,
+	agent_message_register(&f->load->plan, agent, wires_port(f->wires, agent), &f->load->rng,
 			       &f->body);
+	wires_link(f->wires, agent, f->master);
 	fleet_send(f, agent, f->master, "RegisterSlaveMessage");
 	timers_start(&f->timers, &a->again, now + FLEET_REGISTER_AGAIN);
 }
@@ -188,27 +180,35 @@ static void exited_cb(void *context, const char *pid)
 
 /* ---- life ------------------------------------------------------------------- */
 
-static int open_server(struct fleet *f, struct err *err)
+static void free_fleet(struct fleet *f)
 {
-	struct http_server_options options = {
-		.loop = &f->load->loop,
-		.ip = f->load->plan.ip,
-		.body_max = BODY_MAX,
-		.handler = on_request,
-		.tls = f->load->tls,
-		.context = f,
-	};
-	int rv = http_server_create(&options, &f->servers[f->server_count], err);
+	if (--f->open_handles > 0)
+		return;
+	fleet_free_runs(f);
+	for (int64_t i = 0; i < f->load->plan.schedulers + f->load->plan.probes; i++)
+		proto_free(f->frameworks[i]);
+	free(f->frameworks);
+	for (int64_t i = 0; i < f->load->plan.agents; i++)
+		free(f->agents[i].id);
+	timers_free(&f->timers);
+	buf_free(&f->body);
+	free(f->agents);
+	free(f);
+}
 
-	if (rv == 0)
-		f->server_count++;
-	return rv;
+static void handle_closed_cb(uv_handle_t *handle)
+{
+	free_fleet(handle->data);
+}
+
+static void wires_closed_cb(void *context)
+{
+	free_fleet(context);
 }
 
 int fleet_create(struct load *load, struct fleet **out, struct err *err)
 {
 	struct fleet *f = xcalloc(1, sizeof(*f));
-	int rv = 0;
 
 	f->load = load;
 	f->frameworks = xcalloc((size_t)(load->plan.schedulers + load->plan.probes),
@@ -216,22 +216,22 @@ int fleet_create(struct load *load, struct fleet **out, struct err *err)
 	f->agents = xcalloc((size_t)load->plan.agents, sizeof(*f->agents));
 	for (int64_t i = 0; i < load->plan.agents; i++)
 		f->agents[i].again.kind = TIMER_REGISTER;
-	f->servers = xcalloc((size_t)load->plan.ports, sizeof(*f->servers));
 	snprintf(f->master, sizeof(f->master), "master@%s:%d", load->plan.host, load->plan.port);
-	f->messenger = messenger_create(&load->loop, load->tls, exited_cb, f);
 	uv_timer_init(&load->loop, &f->alarm);
 	uv_prepare_init(&load->loop, &f->arm);
 	f->alarm.data = f->arm.data = f;
 	*out = f;
-	while (rv == 0 && f->server_count < (size_t)load->plan.ports)
-		rv = open_server(f, err);
-	return rv;
+	return wires_open(&(struct wires_options){.load = load,
+						  .handler = on_request,
+						  .exited = exited_cb,
+						  .closed = wires_closed_cb,
+						  .context = f},
+			  &f->wires, err);
 }
 
 void fleet_start(struct fleet *f)
 {
 	uv_prepare_start(&f->arm, arm_cb);
-	messenger_link(f->messenger, f->master);
 	ask_more(f, clock_now());
 }
 
@@ -257,47 +257,11 @@ void fleet_unregister(struct fleet *f)
 	}
 }
 
-static void free_fleet(struct fleet *f)
-{
-	if (f->open_servers > 0 || f->open_handles > 0)
-		return;
-	fleet_free_runs(f);
-	for (int64_t i = 0; i < f->load->plan.schedulers + f->load->plan.probes; i++)
-		proto_free(f->frameworks[i]);
-	free(f->frameworks);
-	for (int64_t i = 0; i < f->load->plan.agents; i++)
-		free(f->agents[i].id);
-	timers_free(&f->timers);
-	buf_free(&f->body);
-	free(f->agents);
-	free(f->servers);
-	free(f);
-}
-
-static void handle_closed_cb(uv_handle_t *handle)
-{
-	struct fleet *f = handle->data;
-
-	f->open_handles--;
-	free_fleet(f);
-}
-
-static void server_closed_cb(void *context)
-{
-	struct fleet *f = context;
-
-	f->open_servers--;
-	free_fleet(f);
-}
-
 void fleet_close(struct fleet *f)
 {
 	f->leaving = true;
-	messenger_close(f->messenger);
-	f->open_handles = 2;
-	f->open_servers = f->server_count;
+	f->open_handles = 3;
 	uv_close((uv_handle_t *)&f->alarm, handle_closed_cb);
 	uv_close((uv_handle_t *)&f->arm, handle_closed_cb);
-	for (size_t i = 0; i < f->server_count; i++)
-		http_server_close(f->servers[i], server_closed_cb, f);
+	wires_close(f->wires);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/load/agents_internal.h"
+#include "bench/load/fleet/agents_internal.h"
 
 static void describe_run(struct fleet *f, const struct run *run, struct agent_task *out)
 {
@@ -37,10 +37,11 @@ void fleet_ask_back(struct fleet *f, uint32_t agent, int64_t now)
 	agent_message_reregister(&f->load->plan,
 				 &(struct agent_self){.number = agent,
 						      .id = a->id,
-						      .port = fleet_port(f, agent),
+						      .port = wires_port(f->wires, agent),
 						      .tasks = tasks,
 						      .count = count},
 				 &f->load->rng, &f->body);
+	wires_link(f->wires, agent, f->master);
 	fleet_send(f, agent, f->master, "ReregisterSlaveMessage");
 	timers_start(&f->timers, &a->again, now + FLEET_REGISTER_AGAIN);
 	arena_free(&arena);
@@ -103,7 +104,6 @@ void fleet_return(struct fleet *f, int64_t now)
 {
 	f->returning = true;
 	f->returning_since = now;
-	messenger_link(f->messenger, f->master);
 	fleet_return_more(f, now);
 }
 
