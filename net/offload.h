@@ -9,7 +9,9 @@
  * one, those that ask for the same from one body. So an answer is never older than its
  * request, and any number of clients that poll without pause costs one child at a time. A
  * child also costs the loop its fork(), and both sides the copies of pages written later;
- * therefore the next is made only when OFFLOAD_PAUSE times that fork's time has gone by.
+ * therefore those that come one after the other are made only when OFFLOAD_PAUSE times the fork's
+ * time has gone by. Who asks now and then does not wait for that: as much of it as
+ * OFFLOAD_CREDIT_MS may be outstanding.
  *
  * The alternative, rendering in slices on the loop, takes that time from the loop (which is
  * the bottleneck: a state of 100,000 tasks is some 100 MB, of which the copying to sockets alone
@@ -35,6 +37,7 @@
 #define OFFLOAD_READS 256 /* answered by one child */
 #define OFFLOAD_PAUSE 250
 #define OFFLOAD_PAUSE_MAX_MS 800
+#define OFFLOAD_CREDIT_MS (3 * OFFLOAD_PAUSE_MAX_MS)
 #define OFFLOAD_STALL_MS 60000
 #define OFFLOAD_PATIENCE_MS 10000
 /* Below the loop's, which has to answer schedulers. For so long it even yields to whatever else
@@ -102,7 +105,8 @@ void offload_make(struct offload *offload, struct offload_text *text);
 /* Whether the process is a child of it. */
 bool offload_owns(const struct offload *offload, pid_t pid);
 struct offload_counts offload_counts(const struct offload *offload);
-/* Another bound than OFFLOAD_BYTES_MAX, for tests. */
+/* Other bounds than OFFLOAD_BYTES_MAX and OFFLOAD_CREDIT_MS, for tests. */
 void offload_bound(struct offload *offload, uint64_t bytes);
+void offload_limit_credit(struct offload *offload, int64_t milliseconds);
 
 #endif

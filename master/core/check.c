@@ -67,8 +67,9 @@ static bool check_sums(const struct master *m, struct err *why)
 		struct resources used = RESOURCES_INIT, offered = RESOURCES_INIT;
 
 		framework_count_held(f, &used, &offered);
-		ok = ok &&
-		     (f->mixed || same_sums(&f->used, &f->offered, &used, &offered, f->id, why));
+		ok = ok && same_sums(f->used_mixed ? &used : &f->used,
+				     f->offered_mixed ? &offered : &f->offered, &used, &offered,
+				     f->id, why);
 		resources_free(&used);
 		resources_free(&offered);
 	}

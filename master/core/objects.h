@@ -317,8 +317,8 @@ struct framework {
 	struct list inverse_offers;
 	struct list inverse_answers;
 	/* Of tasks and executors, and of offers. Ranges and sets of several agents do not add up:
-	 * if there were any (`mixed`), framework_held() says what there is. */
-	bool mixed;
+	 * if there were any (`..._mixed`), framework_held() says what there is. */
+	bool used_mixed, offered_mixed;
 	struct resources used;
 	struct resources offered;
 	struct framework_counters counters;

@@ -38,7 +38,8 @@ struct offload {
 	struct list children;
 	size_t child_count;
 	bool rendering; /* one of them */
-	int64_t next;	/* uv_hrtime before which no child is made */
+	int64_t paid;	/* uv_hrtime until which the pauses of the children so far reach */
+	int64_t credit; /* ns; so long before that another may be made */
 	uint64_t bytes_max;
 	struct offload_counts counts;
 };
@@ -306,7 +307,9 @@ static void start_child(struct offload *offload)
 		return;
 	}
 	child->pid = fork_child(child->jobs, child->count, &child->report);
-	offload->next = now() + pause_after(now() - begin);
+	if (offload->paid < now())
+		offload->paid = now();
+	offload->paid += pause_after(now() - begin);
 	start_passing(child, child->pid >= 0);
 	if (child->pid < 0) {
 		log_warning("cannot make a process for %zu reads: %s", child->count,
@@ -358,7 +361,7 @@ static void on_timer(uv_timer_t *timer)
 static void offload_arm(struct offload *offload, int64_t least_ms)
 {
 	const struct child *oldest = list_first(&offload->children, struct child, link);
-	int64_t when = offload->next, wait;
+	int64_t when = offload->paid - offload->credit, wait;
 
 	/* While one renders, its news come first. */
 	if (list_empty(&offload->waiting) || offload->rendering) {
@@ -379,6 +382,7 @@ struct offload *offload_create(uv_loop_t *loop)
 
 	offload->loop = loop;
 	offload->bytes_max = OFFLOAD_BYTES_MAX;
+	offload->credit = OFFLOAD_CREDIT_MS * MILLISECOND;
 	list_init(&offload->waiting);
 	list_init(&offload->children);
 	uv_timer_init(loop, &offload->timer);
@@ -449,4 +453,9 @@ struct offload_counts offload_counts(const struct offload *offload)
 void offload_bound(struct offload *offload, uint64_t bytes)
 {
 	offload->bytes_max = bytes;
+}
+
+void offload_limit_credit(struct offload *offload, int64_t milliseconds)
+{
+	offload->credit = milliseconds * MILLISECOND;
 }

@@ -72,6 +72,7 @@ static void set_up(void)
 	fixture.handler = handle;
 	fixture_start(&fixture);
 	offload = offload_create(&fixture.loop);
+	offload_limit_credit(offload, 0);
 	raw_open(&raw, &fixture);
 }
 
@@ -143,6 +144,38 @@ Test(offload, requests_of_one_turn_share_a_body)
 }
 
 #define GET_AS(principal) "GET /text?same HTTP/1.1\r\nHost: x\r\nAs: " principal "\r\n\r\n"
+
+/* The shortest time of ten that three reads, one after the other, take. */
+static int64_t time_three(void)
+{
+	int64_t best = INT64_MAX;
+
+	for (int round = 0; round < 10; round++) {
+		int64_t begin = (int64_t)uv_hrtime(), took;
+		struct raw client;
+
+		for (int i = 0; i < 3; i++) {
+			raw_open(&client, &fixture);
+			raw_expect(&client, GET("/text?next"), "<next by");
+			raw_close(&client);
+		}
+		took = (int64_t)uv_hrtime() - begin;
+		best = took < best ? took : best;
+	}
+	return best;
+}
+
+/* Each without credit waits OFFLOAD_PAUSE forks. */
+Test(offload, a_few_that_follow_one_another_do_not_wait)
+{
+	int64_t waiting = time_three(), at_once;
+
+	offload_limit_credit(offload, 3600 * 1000);
+	at_once = time_three();
+	cr_assert_lt(2 * at_once, waiting, "%ld ns, %ld ns with pauses", (long)at_once,
+		     (long)waiting);
+	cr_assert_eq(offload_counts(offload).children, 60);
+}
 
 /* What one may see is not for another. */
 Test(offload, principals_share_no_body)

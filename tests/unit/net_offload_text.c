@@ -84,6 +84,7 @@ static void set_up(void)
 	fixture.handler = handle;
 	fixture_start(&fixture);
 	offload = offload_create(&fixture.loop);
+	offload_limit_credit(offload, 0);
 	raw_open(&raw, &fixture);
 	raw_expect(&raw, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "hello");
 }

@@ -236,11 +236,9 @@ struct framework *master_add_framework(struct master *m, const Mesos__FrameworkI
 	return f;
 }
 
-void framework_count_held(const struct framework *f, struct resources *used,
-			  struct resources *offered)
+static void count_used(const struct framework *f, struct resources *used)
 {
 	struct executor *e, *next_executor;
-	struct offer *o, *next_offer;
 	struct task *t, *next;
 
 	HASH_ITER (hh, f->tasks, t, next) {
@@ -249,24 +247,41 @@ void framework_count_held(const struct framework *f, struct resources *used,
 	}
 	list_for_each (e, next_executor, &f->executors, by_framework)
 		resources_add(used, &e->resources);
-	list_for_each (o, next_offer, &f->offers, by_framework)
+}
+
+static void count_offered(const struct framework *f, struct resources *offered)
+{
+	struct offer *o, *next;
+
+	list_for_each (o, next, &f->offers, by_framework)
 		resources_add(offered, &o->resources);
+}
+
+void framework_count_held(const struct framework *f, struct resources *used,
+			  struct resources *offered)
+{
+	count_used(f, used);
+	count_offered(f, offered);
 }
 
 void framework_held(const struct framework *f, struct resources *used, struct resources *offered)
 {
 	*used = *offered = RESOURCES_INIT;
-	if (f->mixed) {
-		framework_count_held(f, used, offered);
-	} else {
+	if (f->used_mixed)
+		count_used(f, used);
+	else
 		resources_copy(used, &f->used);
+	if (f->offered_mixed)
+		count_offered(f, offered);
+	else
 		resources_copy(offered, &f->offered);
-	}
 }
 
 void framework_add_held(struct framework *f, struct resources *sum, const struct resources *more)
 {
-	f->mixed = f->mixed || !resources_are_scalars(more);
+	bool *mixed = sum == &f->used ? &f->used_mixed : &f->offered_mixed;
+
+	*mixed = *mixed || !resources_are_scalars(more);
 	resources_add(sum, more);
 }
 
