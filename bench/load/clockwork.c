@@ -340,7 +340,11 @@ static void step(struct load *load, int64_t now)
 		subscribe_all(load);
 		break;
 	case PHASE_SUBSCRIBING:
-		if (all_schedulers(load, scheduler_subscribed))
+		if (!all_schedulers(load, scheduler_subscribed))
+			break;
+		if (load->subscribed == 0)
+			load->subscribed = now;
+		if (now - load->subscribed >= load->plan.lead)
 			begin_launching(load, now);
 		break;
 	case PHASE_LAUNCHING:

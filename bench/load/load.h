@@ -90,6 +90,7 @@ struct load {
 	int64_t phase_began;
 	bool failed;
 
+	int64_t subscribed;	 /* when all schedulers were; 0 before */
 	int64_t launching_since; /* 0 before */
 	int64_t stalled_since;	 /* the last sight of progress */
 	uint64_t progress;

@@ -34,6 +34,7 @@ static struct flag table[] = {
 	TEXT(secret, NULL, "The secret of --principal."),
 	INTEGER(tasks, "0", "Tasks to launch in all; 0: as many as the duration allows."),
 	TIME(duration, "0secs", "Launch for so long; 0: until all tasks were launched."),
+	TIME(lead, "0secs", "How long the schedulers have their first offers before they launch."),
 	NUMBER(rate, "0", "Tasks a second to launch; 0: as fast as the offers allow."),
 	INTEGER(inflight, "0", "Tasks under way at most; 0: what fits on the agents."),
 	INTEGER(tasks_per_offer, "0", "Tasks launched on one offer at most; 0: what fits."),

@@ -29,6 +29,7 @@ struct plan {
 	bool others; /* their tasks are played, too */
 	int64_t tasks;
 	int64_t duration;
+	int64_t lead;
 	double rate;
 	int64_t inflight;
 	int64_t tasks_per_offer;

@@ -8,7 +8,7 @@ from .context import Case
 from .figure import Figure
 from .processes import Failure
 
-SECONDS = 5
+SECONDS, LEAD = 5, 1
 IDLE_RATE = 50
 POLLERS = 4
 BURST, BURST_SECONDS = 5000, 60     # agents that register meanwhile
@@ -37,7 +37,9 @@ def top_rate(context, address):
 
 def shape(context, rate, agents=launching.TARGET_AGENTS):
     flags = launching.shape(context, agents, launching.TARGET_SCHEDULERS)
-    flags.update(rate="%.0f" % rate, stall_probe="1ms", echo=False,
+    # The first offers of all agents are another matter.
+    lead = 0.1 if context.quick else LEAD + agents / 10000
+    flags.update(rate="%.0f" % rate, stall_probe="1ms", echo=False, lead="%.0fms" % (1000 * lead),
                  duration="400ms" if context.quick else "%dsecs" % SECONDS)
     return flags
 

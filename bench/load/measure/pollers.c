@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/time/clock.h"
 #include "net/client.h"
 
+#define PROBE_NICE (-20)
 #define TIMEOUT_MS 120000
 /* After a failure, so that a master that is gone is not asked in a tight loop. */
 #define AGAIN_MS 100
@@ -214,9 +216,13 @@ static int start_helper(struct helper *helper, const struct plan *plan, struct p
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* What a terminal says is for the parent, which tells us. */
 		signal(SIGINT, SIG_IGN);
-		/* It stands for machines of their own: the schedulers' side must not wait for it.
-		 */
-		sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+		/* Pollers stand for machines of their own: the schedulers' side must not wait for
+		 * them. Whoever asks how long the loop stands still must not wait for that side;
+		 * where it may not be put first, it does at times. */
+		if (polling->interval == 0)
+			sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+		else
+			setpriority(PRIO_PROCESS, 0, PROBE_NICE);
 		close(ends[0]);
 		polling->orders_fd = ends[1];
 		_exit(getppid() == parent ? poll_until_told(polling, plan->host, plan->port) : 1);

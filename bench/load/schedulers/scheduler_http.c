@@ -111,7 +111,8 @@ static void answered_cb(void *context, Mesos__Scheduler__Call__Type type, int st
 		s->torn_down = true;
 		return;
 	}
-	if (s->load->phase <= PHASE_DRAINING)
+	if (s->load->launching_since > 0 && sent >= s->load->launching_since &&
+	    s->load->phase <= PHASE_DRAINING)
 		histogram_add(&s->load->books.call_to_answer, clock_now() - sent);
 	if (status != 202)
 		load_fail(s->load, "scheduler %zu: %s was answered with %d: %.*s", s->number,
