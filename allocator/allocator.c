@@ -98,6 +98,11 @@ bool allocator_pending(const struct allocator *a)
 	return !a->held && (a->all_candidates || !list_empty(&a->candidates));
 }
 
+bool allocator_pending_all(const struct allocator *a)
+{
+	return !a->held && a->all_candidates;
+}
+
 void allocator_grants_free(struct allocator_grants *grants)
 {
 	for (size_t i = 0; i < grants->count; i++)

@@ -202,6 +202,14 @@ void allocator_revive(struct allocator *a, struct alloc_framework *framework,
  * served in order of arrival and their resources as they are listed (Mesos shuffles both),
  * so the same events make the same grants. */
 void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocator_grants *out);
+/* The same over all, in parts of `max` agents at most, for who cannot wait until it is done: begins
+ * one, or goes on with the one that is under way. False: that was the last part. What changes
+ * between two parts is for the cycles after it. `batch`: it ends as one with `all` does, of the
+ * last part. */
+bool allocator_cycle_part(struct allocator *a, int64_t now, bool batch, size_t max,
+			  struct allocator_grants *out);
+/* Whether the cycle that should follow is one over all. */
+bool allocator_pending_all(const struct allocator *a);
 /* True when something happened that should be followed by a cycle at once. */
 bool allocator_pending(const struct allocator *a);
 void allocator_grants_free(struct allocator_grants *grants);

@@ -202,6 +202,8 @@ struct alloc_agent {
 	struct list spare;     /* evaluated, with something left */
 	struct list candidate; /* an event asks for a cycle over it */
 	uint64_t mark;	       /* the last cycle that visited it */
+	/* The last cycle in parts that came across it in the list, and that visited it. */
+	uint64_t dirty_part, spare_part, visited_part;
 
 	char *hostname;
 	bool unlisted;	       /* the whitelist leaves it out */
@@ -340,6 +342,11 @@ struct allocator {
 	uint64_t willing_clock;
 	uint64_t visited; /* willing_clock when all agents were last visited */
 	uint64_t cycles;
+	/* Of a cycle over all that comes in parts. */
+	bool in_parts; /* it is under way */
+	uint64_t cycles_in_parts;
+	uint64_t willing_before; /* willing_clock when it began */
+	uint64_t quota_before;	 /* and quota_version */
 	uint64_t evaluations;
 	struct visit *visit; /* scratch of the cycle */
 	size_t visit_cap;

@@ -37,15 +37,21 @@ static int64_t outlet_now(void *context)
 
 static void outlet_tick_cb(uv_timer_t *timer)
 {
+	struct shell *shell = timer->data;
 	struct master_event event = {.type = MASTER_TICK};
 
-	shell_step(timer->data, &event);
+	shell->ticking = true;
+	shell_step(shell, &event);
+	shell->ticking = false;
 }
 
 static void outlet_wake_at(void *context, int64_t when)
 {
 	struct shell *shell = context;
-	int64_t wait;
+	/* A timer that a timer's callback starts for now runs in the same turn of the loop, before
+	 * anybody else. */
+	uint64_t least = shell->ticking ? 1 : 0, wait;
+	int64_t left;
 
 	if (when == TIME_NEVER) {
 		uv_timer_stop(&shell->tick);
@@ -54,10 +60,10 @@ static void outlet_wake_at(void *context, int64_t when)
 	if (when == shell->tick_time && uv_is_active((uv_handle_t *)&shell->tick))
 		return;
 	shell->tick_time = when;
-	wait = when - clock_now();
+	left = when - clock_now();
 	/* Rounded up: a tick that comes too early would only be repeated. */
-	uv_timer_start(&shell->tick, outlet_tick_cb,
-		       wait <= 0 ? 0 : (uint64_t)((wait + MILLISECOND - 1) / MILLISECOND), 0);
+	wait = left <= 0 ? 0 : (uint64_t)((left + MILLISECOND - 1) / MILLISECOND);
+	uv_timer_start(&shell->tick, outlet_tick_cb, wait > least ? wait : least, 0);
 }
 
 static void outlet_send_event(void *context, uint64_t stream, const Mesos__Scheduler__Event *event)

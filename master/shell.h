@@ -106,6 +106,7 @@ struct shell {
 	uv_loop_t loop;
 	uv_timer_t tick;
 	int64_t tick_time; /* when it is due, while it runs */
+	bool ticking;	   /* in the timer's callback */
 	uv_prepare_t turn;
 	struct verbosity verbosity;
 	uv_async_t stored;

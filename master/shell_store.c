@@ -108,7 +108,8 @@ static void tell_line(struct shell *shell, enum store_line line)
 	durable = store_durable(shell->stores[line]);
 	if (line == LINE_REGISTRY)
 		time_writes(shell, durable);
-	master_steps_stored(&shell->steps, line, store_applied(shell->stores[line]), durable);
+	if (master_steps_stored(&shell->steps, line, store_applied(shell->stores[line]), durable))
+		uv_async_send(&shell->stored);
 }
 
 void shell_store_told(uv_async_t *async)

@@ -130,3 +130,107 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 	if (all)
 		alloc_filters_end_batch(a);
 }
+
+/* ---- in parts ------------------------------------------------------------------ */
+
+static size_t add_to_part(struct allocator *a, struct alloc_agent *agent, size_t count)
+{
+	/* What changed since it was visited is for the next one. */
+	if (agent->visited_part == a->cycles_in_parts)
+		return count;
+	agent->visited_part = a->cycles_in_parts;
+	return add_visit(a, agent, count);
+}
+
+/* Those that it has come across are at the end of the lists. */
+static size_t add_dirty_part(struct allocator *a, size_t count, size_t max)
+{
+	struct alloc_agent *agent;
+
+	while (count < max && (agent = list_first(&a->dirty, struct alloc_agent, dirty)) &&
+	       agent->dirty_part != a->cycles_in_parts) {
+		agent->dirty_part = a->cycles_in_parts;
+		list_remove(&agent->dirty);
+		list_append(&a->dirty, &agent->dirty);
+		count = add_to_part(a, agent, count);
+	}
+	return count;
+}
+
+static size_t add_spare_part(struct allocator *a, size_t count, size_t max)
+{
+	struct alloc_agent *agent;
+
+	while (count < max && (agent = list_first(&a->spare, struct alloc_agent, spare)) &&
+	       agent->spare_part != a->cycles_in_parts) {
+		agent->spare_part = a->cycles_in_parts;
+		list_remove(&agent->spare);
+		list_append(&a->spare, &agent->spare);
+		count = add_to_part(a, agent, count);
+	}
+	return count;
+}
+
+static size_t collect_part(struct allocator *a, size_t max)
+{
+	size_t count = add_dirty_part(a, 0, max);
+
+	/* When leaves became willing, all with something left. */
+	return a->willing_before > a->visited ? add_spare_part(a, count, max) : count;
+}
+
+/* What it asks for from now on is for the next one. */
+static void begin_parts(struct allocator *a)
+{
+	a->in_parts = true;
+	a->cycles_in_parts++;
+	a->willing_before = a->willing_clock;
+	a->quota_before = a->quota_version;
+	alloc_candidates_clear(a);
+}
+
+static void end_parts(struct allocator *a, int64_t now, bool batch, struct allocator_grants *out)
+{
+	a->in_parts = false;
+	alloc_inverse_cycle(a, now, true, out);
+	a->quota_seen = a->quota_before;
+	if (a->visited < a->willing_before)
+		a->visited = a->willing_before;
+	if (batch)
+		alloc_filters_end_batch(a);
+}
+
+bool allocator_cycle_part(struct allocator *a, int64_t now, bool batch, size_t max,
+			  struct allocator_grants *out)
+{
+	size_t count;
+	bool last;
+
+	if (!a->in_parts)
+		begin_parts(a);
+	alloc_filters_expire(a, now);
+	alloc_memory_settle(a);
+	if (alloc_hold_keeps(a, now)) {
+		a->in_parts = false;
+		if (batch)
+			alloc_filters_end_batch(a);
+		return false;
+	}
+	a->cycles++;
+	alloc_quota_begin(a);
+	count = collect_part(a, max);
+	last = count < max;
+	if (last && alloc_quota_any_loose(a))
+		count = add_blocked(a, count);
+	sort_visits(a, count);
+	for (size_t i = 0; i < count && a->lackers > 0; i++)
+		alloc_visit_first(a, &a->visit[i], out);
+	if (last)
+		count = collect_released(a, count);
+	for (size_t i = 0; i < count; i++)
+		alloc_visit_second(a, &a->visit[i], out);
+	alloc_quota_end(a, last);
+	if (last)
+		end_parts(a, now, batch, out);
+	return !last;
+}

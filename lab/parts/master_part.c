@@ -15,6 +15,9 @@
 #define FORGETFUL 0.3 /* chance */
 #define SOON (2 * MINUTE)
 #define RUSHING 0.3 /* chance */
+/* Allocations over all come in parts of so many agents at most, in some clusters. */
+#define PARTS 0.4 /* chance */
+#define PART_MAX 4
 
 _Static_assert(STORE_LINES <= DISK_LINES, "each line of the core is one of the disk");
 
@@ -29,6 +32,7 @@ struct master_part {
 	struct happening tick, start;
 	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
 	bool forgetful;		 /* forgets agents that departed soon */
+	int allocation_part;	 /* agents at a time; 0: the default */
 	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
@@ -72,7 +76,8 @@ static void on_stored(void *context, int line)
 	const struct disk_line *on_disk = &part->disk.lines[line];
 
 	if (!process_holds(&part->process, &part->late))
-		master_steps_stored(&part->steps, line, on_disk->applied, on_disk->durable);
+		while (master_steps_stored(&part->steps, line, on_disk->applied, on_disk->durable))
+			;
 }
 
 static void on_late(struct happening *h)
@@ -348,6 +353,7 @@ static void master_part_on_start(struct happening *h)
 		.agent_reregister_timeout = 10 * MINUTE,
 		.recovery_removal_limit = 100,
 		.allocation_interval = SECOND,
+		.allocation_part = part->allocation_part,
 		.filter_gpu_resources = true,
 		.root_submissions = true,
 		.registry_gc_interval = part->forgetful ? SOON / 4 : 0,
@@ -401,6 +407,8 @@ struct master_part *master_part_create(struct world *w)
 	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
 	rng_seed(&character, w->seed ^ 0x75);
 	part->rushing = rng_unit(&character) < RUSHING;
+	if (rng_unit(&character) < PARTS)
+		part->allocation_part = 1 + (int)(rng_unit(&character) * PART_MAX);
 	list_init(&part->asked);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);

@@ -135,6 +135,7 @@ static void init_lists(struct master *m)
 	list_init(&m->deferred_ready);
 	list_init(&m->stray_operations);
 	m->allocation.kind = TIMER_ALLOCATION;
+	m->allocation_part.kind = TIMER_ALLOCATION_PART;
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
 	m->prune.kind = TIMER_PRUNE;
@@ -292,9 +293,10 @@ static void timer_due(struct master *m, struct timer *timer)
 	switch ((enum master_timer)timer->kind) {
 	case TIMER_ALLOCATION:
 		timers_start(&m->timers, timer, master_later(m, m->options.allocation_interval));
-		if (!m->settling)
-			master_allocate(m, true);
+		m->batch_due = !m->settling;
 		break;
+	case TIMER_ALLOCATION_PART:
+		break; /* the end of the step goes on with it */
 	case TIMER_HEARTBEAT:
 		master_tell_heartbeat(m, container_of(timer, struct framework, heartbeat));
 		break;
@@ -453,8 +455,8 @@ void master_step(struct master *m, int64_t now, const struct master_event *event
 	master_handle(m, event);
 	master_check_drains(m);
 	master_settle_check(m);
-	if (!m->settling && allocator_pending(m->allocator))
-		master_allocate(m, false);
+	if (!m->settling)
+		master_allocate(m);
 	warm_end_step(m);
 	m->out = NULL;
 	if (resource_shapes_unused(m->shapes) > UNUSED_SHAPES_MAX)

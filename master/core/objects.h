@@ -442,6 +442,7 @@ struct deferred; /* operator.c */
 
 enum master_timer {
 	TIMER_ALLOCATION,
+	TIMER_ALLOCATION_PART, /* the next part of an allocation that is under way */
 	TIMER_HEARTBEAT,
 	TIMER_OFFER,
 	TIMER_FAILOVER,
@@ -496,8 +497,10 @@ struct master {
 	struct pending *pending_pids;	     /* of agents that (re)register, by pid */
 	struct list removals;		     /* agents waiting for the rate limiter */
 	int64_t next_removal;		     /* ns: earliest */
-	struct timer allocation, recovery, removal, prune;
-	uint64_t mark; /* source of the `seen` marks */
+	struct timer allocation, allocation_part, recovery, removal, prune;
+	bool batch_due;	 /* the periodic allocation over all agents */
+	bool allocating; /* one over all is under way, in parts */
+	uint64_t mark;	 /* source of the `seen` marks */
 
 	/* maintenance and draining */
 	struct inverse_offer *inverse_offers;	/* by id */

@@ -64,8 +64,9 @@ void master_steps_begin(struct master_steps *steps);
 /* Hands to the stores what an orderly end leaves for the next master. */
 void master_steps_finish(struct master_steps *steps);
 /* Tells the core how far the store of the line is. What need not be synced counts once it is
- * written: it outlives the process. */
-void master_steps_stored(struct master_steps *steps, enum store_line line, uint64_t applied,
+ * written: it outlives the process. True: there is more to tell, of a registry that agents have
+ * come to by the thousand; the owner calls again when it has done what else there is. */
+bool master_steps_stored(struct master_steps *steps, enum store_line line, uint64_t applied,
 			 uint64_t durable);
 
 #endif

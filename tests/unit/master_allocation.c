@@ -1,6 +1,7 @@
 /* What the allocator is told of agents and frameworks, and the
  * metadata of resources that clients invent. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,4 +307,42 @@ Test(master_allocation, each_cycle_is_told_when_it_begins_and_ends)
 	for (const char *at = noted.data; *at; at += 2)
 		cr_expect(at[0] == '(' && at[1] == ')', "%s", noted.data);
 	buf_free(&noted);
+}
+
+/* ---- in parts -------------------------------------------------------------------- */
+
+/* A step of the core does not take longer because there are many agents; what else happens comes
+ * between the parts. */
+Test(master_allocation, many_agents_are_offered_in_parts)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.allocation_part = 2;
+	driver_start(d);
+	for (int i = 1; i <= 5; i++) {
+		char pid[64];
+
+		snprintf(pid, sizeof(pid), "slave(1)@127.0.0.1:50%02d", i);
+		driver_agent(d, pid);
+	}
+	driver_subscribe(d, NULL, NULL);
+	expect(d, "event 1 OFFERS", "M-O0", "M-O1");
+	refute(d, "M-O2");
+	driver_forget(d);
+	cr_expect_eq(driver_call(d, 1,
+				 "{\"type\":\"DECLINE\"," FID
+				 ",\"decline\":{\"offer_ids\":[{\"value\":\"M-O0\"}],"
+				 "\"filters\":{\"refuse_seconds\":0}}}"),
+		     202);
+	refute(d, "M-O2");
+	driver_pass(d, MILLISECOND);
+	expect(d, "event 1 OFFERS", "M-O2", "M-O3");
+	refute(d, "M-O4");
+	driver_pass(d, MILLISECOND);
+	expect(d, "event 1 OFFERS", "M-O4");
+	/* What was declined meanwhile is for the next allocation. */
+	driver_forget(d);
+	driver_pass(d, 2 * SECOND);
+	expect(d, "event 1 OFFERS", "M-O5");
+	cr_expect_eq(driver_count(d, "OFFERS"), 1);
 }

@@ -131,30 +131,69 @@ static void keep_roles(struct master *m, struct allocator_grants *grants)
 		grants->items[i].role = master_text(m, grants->items[i].role);
 }
 
-void master_allocate(struct master *m, bool all)
+static void send_grants(struct master *m, struct allocator_grants *grants)
 {
-	struct allocator_grants grants = {0};
 	struct framework **told;
 	size_t count = 0;
 
-	m->counters.allocation_runs++;
-	if (m->options.on_cycle)
-		m->options.on_cycle(m->options.context, true);
-	allocator_cycle(m->allocator, m->now, all, &grants);
-	if (m->options.on_cycle)
-		m->options.on_cycle(m->options.context, false);
-	keep_roles(m, &grants);
-	if (grants.count) {
-		told = arena_alloc(&m->out->arena, grants.count * sizeof(struct framework *));
-		for (size_t i = 0; i < grants.count; i++) {
-			told[count] = take_grant(m, &grants.items[i]);
+	keep_roles(m, grants);
+	if (grants->count) {
+		told = arena_alloc(&m->out->arena, grants->count * sizeof(struct framework *));
+		for (size_t i = 0; i < grants->count; i++) {
+			told[count] = take_grant(m, &grants->items[i]);
 			count += told[count] != NULL;
 		}
 		for (size_t i = 0; i < count; i++)
 			master_offers_event_send(m, told[i]);
 	}
-	master_send_inverse_offers(m, &grants);
-	allocator_grants_free(&grants);
+	master_send_inverse_offers(m, grants);
+	allocator_grants_free(grants);
+}
+
+/* ---- allocation ------------------------------------------------------------------ */
+
+/* One step offers from so many agents at most, some milliseconds of work; what else there is to do
+ * comes between the parts. */
+#define PART 128
+#define PART_PAUSE MILLISECOND
+
+static void allocate_part(struct master *m, struct allocator_grants *grants)
+{
+	size_t max = m->options.allocation_part ? (size_t)m->options.allocation_part : PART;
+
+	m->counters.allocation_runs += !m->allocating;
+	m->allocating = allocator_cycle_part(m->allocator, m->now, m->batch_due, max, grants);
+	if (m->allocating)
+		timers_start(&m->timers, &m->allocation_part, master_later(m, PART_PAUSE));
+	else
+		m->batch_due = false;
+}
+
+static void allocate(struct master *m, bool everyone)
+{
+	struct allocator_grants grants = {0};
+
+	if (m->options.on_cycle)
+		m->options.on_cycle(m->options.context, true);
+	if (everyone) {
+		allocate_part(m, &grants);
+	} else {
+		m->counters.allocation_runs++;
+		allocator_cycle(m->allocator, m->now, false, &grants);
+	}
+	if (m->options.on_cycle)
+		m->options.on_cycle(m->options.context, false);
+	send_grants(m, &grants);
+}
+
+void master_allocate(struct master *m)
+{
+	bool everyone = m->allocating || m->batch_due || allocator_pending_all(m->allocator);
+
+	if (everyone && !timer_running(&m->allocation_part))
+		allocate(m, true);
+	else if (!allocator_pending_all(m->allocator) && allocator_pending(m->allocator))
+		allocate(m, false);
 }
 
 /* ---- taking away ------------------------------------------------------------------ */

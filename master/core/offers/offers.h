@@ -4,8 +4,9 @@
 
 #include "master/core/objects.h"
 
-/* Runs an allocation and sends what it grants. */
-void master_allocate(struct master *m, bool all);
+/* At the end of a step: runs the allocation that is due, or a part of it, and sends what it grants.
+ */
+void master_allocate(struct master *m);
 /* Takes the offer away: its resources are no longer offered, nor given back. */
 void master_take_offer(struct master *m, struct offer *o);
 /* Gives the resources back without telling the framework. */
