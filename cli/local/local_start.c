@@ -71,7 +71,7 @@ int local_start_agent(struct cluster *c, int number, struct err *err)
 			xprintf("--runtime_dir=%s/%s.run", c->work_dir, name),
 			xprintf("--resources=%s", c->flags->resources),
 			xprintf("--hostname=%s", own ? ip : "localhost"),
-			"--registration_backoff_factor=10ms",
+			"--registration_backoff_factor=2ms",
 			"--launcher=posix",
 			c->flags->check_origin ? "--check_origin" : "--no-check_origin",
 			NULL};
