@@ -4,7 +4,7 @@ import statistics
 import subprocess
 import time
 
-from . import daemons, figure, processes
+from . import daemons, figure, metrics, processes
 from .context import Case
 from .figure import Figure
 
@@ -31,6 +31,22 @@ def empty_process():
         processes.end(shell)
 
 
+def agent_start(context, master, number):
+    """Seconds from the start of an agent with default flags until the master has it."""
+    names = ["master/slaves_active"]
+    before, begin = metrics.total(master.address, names), time.monotonic()
+    agent = processes.start([context.mesita, "agent", "--master=" + master.address,
+                             "--ip=127.0.0.1", "--port=0",
+                             "--work_dir=%s/agent-%d" % (context.scratch, number)],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        processes.wait_until(lambda: metrics.total(master.address, names) > before,
+                             "an agent that is registered", pause=0.001)
+        return time.monotonic() - begin
+    finally:
+        processes.end(agent)
+
+
 def run(context):
     ready = []
     for _ in range(1 if context.quick else 5):
@@ -40,6 +56,13 @@ def run(context):
                  statistics.median(ready) * 1e3, "ms",
                  bare_start(context.mesita, PROCESSES) * 1e3, "6 processes",
                  targets=[figure.below(300)])
+    with context.new_master() as master:
+        started = [agent_start(context, master, number)
+                   for number in range(1 if context.quick else 5)]
+    yield Figure("start", "", "agent_registered", "`mesita agent`, until registered",
+                 statistics.median(started) * 1e3, "ms",
+                 bare_start(context.mesita, 1) * 1e3, "a process",
+                 targets=[figure.below(100)])
     with daemons.Local(context.mesita, 3) as cluster:
         empty = empty_process()
         master, = cluster.daemons("master")

@@ -54,7 +54,8 @@ class Run(harness.TestCase):
         for name in ("launch/10x1/lost", "latency/half/lost", "latency/burst/lost", "failover/lost",
                      "paper/10000/violations", "reads//state/polls_failed"):
             self.assertEqual(figures[name]["value"], 0, name)
-        for name in ("launch/1000x10/tasks_per_second", "launch/1000x10mixwaiting/tasks_per_second", "launch/10x1/registration",
+        for name in ("launch/1000x10/tasks_per_second",
+                     "launch/1000x10mixwaiting/tasks_per_second", "launch/10x1/registration",
                      "reads//state/time", "memory/task/each", "tasks/kept/rate",
                      "failover/all"):
             self.assertGreater(figures[name]["value"], 0, name)
@@ -71,7 +72,8 @@ class Run(harness.TestCase):
         run = json.loads(out)
         self.assertEqual([case["name"] for case in run["cases"]], ["start"])
         self.assertEqual([figure["name"] for figure in run["figures"]], [
-            "start/local_ready", "start/master_idle_rss", "start/agent_idle_rss"])
+            "start/local_ready", "start/agent_registered", "start/master_idle_rss",
+            "start/agent_idle_rss"])
         self.assertGreaterEqual(run["machine"]["cores"], 1)
 
     def test_ends_what_it_started(self):
