@@ -19,11 +19,12 @@
 #include "base/table.h"
 #include "base/time/clock.h"
 #include "store/backend.h"
+#include "store/format.h"
 #include "store/zookeeper/zk_link.h"
 #include "store/zookeeper/zk_names.h"
 
-#define FORMAT "mesita-1"
-#define CLAIM_TRIES 100 /* others who claim it at the same time */
+#define FORMAT "mesita-" /* and STORE_FORMAT */
+#define CLAIM_TRIES 100	 /* others who claim it at the same time */
 /* ZooKeeper takes no request of more than 1 MiB. Groups of batches stay well below; what is larger
  * is one batch, and only that goes in parts. */
 #define GROUP_BYTES_MAX (256 * 1024)
@@ -47,6 +48,7 @@ struct zk_store {
 	char before[256];	 /* of the opening before; "": none */
 	uint64_t written;	 /* parts, the claim included; `head` says how many */
 	int version;		 /* of `head` */
+	int newer;		 /* format that `head` has, if a newer mesita wrote it */
 	pthread_mutex_t lock;	 /* load() may run beside write(): guards the rest */
 	struct known_key *known; /* all keys that are there */
 };
@@ -81,7 +83,7 @@ static void key_note(struct zk_store *zs, struct slice key, bool there)
 
 static char *head_text(const struct zk_store *zs, uint64_t written)
 {
-	return xprintf(FORMAT " %s %" PRIu64, zs->id, written);
+	return xprintf(FORMAT "%d %s %" PRIu64, STORE_FORMAT, zs->id, written);
 }
 
 /* What `head` says: ours with a number, or somebody else's. */
@@ -90,11 +92,12 @@ struct head_seen {
 	bool ours;
 	uint64_t written;
 	int version;
+	int format; /* 0: it holds something else */
 };
 
 static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *seen)
 {
-	char text[sizeof(seen->id)], format[sizeof(text)];
+	char text[sizeof(seen->id)];
 	int len = sizeof(text) - 1, code;
 	struct Stat stat;
 
@@ -105,8 +108,10 @@ static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *s
 		return code;
 	text[len > 0 ? len : 0] = '\0';
 	seen->version = stat.version;
-	if (sscanf(text, "%255s %255s %" SCNu64, format, seen->id, &seen->written) != 3 ||
-	    strcmp(format, FORMAT) != 0)
+	/* Of a later format only the number is known. */
+	if (sscanf(text, FORMAT "%d", &seen->format) != 1)
+		seen->format = 0;
+	if (sscanf(text, FORMAT "%*d %255s %" SCNu64, seen->id, &seen->written) != 2)
 		seen->id[0] = '\0';
 	seen->ours = !strcmp(seen->id, zs->id);
 	return ZOK;
@@ -408,7 +413,8 @@ static int list_keys(struct zk_store *zs, zhandle_t *handle)
 	return code;
 }
 
-/* Makes us the one whose writes count. */
+/* Makes us the one whose writes count. ZINVALIDSTATE: a newer mesita wrote there; `zs->newer` is
+ * its format. */
 static int claim(struct zk_store *zs, zhandle_t *handle)
 {
 	char *text = head_text(zs, 1);
@@ -418,6 +424,9 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 
 	for (int i = 0; code == ZBADVERSION && i < CLAIM_TRIES; i++) {
 		code = head_read(zs, handle, &seen);
+		zs->newer = code == ZOK && seen.format > STORE_FORMAT ? seen.format : 0;
+		if (zs->newer)
+			code = ZINVALIDSTATE;
 		/* A claim whose answer was lost is no opening before. */
 		if (code == ZOK && !seen.ours)
 			snprintf(zs->before, sizeof(zs->before), "%s", seen.id);
@@ -448,6 +457,12 @@ static int take(struct zk_store *zs, struct err *err)
 			code = list_keys(zs, handle);
 		if (code == ZOK)
 			return 0;
+		if (zs->newer)
+			return err_set(
+				err, ERR_INVALID,
+				"The registry '%s' in ZooKeeper has format %d, which a newer "
+				"mesita wrote; this one reads formats up to %d",
+				zs->root, zs->newer, STORE_FORMAT);
 		if (!zk_is_passing(code) || clock_now() >= deadline)
 			return refused(zs, code, "open", err);
 	}

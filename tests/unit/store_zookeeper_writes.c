@@ -158,6 +158,26 @@ Test(store_zookeeper, a_bucket_that_somebody_removed_is_made_again)
 	b->ops->close(b);
 }
 
+Test(store_zookeeper, what_a_newer_one_wrote_is_left_alone)
+{
+	static const char *const heads[] = {"mesita-2 other 7", "mesita-12 all is different"};
+	struct store_backend *b = open_store();
+
+	cr_expect_eq(strncmp(zookeeper_fake_data(ROOT "/head"), "mesita-1 ", 9), 0);
+	b->ops->close(b);
+	for (size_t i = 0; i < 2; i++) {
+		zookeeper_fake_put(ROOT "/head", heads[i]);
+		cr_expect_eq(try_open(10 * SECOND, &b), ERR_INVALID);
+		cr_expect(strstr(err.text, i ? "has format 12" : "has format 2"), "%s", err.text);
+		cr_expect(strstr(err.text, "reads formats up to 1"), "%s", err.text);
+		cr_expect_str_eq(zookeeper_fake_data(ROOT "/head"), heads[i]);
+	}
+	/* Nobody's, as an empty one is. */
+	zookeeper_fake_put(ROOT "/head", "mesita");
+	b = open_store();
+	b->ops->close(b);
+}
+
 Test(store_zookeeper, the_path_may_be_there_and_out_of_bounds)
 {
 	struct store_backend *b;
