@@ -86,6 +86,8 @@ void resources_free(struct resources *r);
 void resources_clear(struct resources *r);
 void resources_copy(struct resources *to,
 		    const struct resources *from); /* `to` uninitialised or empty */
+/* Gives back the memory that was kept for more pieces: for what is kept long and does not grow. */
+void resources_trim(struct resources *r);
 void resources_add(struct resources *to, const struct resources *more);
 void resources_add_piece(struct resources *to, const struct resource_piece *piece);
 /* What is not there is ignored; nothing gets negative. */

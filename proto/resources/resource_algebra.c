@@ -154,6 +154,16 @@ void resources_copy(struct resources *to, const struct resources *from)
 	}
 }
 
+void resources_trim(struct resources *r)
+{
+	if (!r->count) {
+		resources_free(r);
+		return;
+	}
+	r->pieces = xrealloc(r->pieces, r->count * sizeof(*r->pieces));
+	r->cap = r->count;
+}
+
 /* What is left may be empty: then it is yet to be removed. Returns where; NULL if nowhere. */
 static struct resource_piece *reduce(const struct resources *from, uint32_t *at,
 				     const struct resource_piece *less)

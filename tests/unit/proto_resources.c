@@ -394,3 +394,26 @@ Test(proto_resources, messages_come_out_as_they_went_in)
 		resources_free(&again);
 	}
 }
+
+Test(proto_resources, what_is_trimmed_is_the_same_and_grows_again)
+{
+	struct resources r = make("cpus:1;mem:2;disk:3"), more = make("ports:[1-9]"),
+			 same = RESOURCES_INIT, none = RESOURCES_INIT;
+
+	resources_copy(&same, &r);
+	resources_trim(&r);
+	cr_expect_eq(r.cap, r.count);
+	cr_expect(resources_equal(&r, &same));
+	resources_add(&r, &more);
+	resources_add(&same, &more);
+	cr_expect(resources_equal(&r, &same));
+	resources_subtract(&r, &same);
+	resources_trim(&r);
+	resources_trim(&none);
+	cr_expect(resources_empty(&r) && resources_empty(&none));
+	resources_add(&r, &more);
+	cr_expect(resources_equal(&r, &more));
+	resources_free(&r);
+	resources_free(&same);
+	resources_free(&more);
+}

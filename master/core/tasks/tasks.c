@@ -267,6 +267,7 @@ static struct task *add_task(struct master *m, struct framework *f, struct agent
 	t->framework = f;
 	t->agent = a;
 	master_resources(m, list, count, &t->resources);
+	resources_trim(&t->resources);
 	t->unreachable = !a;
 	journal_task(m, JOURNAL_TASK_ADDED, t);
 	if (!a)
