@@ -1,6 +1,6 @@
 """A master with tens of thousands of agents dies with -9 and is started again."""
 
-from . import figure
+from . import figure, launching
 from .context import Case
 from .figure import Figure
 
@@ -12,7 +12,9 @@ READY = "ready for failover"
 
 def flags_of(context):
     agents, tasks = (40, 400) if context.quick else (AGENTS, TASKS)
-    return {"agents": agents, "tasks": tasks, "schedulers": SCHEDULERS,
+    return {"agents": agents, "connections": launching.connections(agents),
+            # As agents come back to a new master: each within its first backoff.
+            "reregister_spread": "1secs", "tasks": tasks, "schedulers": SCHEDULERS,
             "tasks_per_offer": tasks // agents, "inflight": INFLIGHT, "failover": True,
             "drain": False, "leave": False}
 
@@ -32,7 +34,7 @@ def run(context):
     limit = {}
     if found.get("failover_loopback"):
         limit = {"limit": found["failover_loopback"], "limit_of": "loopback echo"}
-    yield line("all", label + " back", found["failover"], "s", targets=[figure.below(10)], **limit)
+    yield line("all", label + " back", found["failover"], "s", targets=[figure.below(2)], **limit)
     yield line("start", "until the new master serves", found["failover_found"], "s",
                noise=figure.NOISE_LATENCY)
     yield line("frameworks", "then until frameworks are back", found["failover_frameworks"], "s",

@@ -18,6 +18,7 @@ SETTLE_SECONDS = 10
 PAUSE = 0.1
 FILL_SECONDS = 90
 TASKS_AN_AGENT = 100
+MOST = {"agent": 4096, "task": 600, "framework": 8192}
 
 KINDS = {
     # what: (N, when quick, gauges of the master that add up to N, the call that tells of them)
@@ -83,7 +84,7 @@ def run(context, what):
             wire = (len(metrics.call(master.address, call, "protobuf")) - wire) / count
     yield Figure("memory", what, "each", "of one " + what,
                  (full - half) / (count / 2), "bytes", wire, call,
-                 noise=figure.NOISE_MEMORY)
+                 noise=figure.NOISE_MEMORY, targets=[figure.at_most(MOST[what])])
     yield Figure("memory", what, "growth", "%s to %s %ss" % (
         "{:,}".format(count // 2), "{:,}".format(count), what),
                  (full - before) / max(half - before, 1), "times", 2, "twice as many",

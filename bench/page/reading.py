@@ -24,6 +24,9 @@ READS = (
     ("GET_STATE pb", "GET_STATE", "protobuf"),
 )
 
+# ms
+BOUNDS = {"/state": 100, "GET_STATE pb": 50}
+
 
 @contextlib.contextmanager
 def busy_cluster(context, address):
@@ -76,7 +79,7 @@ def read_figures(context, address, row, target, encoding):
     seconds, size = statistics.median(reads)
     yield Figure("reads", row, "time", row, seconds * 1e3, "ms", context.memcpy(size),
                  "memcpy", column="ms",
-                 targets=[figure.below(1000)] if row == "/state" else [])
+                 targets=[figure.below(BOUNDS[row])] if row in BOUNDS else [])
     yield Figure("reads", row, "bytes", row, size / 1e6, "MB", column="MB",
                  noise=figure.NOISE_MEMORY)
 

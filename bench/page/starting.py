@@ -55,7 +55,7 @@ def run(context):
     yield Figure("start", "", "local_ready", "`mesita local --agents=3` ready",
                  statistics.median(ready) * 1e3, "ms",
                  bare_start(context.mesita, PROCESSES) * 1e3, "6 processes",
-                 targets=[figure.below(300)])
+                 targets=[figure.below(20)])
     with context.new_master() as master:
         started = [agent_start(context, master, number)
                    for number in range(1 if context.quick else 5)]
