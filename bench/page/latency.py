@@ -92,8 +92,8 @@ SITUATIONS = (
     # key, words, how it is measured
     ("idle", "idle", idle),
     ("half", "half load", half),
-    ("polled", "half, 4 poll /state", polled),
-    ("burst", "half, 5,000 register", burst),
+    ("polled", "4 pollers", polled),
+    ("burst", "5,000 register", burst),
     ("many", "50,000 agents", many),
 )
 

@@ -99,7 +99,7 @@ def columns_of(figures):
     return found
 
 
-LABEL = 22                      # of a row of a table
+LABEL = 36                      # of a row of a table
 
 
 def table(figures):

@@ -2,6 +2,7 @@
 
 import statistics
 import subprocess
+import tempfile
 import time
 
 from . import daemons, figure, metrics, processes
@@ -31,13 +32,14 @@ def empty_process():
         processes.end(shell)
 
 
-def agent_start(context, master, number):
+def agent_start(context, master):
     """Seconds from the start of an agent with default flags until the master has it."""
-    names = ["master/slaves_active"]
+    # Not how many are active: the agent before may be leaving still.
+    names = ["master/slave_registrations"]
     before, begin = metrics.total(master.address, names), time.monotonic()
     agent = processes.start([context.mesita, "agent", "--master=" + master.address,
                              "--ip=127.0.0.1", "--port=0",
-                             "--work_dir=%s/agent-%d" % (context.scratch, number)],
+                             "--work_dir=" + tempfile.mkdtemp(dir=context.scratch)],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         processes.wait_until(lambda: metrics.total(master.address, names) > before,
@@ -57,8 +59,7 @@ def run(context):
                  bare_start(context.mesita, PROCESSES) * 1e3, "6 processes",
                  targets=[figure.below(20)])
     with context.new_master() as master:
-        started = [agent_start(context, master, number)
-                   for number in range(1 if context.quick else 5)]
+        started = [agent_start(context, master) for _ in range(1 if context.quick else 5)]
     yield Figure("start", "", "agent_registered", "`mesita agent`, until registered",
                  statistics.median(started) * 1e3, "ms",
                  bare_start(context.mesita, 1) * 1e3, "a process",
