@@ -35,7 +35,7 @@
 		"Tasks that are over.")
 #define QUOTA(pattern, family, help)                                                               \
 	OF_ROLE("allocator/mesos/quota/roles/#/resources/*/" pattern, family, ",resource=\"$2\"",  \
-		help " (cpus, MB)")
+		help " (cpus, MB).")
 
 static const struct prometheus_row rows[] = {
 	OF_FRAMEWORK(GAUGE, "subscribed", "subscribed", "", "Whether its scheduler is connected."),

@@ -103,8 +103,17 @@ class Prometheus(common.ClientTestCase):
         self.assertEqual(scheduler.wait_terminal(late["task_id"]["value"])["state"], "TASK_LOST")
         return scheduler
 
+    def set_quota(self):
+        """What is only said of roles that have one."""
+        call = {"type": "UPDATE_QUOTA", "update_quota": {"quota_configs": [
+            {"role": "q", "limits": {"cpus": {"value": 2}},
+             "guarantees": {"cpus": {"value": 0.1}}}]}}
+        self.assertEqual(harness.request(self.master.address, "POST", "/api/v1", json.dumps(call),
+                                         {"Content-Type": "application/json"})[0], 200)
+
     def test_what_it_says(self):
         scheduler = self.work()
+        self.set_quota()
         for daemon in (self.master, self.agent):
             text = self.text(daemon)
             promtool = os.path.join(self.root, "promtool")
@@ -128,6 +137,9 @@ class Prometheus(common.ClientTestCase):
             ("framework", 'a "job" of\\1'), ("framework_id", scheduler.id),
             ("state", "finished"))], 1)
         self.assertIn(("mesita_role_dominant_share", (("role", "a/b"),)), values)
+        for name, value in (("guarantee", 0.1), ("limit", 2)):
+            self.assertEqual(values["mesita_role_quota_" + name, (
+                ("resource", "cpus"), ("role", "q"))], value)
         self.assertGreater(values["mesita_allocator_run_duration_seconds_count", ()], 0)
         # What there may be many of is not there unless it is asked for.
         self.assertNotRegex(self.text(self.master, "/metrics"), "mesita_(framework|role)_")
