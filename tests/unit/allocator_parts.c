@@ -127,6 +127,7 @@ struct random_world {
 	struct held held[OUTSTANDING_MAX];
 	size_t count;
 	bool quotas;
+	enum { IN_PARTS, IN_ONE_PART, IN_ONE_GO } manner;
 };
 
 static unsigned pick(struct random_world *w, unsigned count)
@@ -237,12 +238,34 @@ static void change_quota(struct random_world *w)
 	lab_quota(&lab, roles[pick(w, 3)], amounts[least], pick(w, 2) ? "" : "cpus:6;mem:512");
 }
 
+/* A part, or a whole cycle over all, as is the manner of the world. */
 static bool run_part(struct random_world *w, bool batch)
 {
-	bool more = allocator_cycle_part(lab.a, lab.now, batch, 1 + pick(w, 4), &lab.grants);
+	size_t max = 1 + pick(w, 4);
+	bool more = false;
 
+	if (w->manner == IN_ONE_GO)
+		allocator_cycle(lab.a, lab.now, batch, &lab.grants);
+	else
+		more = allocator_cycle_part(lab.a, lab.now, batch,
+					    w->manner == IN_PARTS ? max : 10 * AGENTS, &lab.grants);
+	cr_assert(!more || w->manner == IN_PARTS);
 	keep_grants(w);
 	return more;
+}
+
+/* What events ask for. */
+static void run_event(struct random_world *w)
+{
+	if (!allocator_pending(lab.a))
+		return;
+	if (allocator_pending_all(lab.a)) {
+		if (w->manner != IN_PARTS)
+			run_part(w, false);
+		return;
+	}
+	allocator_cycle(lab.a, lab.now, false, &lab.grants);
+	keep_grants(w);
 }
 
 static void happen(struct random_world *w)
@@ -268,9 +291,7 @@ static void happen(struct random_world *w)
 		lab.now += pick(w, 3) * SECOND;
 		break;
 	case 6:
-		if (allocator_pending(lab.a) && !allocator_pending_all(lab.a))
-			allocator_cycle(lab.a, lab.now, false, &lab.grants);
-		keep_grants(w);
+		run_event(w);
 		break;
 	case 7:
 	case 8:
@@ -278,7 +299,7 @@ static void happen(struct random_world *w)
 		give_back(w);
 		break;
 	default:
-		run_part(w, pick(w, 2));
+		run_part(w, w->manner != IN_PARTS || pick(w, 2));
 		break;
 	}
 	cr_assert(allocator_audit(lab.a, &why), "%s", why.text);
@@ -326,6 +347,66 @@ Test(allocator_parts, nothing_is_left_whatever_happens_in_between)
 		}
 		while (w.count)
 			drop(&w, 0);
+		lab_close(&lab);
+		lab = lab_open(NULL);
+	}
+}
+
+/* Resources of two allocators have shapes of their own: as text. */
+static void expect_same_held(const struct held *a, const struct held *b, unsigned seed)
+{
+	struct buf one = BUF_INIT, other = BUF_INIT;
+
+	buf_printf(&one, "%s on %s: ", a->framework, a->agent);
+	buf_printf(&other, "%s on %s: ", b->framework, b->agent);
+	resources_print(&a->resources, &one);
+	resources_print(&b->resources, &other);
+	cr_assert_str_eq(one.data, other.data, "seed %u: %s, and %s", seed, one.data, other.data);
+	buf_free(&one);
+	buf_free(&other);
+}
+
+static void expect_the_same(const struct random_world *a, const struct random_world *b,
+			    unsigned seed)
+{
+	cr_assert_eq(a->count, b->count, "seed %u: %zu grants, and %zu", seed, a->count, b->count);
+	for (size_t i = 0; i < a->count; i++)
+		expect_same_held(&a->held[i], &b->held[i], seed);
+}
+
+static void begin_world(struct random_world *w, unsigned seed, int manner)
+{
+	memset(w, 0, sizeof(*w));
+	rng_seed(&w->rng, seed);
+	w->quotas = seed % 4 != 0;
+	w->manner = manner;
+}
+
+/* One part that is large enough grants what a cycle in one go grants. */
+Test(allocator_parts, one_part_is_a_cycle)
+{
+	static struct random_world one, other;
+
+	for (unsigned seed = 1; seed <= 1000; seed++) {
+		struct lab second = lab_open(NULL), first;
+
+		begin_world(&one, seed, IN_ONE_GO);
+		begin_world(&other, seed, IN_ONE_PART);
+		for (int i = 0; i < 120; i++) {
+			happen(&one);
+			first = lab;
+			lab = second;
+			happen(&other);
+			second = lab;
+			lab = first;
+			if (i % 8 == 0)
+				expect_the_same(&one, &other, seed);
+		}
+		while (other.count)
+			drop(&other, 0);
+		lab_close(&second);
+		while (one.count)
+			drop(&one, 0);
 		lab_close(&lab);
 		lab = lab_open(NULL);
 	}
