@@ -114,6 +114,31 @@ Test(allocator_parts, a_framework_that_revives_meanwhile_sees_the_agents_of_befo
 	cr_assert_not(allocator_pending(lab.a));
 }
 
+/* A guarantee that is met while agents are visited releases those that were held back for it. */
+static void hold_back_for_a_guarantee(void)
+{
+	lab_quota(&lab, "b", "cpus:1;mem:128", "");
+	lab_framework(&lab, "f1", "a");
+	lab_framework(&lab, "f2", "b");
+	add_agents(1, 1);
+	lab_expect_event(&lab, "f2(b)@s1 cpus:1; mem:128");
+	lab_decline(&lab, 0, 3600);
+	lab_expect_tick(&lab, "");
+	add_agents(2, 2);
+}
+
+Test(allocator_parts, what_a_guarantee_releases_comes_with_the_last_part)
+{
+	hold_back_for_a_guarantee();
+	expect_part(9, "s2 s1");
+}
+
+Test(allocator_parts, what_a_guarantee_releases_comes_in_one_go)
+{
+	hold_back_for_a_guarantee();
+	lab_expect_tick(&lab, "f2(b)@s2 cpus:1; mem:128, f1(a)@s1 cpus:1; mem:128");
+}
+
 /* ---- whatever happens ------------------------------------------------------------ */
 
 struct held {
