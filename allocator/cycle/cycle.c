@@ -100,6 +100,20 @@ void alloc_candidates_clear(struct allocator *a)
 		list_remove(&agent->candidate);
 }
 
+/* Those that were collected. `whole`: with them a cycle over all has seen everyone. */
+static void visit_collected(struct allocator *a, size_t count, bool whole,
+			    struct allocator_grants *out)
+{
+	sort_visits(a, count);
+	for (size_t i = 0; i < count && a->lackers > 0; i++)
+		alloc_visit_first(a, &a->visit[i], out);
+	if (whole)
+		count = collect_released(a, count);
+	for (size_t i = 0; i < count; i++)
+		alloc_visit_second(a, &a->visit[i], out);
+	alloc_quota_end(a, whole);
+}
+
 void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocator_grants *out)
 {
 	bool everyone = all || a->all_candidates;
@@ -114,15 +128,7 @@ void allocator_cycle(struct allocator *a, int64_t now, bool all, struct allocato
 	}
 	a->cycles++;
 	alloc_quota_begin(a);
-	size_t count = collect_visits(a, everyone);
-	sort_visits(a, count);
-	for (size_t i = 0; i < count && a->lackers > 0; i++)
-		alloc_visit_first(a, &a->visit[i], out);
-	if (everyone)
-		count = collect_released(a, count);
-	for (size_t i = 0; i < count; i++)
-		alloc_visit_second(a, &a->visit[i], out);
-	alloc_quota_end(a, everyone);
+	visit_collected(a, collect_visits(a, everyone), everyone, out);
 	alloc_inverse_cycle(a, now, everyone, out);
 	alloc_candidates_clear(a);
 	if (everyone)
@@ -222,14 +228,7 @@ bool allocator_cycle_part(struct allocator *a, int64_t now, bool batch, size_t m
 	last = count < max;
 	if (last && alloc_quota_any_loose(a))
 		count = add_blocked(a, count);
-	sort_visits(a, count);
-	for (size_t i = 0; i < count && a->lackers > 0; i++)
-		alloc_visit_first(a, &a->visit[i], out);
-	if (last)
-		count = collect_released(a, count);
-	for (size_t i = 0; i < count; i++)
-		alloc_visit_second(a, &a->visit[i], out);
-	alloc_quota_end(a, last);
+	visit_collected(a, count, last, out);
 	if (last)
 		end_parts(a, now, batch, out);
 	return !last;
