@@ -53,6 +53,13 @@ static struct directory *directory_at(struct store_room *room, const char *path)
 	return d;
 }
 
+static void directory_free(struct store_room *room, struct directory *d)
+{
+	HASH_DEL(room->directories, d);
+	free(d->path);
+	free(d);
+}
+
 /* ---- what is stored ---------------------------------------------------------------- */
 
 /* As docs/architecture.md has them: a role's '/' is a blank. */
@@ -177,7 +184,8 @@ void books_resources_confirmed(struct books *b, const struct view *v)
 void books_directory(struct books *b, const struct process *agent, const char *path,
 		     enum directory_deed deed)
 {
-	struct directory *d = directory_at(room_of(b, agent->name), path);
+	struct store_room *room = room_of(b, agent->name);
+	struct directory *d = directory_at(room, path);
 
 	switch (deed) {
 	case DIRECTORY_MADE:
@@ -200,7 +208,7 @@ void books_directory(struct books *b, const struct process *agent, const char *p
 				   "durable: %s removes the data of the volume at %s, which it "
 				   "has in its store",
 				   agent->name, path);
-		d->there = d->filled = false;
+		directory_free(room, d);
 		break;
 	}
 }
@@ -231,11 +239,8 @@ void books_free_rooms(struct books *b)
 	struct directory *d, *after;
 
 	HASH_ITER (hh, b->rooms, room, next) {
-		HASH_ITER (hh, room->directories, d, after) {
-			HASH_DEL(room->directories, d);
-			free(d->path);
-			free(d);
-		}
+		HASH_ITER (hh, room->directories, d, after)
+			directory_free(room, d);
 		HASH_DEL(b->rooms, room);
 		tally_free(&room->kept);
 		free(room->owner);

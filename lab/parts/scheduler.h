@@ -46,6 +46,7 @@ struct book {
 /* An operation that it named. */
 struct deed {
 	UT_hash_handle hh;
+	struct list link; /* of those that are not over */
 	char *id, *agent_id;
 	bool over;
 	bool told;		     /* its end, by its agent */
@@ -102,6 +103,7 @@ struct scheduler_part {
 	struct list offers; /* struct held_offer.link */
 	struct book *books;
 	struct deed *deeds;
+	struct list open_deeds; /* struct deed.link: those that are not over */
 	int next_task, next_volume, next_deed;
 	struct scheduler_counts counts;
 	struct rng rng;

@@ -24,7 +24,17 @@ static struct deed *scheduler_operations_add(struct scheduler_part *part, const 
 	deed->agent_id = xstrdup(agent_id);
 	deed->state = OPERATION(PENDING);
 	HASH_ADD_KEYPTR(hh, part->deeds, deed->id, strlen(deed->id), deed);
+	list_append(&part->open_deeds, &deed->link);
 	return deed;
+}
+
+static void scheduler_operations_set_over(struct scheduler_part *part, struct deed *deed, bool over)
+{
+	if (over != deed->over && over)
+		list_remove(&deed->link);
+	else if (over != deed->over)
+		list_append(&part->open_deeds, &deed->link);
+	deed->over = over;
 }
 
 void scheduler_name_operations(struct scheduler_part *part, struct answer *answer,
@@ -97,7 +107,7 @@ void scheduler_take_operation(struct scheduler_part *part, const Mesos__Operatio
 	if (!deed->told || status->uuid)
 		deed->state = status->state;
 	deed->told = deed->told || status->uuid;
-	deed->over = deed->told || is_end(deed->state);
+	scheduler_operations_set_over(part, deed, deed->told || is_end(deed->state));
 	if (status->uuid)
 		acknowledge(part, deed, status);
 }
@@ -112,12 +122,12 @@ void scheduler_reconcile_operations(struct scheduler_part *part)
 	struct arena arena;
 	struct deed *deed, *next;
 
+	if (scheduler_deeds_done(part))
+		return;
 	arena_init(&arena);
-	HASH_ITER (hh, part->deeds, deed, next) {
+	list_for_each (deed, next, &part->open_deeds, link) {
 		Mesos__Scheduler__Call__ReconcileOperations__Operation *o;
 
-		if (deed->over)
-			continue;
 		o = PROTO_NEW(&arena, Mesos__Scheduler__Call__ReconcileOperations__Operation,
 			      mesos__scheduler__call__reconcile_operations__operation__descriptor);
 		o->operation_id =
@@ -129,8 +139,7 @@ void scheduler_reconcile_operations(struct scheduler_part *part)
 	}
 	message.type = CALL(RECONCILE_OPERATIONS);
 	message.reconcile_operations = &reconcile;
-	if (reconcile.n_operations)
-		scheduler_tell(part, &message);
+	scheduler_tell(part, &message);
 	arena_free(&arena);
 }
 
@@ -138,42 +147,31 @@ void scheduler_reconcile_operations(struct scheduler_part *part)
 
 bool scheduler_deeds_done(const struct scheduler_part *part)
 {
-	struct deed *deed, *next;
-
-	HASH_ITER (hh, part->deeds, deed, next) {
-		if (!deed->over)
-			return false;
-	}
-	return true;
+	return list_empty(&part->open_deeds);
 }
 
 const char *scheduler_part_waits_for(const struct scheduler_part *part)
 {
-	struct deed *deed, *next;
+	const struct deed *first = list_first(&part->open_deeds, struct deed, link);
 
-	HASH_ITER (hh, part->deeds, deed, next) {
-		if (!deed->over)
-			return deed->agent_id;
-	}
-	return NULL;
+	return first ? first->agent_id : NULL;
 }
 
 void scheduler_describe_deeds(const struct scheduler_part *part, struct buf *out)
 {
 	struct deed *deed, *next;
 
-	HASH_ITER (hh, part->deeds, deed, next) {
-		if (!deed->over)
-			buf_printf(out, "%s on %s, last heard of as %s\n", deed->id, deed->agent_id,
-				   proto_enum_name(&mesos__operation_state__descriptor,
-						   (int)deed->state, SPELL_V1));
-	}
+	list_for_each (deed, next, &part->open_deeds, link)
+		buf_printf(out, "%s on %s, last heard of as %s\n", deed->id, deed->agent_id,
+			   proto_enum_name(&mesos__operation_state__descriptor, (int)deed->state,
+					   SPELL_V1));
 }
 
 void scheduler_deeds_free(struct scheduler_part *part)
 {
 	struct deed *deed, *next;
 
+	list_init(&part->open_deeds);
 	HASH_ITER (hh, part->deeds, deed, next) {
 		HASH_DEL(part->deeds, deed);
 		free(deed->id);

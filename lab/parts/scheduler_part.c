@@ -156,6 +156,7 @@ struct scheduler_part *scheduler_part_create(struct world *w,
 	part->reconcile.run = on_reconcile;
 	part->work.run = on_work;
 	list_init(&part->offers);
+	list_init(&part->open_deeds);
 	rng_seed(&part->rng, w->seed ^ (uint64_t)(0x5c00 + options->number));
 	world_after(w, &part->start, world_between(w, 0, 5 * SECOND));
 	return part;
