@@ -109,12 +109,15 @@ static void take_line(struct local_cluster *c)
 	struct arena arena;
 	struct json *json;
 	struct err err;
-	const char *master = NULL;
+	const char *master = "";
 
 	arena_init(&arena);
 	if (json_parse(&arena, c->line.data, c->line.len, &json, &err) == 0)
 		master = json_get_string(json, "master");
-	local_tell(c, master, master ? NULL : "`mesita local` did not say where its master is");
+	if (*master)
+		local_tell(c, master, NULL);
+	else
+		local_tell(c, NULL, "`mesita local` did not say where its master is");
 	arena_free(&arena);
 }
 

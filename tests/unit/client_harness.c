@@ -30,10 +30,16 @@ static void subscribe(struct fake *fake, struct http_request *request)
 static void on_request(void *context, struct http_request *request)
 {
 	struct fake *fake = context;
-	struct fake_call *call = &fake->calls[fake->call_count++];
+	struct fake_call *call;
 	const char *stream_id = http_header(request, "Mesos-Stream-Id");
 	const char *authorization = http_header(request, "Authorization");
 
+	if (!strcmp(request->method, "GET")) {
+		fake->probe_count++;
+		http_reply_text(request, fake->probe_status, "answer");
+		return;
+	}
+	call = &fake->calls[fake->call_count++];
 	cr_assert_leq(fake->call_count, CALLS_MAX);
 	cr_assert_str_eq(request->method, "POST");
 	cr_assert_eq(http_content_type(request), HTTP_MEDIA_PROTOBUF);
@@ -86,6 +92,7 @@ void fake_init(struct fake *fake, bool (*is_subscribe)(struct slice body))
 	fake->is_subscribe = is_subscribe;
 	fake->subscribe_status = 200;
 	fake->call_status = 202;
+	fake->probe_status = 200;
 	fake_start(fake);
 }
 

@@ -1,51 +1,17 @@
 /* The contract of libmesos' executor driver, against a fake agent. */
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/libmesos/executor.h"
-#include "client_harness.h"
+#include "client_trace.h"
 #include "proto/wire/wire_write.h"
 
-#define TICK_MS 2
-
 static struct fake agent;
-static uv_timer_t ticker; /* other threads make things come true */
 static struct libmesos_executor *driver;
-static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER;
-static char trace[4096];
-static atomic_int joined, fail_launch, stop_in_message;
-
-static void tick_cb(uv_timer_t *timer)
-{
-}
-
-static int note(const char *format, ...)
-{
-	va_list args;
-	size_t len;
-
-	pthread_mutex_lock(&trace_mutex);
-	len = strlen(trace);
-	va_start(args, format);
-	vsnprintf(trace + len, sizeof(trace) - len, format, args);
-	va_end(args);
-	pthread_mutex_unlock(&trace_mutex);
-	return 0;
-}
-
-static bool noted(const char *words)
-{
-	bool found;
-
-	pthread_mutex_lock(&trace_mutex);
-	found = strstr(trace, words) != NULL;
-	pthread_mutex_unlock(&trace_mutex);
-	return found;
-}
+static atomic_int fail_launch, stop_in_message;
 
 /* The text in field 1 of a packed id. */
 static struct slice id_in(struct slice id)
@@ -136,8 +102,7 @@ static void set_up(void)
 {
 	libmesos_init();
 	fake_init(&agent, is_subscribe);
-	uv_timer_init(&agent.loop, &ticker);
-	uv_timer_start(&ticker, tick_cb, TICK_MS, TICK_MS);
+	ticks_begin(&agent);
 	setenv("MESOS_AGENT_ENDPOINT", agent.address, 1);
 	setenv("MESOS_FRAMEWORK_ID", "f", 1);
 	setenv("MESOS_EXECUTOR_ID", "e", 1);
@@ -148,34 +113,20 @@ static void set_up(void)
 	driver = libmesos_executor_new(&handlers, &agent);
 }
 
-static void *free_driver(void *argument)
+static void free_driver(void)
 {
 	libmesos_executor_free(driver);
-	joined = 1;
-	return NULL;
 }
 
-static void *join_driver(void *argument)
+static void join_driver(void)
 {
 	libmesos_executor_join(driver);
-	joined = 1;
-	return NULL;
-}
-
-static void in_a_thread(void *(*what)(void *argument))
-{
-	pthread_t thread;
-
-	joined = 0;
-	pthread_create(&thread, NULL, what, NULL);
-	until(&agent, joined);
-	pthread_join(thread, NULL);
 }
 
 static void tear_down(void)
 {
-	in_a_thread(free_driver);
-	uv_close((uv_handle_t *)&ticker, NULL);
+	run_beside(&agent, free_driver);
+	ticks_end();
 	fake_finish(&agent);
 }
 
@@ -315,7 +266,7 @@ Test(libmesos_executor, hears_each_event)
 	cr_assert_str_eq(trace, "registered:n/h launch:t1 launch:g1 launch:g2 kill:t1 message:hi "
 				"shutdown ");
 	cr_assert_eq(libmesos_executor_stop(driver), DRIVER_STOPPED);
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 }
 
 Test(libmesos_executor, knows_four_statuses)
@@ -329,7 +280,7 @@ Test(libmesos_executor, knows_four_statuses)
 	cr_assert_eq(update(MESOS__TASK_STATE__TASK_RUNNING), DRIVER_RUNNING);
 	until(&agent, came(MESOS__EXECUTOR__CALL__TYPE__UPDATE) == 1);
 	cr_assert_eq(libmesos_executor_abort(driver), DRIVER_ABORTED);
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 	cr_assert_eq(update(MESOS__TASK_STATE__TASK_FINISHED), DRIVER_ABORTED);
 	cr_assert_eq(libmesos_executor_stop(driver), DRIVER_ABORTED);
 	cr_assert_eq(libmesos_executor_stop(driver), DRIVER_STOPPED);
@@ -362,7 +313,7 @@ Test(libmesos_executor, may_not_stage)
 {
 	start();
 	cr_assert_eq(update(MESOS__TASK_STATE__TASK_STAGING), DRIVER_ABORTED);
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 	cr_assert(noted("error:Attempted to send TASK_STAGING status update "));
 	cr_assert_eq(came(MESOS__EXECUTOR__CALL__TYPE__UPDATE), 0);
 }
@@ -371,7 +322,7 @@ Test(libmesos_executor, an_error_aborts_and_is_told)
 {
 	start();
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__ERROR, fill_error);
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 	cr_assert_str_eq(trace, "registered:n/h error:no use ");
 	cr_assert_eq(libmesos_executor_start(driver), DRIVER_ABORTED);
 }
@@ -382,7 +333,7 @@ Test(libmesos_executor, a_callback_that_fails_aborts)
 	fail_launch = 1;
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__LAUNCH, fill_launch);
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__KILL, fill_kill);
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 	cr_assert_str_eq(trace, "registered:n/h launch:t1 ");
 	cr_assert_eq(libmesos_executor_abort(driver), DRIVER_ABORTED);
 }
@@ -397,7 +348,7 @@ Test(libmesos_executor, last_words_go_out)
 	cr_assert(agent.stream, "it waits for the answer");
 	http_reply_text(agent.calls[agent.call_count - 1].held, 202, NULL);
 	agent.calls[agent.call_count - 1].held = NULL;
-	in_a_thread(join_driver);
+	run_beside(&agent, join_driver);
 	until(&agent, !agent.stream);
 }
 
