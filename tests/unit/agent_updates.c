@@ -1,4 +1,5 @@
 /* Update streams and the executor API around them. */
+#include "agent/core/objects.h"
 #include "agent_harness.h"
 #include "auth/jwt.h"
 
@@ -131,6 +132,16 @@ Test(agent_updates, a_uuid_counts_once)
 	rig_ack(&rig, "t", 1);
 	rig_update(&rig, "e", "t", STATE(RUNNING), 1);
 	rig_expect(&rig, "event 1 ACKNOWLEDGED t u1\nreply 202\n");
+	for (int i = 2; i <= 4; i++) {
+		rig_update(&rig, "e", "t", i % 2 ? STATE(RUNNING) : STATE(STARTING), i);
+		rig_ack(&rig, "t", i < 4 ? i : 0);
+	}
+	rig_take(&rig);
+	/* Three that were acknowledged, and one that waits for it. */
+	for (int i = 1; i <= 4; i++) {
+		rig_update(&rig, "e", "t", STATE(RUNNING), i);
+		cr_expect_not(strstr(rig_take(&rig), "send"), "update %d", i);
+	}
 }
 
 /* ---- too many --------------------------------------------------------------- */
@@ -259,8 +270,14 @@ Test(agent_updates, many_acknowledged_ones_are_forgotten_in_order)
 	}
 	cr_assert_lt(rig.pair_count, 150);
 	rig_take(&rig);
-	rig_update(&rig, "e", "t", STATE(RUNNING), 299);
-	rig_expect(&rig, "event 1 ACKNOWLEDGED t u299\nreply 202\n");
+	for (int i = 300 - UPDATE_REMEMBERED + 1; i <= 300; i++) {
+		rig_update(&rig, "e", "t", STATE(RUNNING), i);
+		cr_expect_not(strstr(rig_take(&rig), "send"), "update %d", i);
+	}
+	rig_update(&rig, "e", "t", STATE(RUNNING), 300 - UPDATE_REMEMBERED);
+	cr_expect(strstr(rig_take(&rig), "send"));
+	rig_ack(&rig, "t", 300 - UPDATE_REMEMBERED);
+	rig_take(&rig);
 	rig_update(&rig, "e", "t", STATE(FINISHED), 301);
 	rig_ack(&rig, "t", 301);
 	for (size_t i = 0; i < rig.pair_count; i++)
