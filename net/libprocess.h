@@ -51,5 +51,8 @@ void messenger_send(struct messenger *messenger, const char *from, const char *t
 void messenger_link(struct messenger *messenger, const char *pid);
 /* Forgets the link, without report. */
 void messenger_unlink(struct messenger *messenger, const char *pid);
+/* Other times than MESSENGER_TICK_MS, _CONNECT_TIMEOUT_MS and _IDLE_MS, for tests. */
+void messenger_limit_times(struct messenger *messenger, uint64_t tick_ms, uint64_t connect_ms,
+			   uint64_t idle_ms);
 
 #endif

@@ -51,6 +51,7 @@ struct messenger {
 	int handles;
 	bool closing;
 	char *read_buffer;
+	uint64_t tick_ms, connect_ms, idle_ms;
 };
 
 static void free_messenger(struct messenger *messenger)
@@ -156,10 +157,10 @@ static void messenger_on_tick(uv_timer_t *ticker)
 
 	list_for_each (peer, next, &messenger->all, all) {
 		uint64_t idle = now - peer->used;
-		if (!peer->open && idle >= MESSENGER_CONNECT_TIMEOUT_MS)
+		if (!peer->open && idle >= messenger->connect_ms)
 			break_peer(peer, uv_strerror(UV_ETIMEDOUT));
 		else if (peer->open && list_empty(&peer->links) &&
-			 transport_idle(&peer->transport) && idle >= MESSENGER_IDLE_MS)
+			 transport_idle(&peer->transport) && idle >= messenger->idle_ms)
 			break_peer(peer, "idle");
 		else if (!peer->open || list_empty(&peer->links))
 			timed = true;
@@ -171,8 +172,8 @@ static void messenger_on_tick(uv_timer_t *ticker)
 static void start_ticker(struct messenger *messenger)
 {
 	if (!uv_is_active((uv_handle_t *)&messenger->ticker))
-		uv_timer_start(&messenger->ticker, messenger_on_tick, MESSENGER_TICK_MS,
-			       MESSENGER_TICK_MS);
+		uv_timer_start(&messenger->ticker, messenger_on_tick, messenger->tick_ms,
+			       messenger->tick_ms);
 }
 
 /* -- the beginning of a peer -- */
@@ -266,6 +267,8 @@ struct messenger *messenger_create(uv_loop_t *loop, struct tls *tls,
 	messenger->exited = exited;
 	messenger->context = context;
 	messenger->read_buffer = xmalloc(HTTP_READ_SIZE);
+	messenger_limit_times(messenger, MESSENGER_TICK_MS, MESSENGER_CONNECT_TIMEOUT_MS,
+			      MESSENGER_IDLE_MS);
 	list_init(&messenger->all);
 	list_init(&messenger->broken);
 	list_init(&messenger->dirty);
@@ -414,4 +417,12 @@ void messenger_unlink(struct messenger *messenger, const char *pid)
 		peer->used = uv_now(messenger->loop);
 		start_ticker(messenger);
 	}
+}
+
+void messenger_limit_times(struct messenger *messenger, uint64_t tick_ms, uint64_t connect_ms,
+			   uint64_t idle_ms)
+{
+	messenger->tick_ms = tick_ms;
+	messenger->connect_ms = connect_ms;
+	messenger->idle_ms = idle_ms;
 }

@@ -105,8 +105,9 @@ void offload_make(struct offload *offload, struct offload_text *text);
 /* Whether the process is a child of it. */
 bool offload_owns(const struct offload *offload, pid_t pid);
 struct offload_counts offload_counts(const struct offload *offload);
-/* Other bounds than OFFLOAD_BYTES_MAX and OFFLOAD_CREDIT_MS, for tests. */
+/* Other bounds than OFFLOAD_BYTES_MAX, OFFLOAD_CREDIT_MS and OFFLOAD_PATIENCE_MS, for tests. */
 void offload_bound(struct offload *offload, uint64_t bytes);
 void offload_limit_credit(struct offload *offload, int64_t milliseconds);
+void offload_limit_patience(struct offload *offload, int64_t milliseconds);
 
 #endif

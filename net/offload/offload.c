@@ -37,9 +37,10 @@ struct offload {
 	struct list waiting;
 	struct list children;
 	size_t child_count;
-	bool rendering; /* one of them */
-	int64_t paid;	/* uv_hrtime until which the pauses of the children so far reach */
-	int64_t credit; /* ns; so long before that another may be made */
+	bool rendering;	  /* one of them */
+	int64_t paid;	  /* uv_hrtime until which the pauses of the children so far reach */
+	int64_t credit;	  /* ns; so long before that another may be made */
+	int64_t patience; /* ns; with slow clients while others wait */
 	uint64_t bytes_max;
 	struct offload_counts counts;
 };
@@ -336,7 +337,7 @@ static void end_oldest(struct offload *offload)
 {
 	struct child *oldest = list_first(&offload->children, struct child, link);
 
-	if (now() - oldest->since < OFFLOAD_PATIENCE_MS * MILLISECOND)
+	if (now() - oldest->since < offload->patience)
 		return;
 	log_info_limited("ended a process that wrote answers to %zu slow clients: others wait",
 			 oldest->count);
@@ -383,6 +384,7 @@ struct offload *offload_create(uv_loop_t *loop)
 	offload->loop = loop;
 	offload->bytes_max = OFFLOAD_BYTES_MAX;
 	offload->credit = OFFLOAD_CREDIT_MS * MILLISECOND;
+	offload->patience = OFFLOAD_PATIENCE_MS * MILLISECOND;
 	list_init(&offload->waiting);
 	list_init(&offload->children);
 	uv_timer_init(loop, &offload->timer);
@@ -458,4 +460,9 @@ void offload_bound(struct offload *offload, uint64_t bytes)
 void offload_limit_credit(struct offload *offload, int64_t milliseconds)
 {
 	offload->credit = milliseconds * MILLISECOND;
+}
+
+void offload_limit_patience(struct offload *offload, int64_t milliseconds)
+{
+	offload->patience = milliseconds * MILLISECOND;
 }

@@ -1,4 +1,5 @@
 /* HTTP server: hostile clients, and everybody else served meanwhile. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -236,6 +237,36 @@ static void on_pause(uv_timer_t *timer)
 	uv_close((uv_handle_t *)timer, NULL);
 }
 
+static void on_gush(uv_timer_t *timer)
+{
+	static const char bytes[2 * HTTP_BODY_PROGRESS];
+	int *left = timer->data;
+
+	raw_write(&raw, bytes, sizeof(bytes));
+	if (--*left == 0)
+		uv_timer_stop(timer);
+}
+
+/* So many bytes in each span are enough, however long the whole takes. */
+Test(http_limits, keeps_long_bodies_that_go_on)
+{
+	static uv_timer_t gush;
+	char head[96];
+	int left = 12;
+
+	fixture.server->options.body_timeout_ms = 400;
+	fixture.server->tick_ms = 10;
+	snprintf(head, sizeof(head), "POST /echo HTTP/1.1\r\nContent-Length: %d\r\n\r\n",
+		 left * 2 * HTTP_BODY_PROGRESS);
+	raw_send(&raw, head);
+	uv_timer_init(&fixture.loop, &gush);
+	gush.data = &left;
+	uv_timer_start(&gush, on_gush, 100, 100);
+	until(&fixture, raw_has(&raw, "HTTP/1.1 200 OK") || raw.eof);
+	cr_assert_eq(left, 0);
+	uv_close((uv_handle_t *)&gush, NULL);
+}
+
 Test(http_limits, keeps_idle_connections)
 {
 	uv_timer_t pause;
@@ -340,5 +371,12 @@ Test(http_limits, refuses_a_port_in_use)
 	cr_assert(strstr(err.text, "Address already in use"));
 	options.ip = "nowhere";
 	cr_assert_eq(http_server_create(&options, &server, &err), ERR_INVALID);
+	cr_assert_str_eq(err.text, "'nowhere' is not an IP address");
+	options.ip = "127.0.0.1";
+	for (int i = 0; i < 2; i++) {
+		options.port = i ? 65536 : -1;
+		cr_assert_eq(http_server_create(&options, &server, &err), ERR_INVALID);
+		cr_assert(strstr(err.text, "is not between 0 and 65535"));
+	}
 	cr_assert_null(server);
 }

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/http/http_internal.h"
 #include "net/libprocess.h"
 #include "net/limits.h"
 #include "net_harness.h"
@@ -317,4 +318,87 @@ Test(messenger, drops_peers_that_do_not_read)
 	until(&fixture, exits.len > 0);
 	close(listener);
 	free(body);
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static void resume_cb(uv_timer_t *timer)
+{
+	*(bool *)timer->data = true;
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void wait_ms(uint64_t ms)
+{
+	uv_timer_t timer;
+	bool over = false;
+
+	uv_timer_init(&fixture.loop, &timer);
+	timer.data = &over;
+	uv_timer_start(&timer, resume_cb, ms, 0);
+	until(&fixture, over);
+	uv_run(&fixture.loop, UV_RUN_NOWAIT);
+}
+
+Test(messenger, closes_what_is_idle_and_not_linked)
+{
+	messenger_limit_times(messenger, 5, 20000, 50);
+	messenger_send(messenger, FROM, to, "a.B", "x", 1);
+	until(&fixture, fixture.messages.len > 0);
+	until(&fixture, fixture.server->connection_count == 0);
+	messenger_send(messenger, FROM, to, "a.B", "y", 1);
+	messenger_link(messenger, to);
+	until(&fixture, strstr(fixture.messages.data, "(y)"));
+	wait_ms(200);
+	cr_assert_eq(fixture.server->connection_count, 1, "a link stays");
+	messenger_unlink(messenger, to);
+	until(&fixture, fixture.server->connection_count == 0);
+	cr_assert_eq(exits.len, 0, "nobody asked to be told");
+}
+
+Test(messenger, keeps_what_is_used)
+{
+	messenger_limit_times(messenger, 5, 20000, 600);
+	for (int i = 0; i < 8; i++) {
+		messenger_send(messenger, FROM, to, "a.B", "x", 1);
+		wait_ms(100);
+	}
+	cr_assert_eq(fixture.server->connection_count, 1);
+	until(&fixture, fixture.server->connection_count == 0);
+}
+
+/* The listener's queue is full, so the kernel answers nobody. */
+Test(messenger, gives_up_who_does_not_answer)
+{
+	char pid[PID_MAX], expected[PID_MAX + 1];
+	int listener = make_listener(pid), callers[8];
+	struct sockaddr_in address;
+	socklen_t size = sizeof(address);
+
+	cr_assert_eq(listen(listener, 0), 0);
+	getsockname(listener, (struct sockaddr *)&address, &size);
+	for (int i = 0; i < 8; i++) {
+		callers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		connect(callers[i], (struct sockaddr *)&address, sizeof(address));
+	}
+	messenger_limit_times(messenger, 5, 100, 20000);
+	messenger_link(messenger, pid);
+	messenger_link(messenger, to);
+	until(&fixture, exits.len > 0);
+	snprintf(expected, sizeof(expected), "%s\n", pid);
+	cr_assert_str_eq(exits.data, expected);
+	cr_assert_eq(fixture.server->connection_count, 1);
+	for (int i = 0; i < 8; i++)
+		close(callers[i]);
+	close(listener);
+}
+
+Test(messenger, a_report_that_is_due_is_forgotten_with_its_link)
+{
+	messenger_link(messenger, "a@127.0.0.1:0");
+	messenger_link(messenger, "b@127.0.0.1:0");
+	messenger_unlink(messenger, "a@127.0.0.1:0");
+	until(&fixture, exits.len > 0);
+	wait_ms(20);
+	cr_assert_str_eq(exits.data, "b@127.0.0.1:0\n");
 }

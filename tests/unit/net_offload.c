@@ -2,6 +2,7 @@
  * of them ends. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 
 #include "net/gzip.h"
 #include "net/http/http_internal.h"
+#include "net/offload/offload_internal.h"
 #include "net/offload.h"
 #include "net_harness.h"
 
@@ -308,6 +310,103 @@ Test(offload, no_child_is_made_while_others_hold_too_much)
 	until(&fixture, raw_has(&other, "<mine by"));
 	cr_assert_eq(offload_counts(offload).children, 2);
 	raw_close(&other);
+}
+
+/* A full house of slow clients, and somebody else who waits. */
+Test(offload, the_slowest_client_is_given_up_when_others_wait)
+{
+	struct raw slow[OFFLOAD_CHILDREN];
+
+	for (int i = 0; i < OFFLOAD_CHILDREN; i++) {
+		raw_open(&slow[i], &fixture);
+		raw_deafen(&slow[i]);
+		raw_send(&slow[i], GET("/big"));
+		until(&fixture, offload_counts(offload).now == (uint64_t)i + 1);
+	}
+	raw_send(&raw, GET("/text?mine"));
+	until(&fixture, submitted == OFFLOAD_CHILDREN + 1);
+	until(&fixture, offload_counts(offload).bytes == OFFLOAD_CHILDREN * (uint64_t)BIG);
+	cr_assert_eq(offload_counts(offload).children, OFFLOAD_CHILDREN, "there is patience");
+	offload_limit_patience(offload, 0);
+	until(&fixture, raw_has(&raw, "<mine by"));
+	cr_assert_geq(offload_counts(offload).failed, 1);
+	offload_limit_patience(offload, OFFLOAD_PATIENCE_MS);
+	raw_hear(&slow[0]);
+	until(&fixture, slow[0].eof);
+	cr_assert_lt(slow[0].in.len, BIG, "the oldest was ended");
+	for (int i = 0; i < OFFLOAD_CHILDREN; i++)
+		raw_close(&slow[i]);
+}
+
+/* The only child that this process has. */
+static pid_t child_of_mine(void)
+{
+	FILE *file = fopen("/proc/thread-self/children", "re");
+	int pid = 0;
+
+	cr_assert_not_null(file);
+	cr_assert_eq(fscanf(file, "%d", &pid), 1);
+	fclose(file);
+	return pid;
+}
+
+Test(offload, knows_its_children)
+{
+	pid_t child;
+
+	raw_deafen(&raw);
+	raw_send(&raw, GET("/big"));
+	until(&fixture, offload_counts(offload).now == 1);
+	child = child_of_mine();
+	cr_assert(offload_owns(offload, child));
+	cr_assert_not(offload_owns(offload, getpid()));
+	raw_hear(&raw);
+	until(&fixture, offload_counts(offload).now == 0);
+	cr_assert_not(offload_owns(offload, child));
+}
+
+static void render_otherwise(const struct offload_read *read, struct buf *body,
+			     const char **content_type)
+{
+}
+
+/* Those that differ in one thing share no body. */
+Test(offload, tells_equal_reads_from_others)
+{
+	struct http_request one = {.query = (char *)"a=1", .principal = "p", .body = SLICE("body")};
+	struct http_request other[] = {one, one, one, one, one, one};
+	struct offload_read read = {&one, render, &one, "what", "text/plain"};
+	struct offload_read same = {&other[0], render, &one, read.what, "text/plain"};
+	struct offload_read bodiless = same;
+
+	cr_assert(offload_same(&read, &same));
+	other[1].query = (char *)"a=2";
+	other[2].principal = "q";
+	other[3].principal = NULL;
+	other[4].body = SLICE("boda");
+	other[5].body = SLICE("bod");
+	for (int i = 1; i <= 5; i++) {
+		same.request = &other[i];
+		cr_expect_not(offload_same(&read, &same), "request %d", i);
+		cr_expect_not(offload_same(&same, &read), "request %d", i);
+	}
+	same.request = &other[0];
+	same.render = render_otherwise;
+	cr_expect_not(offload_same(&read, &same));
+	same.render = render;
+	same.context = NULL;
+	cr_expect_not(offload_same(&read, &same));
+	same.context = &one;
+	same.what = NULL;
+	cr_expect_not(offload_same(&read, &same));
+	same.what = read.what;
+	same.content_type = "text/html";
+	cr_expect_not(offload_same(&read, &same));
+	other[0].body = other[5].body = (struct slice){0};
+	other[5].query = one.query;
+	bodiless.request = &other[5];
+	same.content_type = read.content_type;
+	cr_expect(offload_same(&bodiless, &same));
 }
 
 Test(offload, a_client_that_goes_away_ends_its_child)

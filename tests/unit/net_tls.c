@@ -337,6 +337,90 @@ Test(tls_settings, are_those_of_libprocess)
 	cr_assert_eq(tls_settings_read(&read, &err), ERR_INVALID);
 }
 
+/* Each that cannot be used is named, with what OpenSSL says of it. */
+Test(tls, names_what_cannot_be_used)
+{
+	const struct tls_settings good = settings;
+	char *other = in_folder("other.pem"), *other_key = in_folder("other-key.pem");
+	const struct {
+		struct tls_settings settings;
+		const char *complaint;
+	} cases[] = {
+		{{.ca_file = "/no/ca", .cert_file = cert, .key_file = key},
+		 "LIBPROCESS_SSL_CA_FILE or _CA_DIR '/no/ca' cannot be used: "},
+		{{.ca_dir = "/no/\x01", .ca_file = "/no/ca", .cert_file = cert, .key_file = key},
+		 "_CA_DIR '/no/ca' cannot be used: "},
+		{{.cert_file = "/no/cert", .key_file = key},
+		 "LIBPROCESS_SSL_CERT_FILE '/no/cert' cannot be used: "},
+		{{.cert_file = cert, .key_file = "/no/key"},
+		 "LIBPROCESS_SSL_KEY_FILE '/no/key' cannot be used: "},
+		{{.cert_file = cert, .key_file = other_key}, "cannot be used: key values mismatch"},
+		{{.cert_file = cert, .key_file = key, .ciphers = "none-such"},
+		 "LIBPROCESS_SSL_CIPHERS 'none-such' cannot be used: no cipher match"},
+		{{.cert_file = cert, .key_file = key, .curves = "none-such"},
+		 "LIBPROCESS_SSL_ECDH_CURVES 'none-such' cannot be used: "},
+		{{.cert_file = cert}, "KEY_FILE"},
+		{{.key_file = key}, "CERT_FILE"},
+	};
+
+	cr_assert_eq(tls_authority_issue(authority, (const char *const[]){"127.0.0.1"}, 1, other,
+					 other_key, &err),
+		     0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tls_settings bad = cases[i].settings;
+
+		memcpy(bad.versions, good.versions, sizeof(bad.versions));
+		bad.verify_depth = good.verify_depth;
+		err.text[0] = '\0';
+		cr_expect_eq(tls_create(&bad, true, &tls, &err), ERR_INVALID, "case %zu", i);
+		cr_expect(strstr(err.text, cases[i].complaint), "case %zu: %s", i, err.text);
+	}
+	unlink(other);
+	unlink(other_key);
+	free(other);
+	free(other_key);
+	begin();
+}
+
+Test(tls, has_ciphers_and_curves_of_ones_own)
+{
+	settings.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256";
+	settings.curves = "P-256";
+	begin();
+}
+
+Test(tls_settings, name_what_is_neither_true_nor_false)
+{
+	struct tls_settings read;
+
+	setenv("LIBPROCESS_SSL_VERIFY_CERT", "maybe", 1);
+	cr_assert_eq(tls_settings_read(&read, &err), ERR_INVALID);
+	cr_assert_str_eq(err.text, "LIBPROCESS_SSL_VERIFY_CERT is neither true nor false: 'maybe'");
+	cr_assert_eq(tls_for_url(&tls, &err), ERR_INVALID);
+	cr_assert_eq(tls_from_environment(true, &tls, &err), ERR_INVALID);
+}
+
+/* A program that was given an https:// URL looks whom it speaks to, unless it was told not to. */
+Test(tls_settings, of_an_url_verify_the_server)
+{
+	cr_assert_eq(tls_for_url(&tls, &err), 0, "%s", err.text);
+	cr_assert(tls_settings(tls)->verify_server);
+	cr_assert(tls_settings(tls)->openssl_names);
+	cr_assert_not(tls_settings(tls)->support_downgrade);
+	tls_free(tls);
+	setenv("LIBPROCESS_SSL_SUPPORT_DOWNGRADE", "1", 1);
+	setenv("LIBPROCESS_SSL_VERIFY_SERVER_CERT", "0", 1);
+	cr_assert_eq(tls_for_url(&tls, &err), 0, "%s", err.text);
+	cr_assert_not(tls_settings(tls)->verify_server);
+	cr_assert_not(tls_settings(tls)->support_downgrade);
+	tls_free(tls);
+	unsetenv("LIBPROCESS_SSL_VERIFY_SERVER_CERT");
+	setenv("LIBPROCESS_SSL_VERIFY_CERT", "false", 1);
+	cr_assert_eq(tls_for_url(&tls, &err), 0, "%s", err.text);
+	cr_assert_not(tls_settings(tls)->verify_server);
+	tls_free(tls);
+}
+
 /* ---- on sockets ---------------------------------------------------------------------------- */
 
 static struct fixture fixture;
