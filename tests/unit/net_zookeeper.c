@@ -144,6 +144,11 @@ void fake_zookeeper_disconnect(void)
 	tell_state(ZOO_CONNECTING_STATE);
 }
 
+void fake_zookeeper_refuse_credentials(void)
+{
+	tell_state(ZOO_AUTH_FAILED_STATE);
+}
+
 void fake_zookeeper_expire(void)
 {
 	session_end(open_handle->session);
@@ -241,7 +246,7 @@ int zoo_add_auth(zhandle_t *h, const char *scheme, const char *cert, int len,
 
 int zoo_recv_timeout(zhandle_t *h)
 {
-	return 60000;
+	return fake_zookeeper.recv_timeout_ms ? fake_zookeeper.recv_timeout_ms : 60000;
 }
 
 const char *zerror(int code)
@@ -334,11 +339,16 @@ int zoo_aget(zhandle_t *h, const char *path, int watch, data_completion_t comple
 	     const void *data)
 {
 	struct Stat stat = {0};
-	struct node *node = node_find(path);
+	struct node *node;
 	int code;
 
+	if (fake_zookeeper.vanishes && !strcmp(path, fake_zookeeper.vanishes))
+		fake_zookeeper_remove(path);
+	node = node_find(path);
 	if (is_done(&code) && !code)
 		code = node ? ZOK : ZNONODE;
+	if (!code && fake_zookeeper.lost_reads && fake_zookeeper.lost_reads--)
+		code = ZCONNECTIONLOSS;
 	if (node)
 		stat.ephemeralOwner = node->owner;
 	completion(code, code ? NULL : node->data, code ? -1 : (int)strlen(node->data), &stat,

@@ -11,9 +11,12 @@ struct fake_zookeeper {
 	bool unknown; /* no server's name is known */
 	/* The answers to the next requests are lost, and the connection with them. */
 	int lost;
-	bool lost_are_done; /* though they are carried out */
-	int refusal;	    /* a code for all requests, or 0 */
-	bool withheld;	    /* nothing is answered until fake_zookeeper_answer() */
+	bool lost_are_done;   /* though they are carried out */
+	int refusal;	      /* a code for all requests, or 0 */
+	bool withheld;	      /* nothing is answered until fake_zookeeper_answer() */
+	int lost_reads;	      /* as `lost`, but of what a node says alone */
+	const char *vanishes; /* a node that is gone when somebody asks what it says */
+	int recv_timeout_ms;  /* of a session; 0: a minute */
 };
 
 extern struct fake_zookeeper fake_zookeeper;
@@ -23,6 +26,7 @@ void fake_zookeeper_reset(void);
 void fake_zookeeper_answer(void);
 void fake_zookeeper_connect(void);
 void fake_zookeeper_disconnect(void);
+void fake_zookeeper_refuse_credentials(void);
 /* Its ephemeral nodes vanish. */
 void fake_zookeeper_expire(void);
 /* Somebody else's doing; watches fire. */
