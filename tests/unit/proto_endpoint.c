@@ -76,3 +76,170 @@ Test(proto_endpoint, the_short_way_says_the_same)
 		expect_same(list, count);
 	}
 }
+
+/* ---- shapes of their own ------------------------------------------------------------------- */
+
+static void *message_from(const ProtobufCMessageDescriptor *type, const char *text)
+{
+	struct err err = {""};
+	struct json *json;
+	void *message;
+
+	cr_assert_eq(json_parse(&arena, text, strlen(text), &json, &err), 0, "%s", err.text);
+	message = json_to_proto(type, json, SPELL_V1, &arena, &err);
+	cr_assert(message, "%s: %s", text, err.text);
+	return message;
+}
+
+static void show_task(struct json_writer *w, const char *text)
+{
+	endpoint_write_task(w, shapes, message_from(&mesos__task__descriptor, text));
+}
+
+static void show_executor(struct json_writer *w, const char *text)
+{
+	jw_begin_object(w);
+	endpoint_write_executor_members(w, shapes,
+					message_from(&mesos__executor_info__descriptor, text));
+	jw_end_object(w);
+}
+
+static void show_domain(struct json_writer *w, const char *text)
+{
+	endpoint_write_domain(w, message_from(&mesos__domain_info__descriptor, text));
+}
+
+static void show_attributes(struct json_writer *w, const char *text)
+{
+	Mesos__AgentInfo *info = message_from(&mesos__agent_info__descriptor, text);
+
+	endpoint_write_attributes(w, info->attributes, info->n_attributes);
+}
+
+static void show_reserved(struct json_writer *w, const char *text)
+{
+	struct resources r = make(text);
+
+	jw_begin_array(w);
+	endpoint_write_reserved(w, &r);
+	endpoint_write_unreserved(w, &r);
+	jw_end_array(w);
+	resources_free(&r);
+}
+
+static void show_full(struct json_writer *w, const char *text)
+{
+	struct resources r = make(text);
+
+	jw_begin_array(w);
+	endpoint_write_full(w, &r, NULL);
+	endpoint_write_full(w, &r, "*");
+	endpoint_write_full(w, &r, "a");
+	endpoint_write_reserved_full(w, &r);
+	jw_end_array(w);
+	resources_free(&r);
+}
+
+#define IDS                                                                                        \
+	"\"task_id\":{\"value\":\"t\"},\"framework_id\":{\"value\":\"f\"},\"agent_id\":"           \
+	"{\"value\":\"a\"},\"name\":\"n\""
+#define IDS_SHOWN                                                                                  \
+	"\"id\":\"t\",\"name\":\"n\",\"framework_id\":\"f\",\"executor_id\":\"\",\"slave_id\":"    \
+	"\"a\""
+#define NOTHING "{\"cpus\":0.0,\"gpus\":0.0,\"mem\":0.0,\"disk\":0.0}"
+#define ONE_CPU "{\"cpus\":1.0,\"gpus\":0.0,\"mem\":0.0,\"disk\":0.0}"
+
+/* Resources one by one, in the format of endpoints. */
+#define FULL(name, role, value, more)                                                              \
+	"{\"name\":\"" name "\",\"type\":\"SCALAR\",\"scalar\":{\"value\":" value                  \
+	"},\"role\":\"" role "\"" more "}"
+#define STATIC_OF(role) ",\"reservations\":[{\"role\":\"" role "\",\"type\":\"STATIC\"}]"
+#define BARE FULL("cpus", "*", "1.0", "")
+#define OF_A FULL("cpus", "a", "2.0", STATIC_OF("a"))
+#define OF_B FULL("mem", "b", "3.0", STATIC_OF("b"))
+
+static const struct {
+	void (*show)(struct json_writer *w, const char *text);
+	const char *text, *shown;
+} shapes_shown[] = {
+	{show_task, "{" IDS ",\"state\":\"TASK_STAGING\"}",
+	 "{" IDS_SHOWN ",\"state\":\"TASK_STAGING\",\"resources\":" NOTHING ",\"role\":\"*\","
+	 "\"statuses\":[]}"},
+	{show_task,
+	 "{" IDS ",\"executor_id\":{\"value\":\"e\"},\"state\":\"TASK_RUNNING\",\"user\":\"u\","
+	 "\"resources\":[{" CPU ",\"allocation_info\":{\"role\":\"r\"}}],"
+	 "\"labels\":{\"labels\":[{\"key\":\"k\",\"value\":\"v\"},{\"key\":\"bare\"}]},"
+	 "\"discovery\":{\"visibility\":\"CLUSTER\",\"name\":\"d\"},"
+	 "\"container\":{\"type\":\"MESOS\"},\"health_check\":{\"type\":\"COMMAND\"},"
+	 "\"statuses\":[{\"task_id\":{\"value\":\"t\"},\"state\":\"TASK_STARTING\"},"
+	 "{\"task_id\":{\"value\":\"t\"},\"state\":\"TASK_RUNNING\",\"timestamp\":2.5,"
+	 "\"healthy\":false,\"labels\":{\"labels\":[]},\"container_status\":{\"container_id\":"
+	 "{\"value\":\"c\"},\"executor_pid\":7,\"network_infos\":[{\"name\":\"net\"},{}],"
+	 "\"cgroup_info\":{\"net_cls\":{\"classid\":3}}}},"
+	 "{\"task_id\":{\"value\":\"t\"},\"state\":\"TASK_RUNNING\",\"container_status\":{}}]}",
+	 "{\"id\":\"t\",\"name\":\"n\",\"framework_id\":\"f\",\"executor_id\":\"e\",\"slave_id\":"
+	 "\"a\",\"state\":\"TASK_RUNNING\",\"resources\":" ONE_CPU ",\"role\":\"r\",\"statuses\":["
+	 "{\"state\":\"TASK_STARTING\",\"timestamp\":0.0},"
+	 "{\"state\":\"TASK_RUNNING\",\"timestamp\":2.5,\"labels\":[],\"container_status\":"
+	 "{\"container_id\":{\"value\":\"c\"},\"network_infos\":[{\"name\":\"net\"},{}],"
+	 "\"cgroup_info\":{\"net_cls\":{\"classid\":3}}},\"healthy\":false},"
+	 "{\"state\":\"TASK_RUNNING\",\"timestamp\":0.0,\"container_status\":{}}],\"user\":\"u\","
+	 "\"labels\":[{\"key\":\"k\",\"value\":\"v\"},{\"key\":\"bare\"}],"
+	 "\"discovery\":{\"visibility\":\"CLUSTER\",\"name\":\"d\"},"
+	 "\"container\":{\"type\":\"MESOS\"},\"health_check\":{\"delay_seconds\":15.0,"
+	 "\"interval_seconds\":10.0,\"timeout_seconds\":20.0,\"consecutive_failures\":3,"
+	 "\"grace_period_seconds\":10.0,\"type\":\"COMMAND\"}}"}, /* defaults are shown */
+	{show_executor, "{\"executor_id\":{\"value\":\"e\"}}",
+	 "{\"executor_id\":\"e\",\"name\":\"\",\"framework_id\":\"\",\"resources\":" NOTHING "}"},
+	{show_executor,
+	 "{\"type\":\"CUSTOM\",\"executor_id\":{\"value\":\"e\"},\"name\":\"n\","
+	 "\"framework_id\":{\"value\":\"f\"},\"resources\":[{" CPU "}],"
+	 "\"labels\":{\"labels\":[{\"key\":\"k\"}]},"
+	 "\"command\":{\"shell\":false,\"value\":\"v\",\"arguments\":[\"a\",\"b\"],"
+	 "\"environment\":{\"variables\":[{\"name\":\"N\",\"value\":\"V\"}]},"
+	 "\"uris\":[{\"value\":\"u\",\"executable\":true},{\"value\":\"w\"}]}}",
+	 "{\"executor_id\":\"e\",\"name\":\"n\",\"framework_id\":\"f\",\"command\":{\"shell\":"
+	 "false,"
+	 "\"value\":\"v\",\"argv\":[\"a\",\"b\"],\"environment\":{\"variables\":[{\"name\":\"N\","
+	 "\"value\":\"V\",\"type\":\"VALUE\"}]},\"uris\":[{\"value\":\"u\",\"executable\":true},{"
+	 "\"value\":\"w\","
+	 "\"executable\":false}]},\"resources\":" ONE_CPU ",\"role\":\"*\",\"labels\":[{\"key\":"
+	 "\"k\"}],\"type\":\"CUSTOM\"}"},
+	{show_executor, "{\"executor_id\":{\"value\":\"e\"},\"command\":{}}",
+	 "{\"executor_id\":\"e\",\"name\":\"\",\"framework_id\":\"\",\"command\":{\"argv\":[],"
+	 "\"uris\":[]},\"resources\":" NOTHING "}"},
+	{show_domain, "{}", "{}"},
+	{show_domain, "{\"fault_domain\":{\"region\":{\"name\":\"r\"},\"zone\":{\"name\":\"z\"}}}",
+	 "{\"fault_domain\":{\"region\":{\"name\":\"r\"},\"zone\":{\"name\":\"z\"}}}"},
+	{show_attributes, "{\"hostname\":\"h\"}", "{}"},
+	{show_attributes,
+	 "{\"hostname\":\"h\",\"attributes\":["
+	 "{\"name\":\"t\",\"type\":\"TEXT\",\"text\":{\"value\":\"x\"}},"
+	 "{\"name\":\"s\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1.5}},"
+	 "{\"name\":\"r\",\"type\":\"RANGES\",\"ranges\":{\"range\":[{\"begin\":1,\"end\":2},"
+	 "{\"begin\":5,\"end\":18446744073709551615}]}},"
+	 "{\"name\":\"z\",\"type\":\"SET\",\"set\":{\"item\":[\"a\",\"b\"]}},"
+	 "{\"name\":\"none\",\"type\":\"TEXT\"}]}",
+	 "{\"t\":\"x\",\"s\":1.5,\"r\":\"[1-2, 5-18446744073709551615]\",\"z\":\"{a, b}\","
+	 "\"none\":\"\"}"},
+	{show_reserved, "cpus:1;cpus(a):2;mem(a):3;disk(b/c):4",
+	 "[{\"a\":{\"cpus\":2.0,\"gpus\":0.0,\"mem\":3.0,\"disk\":0.0},"
+	 "\"b/c\":{\"cpus\":0.0,\"gpus\":0.0,\"mem\":0.0,\"disk\":4.0}}," ONE_CPU "]"},
+	{show_reserved, "cpus:1", "[{}," ONE_CPU "]"},
+	{show_full, "cpus:1;cpus(a):2;mem(b):3",
+	 "[[" BARE "," OF_A "," OF_B "],[" BARE "],[" OF_A "],{\"a\":[" OF_A "],\"b\":[" OF_B
+	 "]}]"},
+};
+
+Test(proto_endpoint, messages_are_shown_as_mesos_shows_them)
+{
+	for (size_t i = 0; i < sizeof(shapes_shown) / sizeof(*shapes_shown); i++) {
+		struct buf out = BUF_INIT;
+		struct json_writer w;
+
+		jw_init(&w, &out);
+		shapes_shown[i].show(&w, shapes_shown[i].text);
+		cr_expect_str_eq(out.data, shapes_shown[i].shown, "case %zu: %s", i, out.data);
+		buf_free(&out);
+	}
+}
