@@ -242,7 +242,6 @@ static struct ldb *ldb_new(size_t buffer)
 	ldb->cache = leveldb_cache_create_lru(CACHE_BYTES);
 	ldb->options = leveldb_options_create();
 	leveldb_options_set_create_if_missing(ldb->options, 1);
-	leveldb_options_set_paranoid_checks(ldb->options, 0);
 	leveldb_options_set_write_buffer_size(ldb->options, buffer ? buffer : WRITE_BUFFER_BYTES);
 	leveldb_options_set_max_open_files(ldb->options, OPEN_FILES_MAX);
 	leveldb_options_set_cache(ldb->options, ldb->cache);

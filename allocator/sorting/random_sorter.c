@@ -153,7 +153,7 @@ static int placed_order(const void *left, const void *right)
 	const struct placed *a = left, *b = right;
 
 	if (a->role_key != b->role_key)
-		return a->role_key < b->role_key ? -1 : 1;
+		return (a->role_key > b->role_key) - (a->role_key < b->role_key);
 	return (a->key > b->key) - (a->key < b->key);
 }
 

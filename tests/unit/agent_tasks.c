@@ -1,4 +1,7 @@
 /* Tasks from launch to acknowledgement: the pipeline, kills, exits. */
+#include "agent/core/objects.h"
+#include "agent/core/tasks/frameworks.h"
+#include "agent/core/tasks/tasks.h"
 #include "agent_harness.h"
 
 #include <string.h>
@@ -45,6 +48,20 @@ Test(agent_tasks, command_task_runs_and_is_acknowledged)
 	rig_expect(&rig, "end 7\n");
 	rig_run(&rig, "t", NULL, 1);
 	rig_expect(&rig, "launch t\n");
+}
+
+/* Of a thousand tasks that run, no order to run them is kept. */
+Test(agent_tasks, what_is_launched_is_kept_as_its_record)
+{
+	struct framework *framework;
+
+	rig_run(&rig, "t", "e", 1);
+	framework = agent_framework_find(rig.agent, RIG_FRAMEWORK);
+	cr_assert_not_null(agent_task_find(framework, "t")->info);
+	rig_container_started(&rig, "e", 42);
+	rig_subscribe(&rig, "e", 1);
+	cr_assert_eq(agent_task_find(framework, "t")->place, TASK_LAUNCHED);
+	cr_assert_null(agent_task_find(framework, "t")->info);
 }
 
 Test(agent_tasks, latest_state_runs_ahead_of_the_update)

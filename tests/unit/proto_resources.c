@@ -176,8 +176,15 @@ static const struct {
 	{"\"name\":\"x\",\"type\":\"TEXT\"", "Unsupported resource type"},
 	{"\"name\":\"x\",\"type\":\"SCALAR\"", "Invalid scalar resource"},
 	{CPU ",\"set\":{}", "Invalid scalar resource"},
+	{CPU ",\"ranges\":{}", "Invalid scalar resource"},
+	{"\"name\":\"x\",\"type\":\"RANGES\"", "Invalid ranges resource"},
 	{"\"name\":\"x\",\"type\":\"RANGES\",\"set\":{}", "Invalid ranges resource"},
+	{PORTS "[]},\"set\":{}", "Invalid ranges resource"},
+	{PORTS "[]},\"scalar\":{\"value\":1}", "Invalid ranges resource"},
 	{"\"name\":\"x\",\"type\":\"SET\"", "Invalid set resource"},
+	{"\"name\":\"x\",\"type\":\"SET\",\"set\":{},\"scalar\":{\"value\":1}",
+	 "Invalid set resource"},
+	{"\"name\":\"x\",\"type\":\"SET\",\"set\":{},\"ranges\":{}", "Invalid set resource"},
 	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":-1}",
 	 "Invalid scalar resource: value <= 0"},
 	{"\"name\":\"x\",\"type\":\"SCALAR\",\"scalar\":{\"value\":\"-Infinity\"}",
@@ -276,17 +283,36 @@ Test(proto_resources, what_is_no_number_is_no_amount)
 	cr_assert_str_eq(err.text, "Invalid scalar resource: value <= 0");
 }
 
+static const struct {
+	const char *json, *error;
+} named[] = {
+	{"\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":-3}",
+	 "Resource 'mem:-3' is invalid: Invalid scalar resource: value <= 0"},
+	{"\"name\":\"mem\",\"type\":\"SCALAR\"",
+	 "Resource 'mem:0' is invalid: Invalid scalar resource"},
+	{"\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1e300}",
+	 "Resource 'mem:1e+300' is invalid: Invalid scalar resource: value > 9000000000000"},
+	{PORTS "[{\"begin\":1,\"end\":2},{\"begin\":2,\"end\":18446744073709551615}]}",
+	 "Resource 'ports:[1-2, 2-18446744073709551615]' is invalid: Invalid ranges resource: "
+	 "overlapping ranges"},
+	{"\"name\":\"ports\",\"type\":\"RANGES\"",
+	 "Resource 'ports:[]' is invalid: Invalid ranges resource"},
+	{"\"name\":\"zones\",\"type\":\"SET\",\"set\":{\"item\":[\"a\",\"b\",\"a\"]}",
+	 "Resource 'zones:{a, b, a}' is invalid: Invalid set resource: duplicated elements"},
+	{"\"name\":\"zones\",\"type\":\"SET\"",
+	 "Resource 'zones:{}' is invalid: Invalid set resource"},
+};
+
 Test(proto_resources, names_the_resource_that_breaks_a_rule)
 {
-	Mesos__Resource *list[] = {
-		message_of(CPU),
-		message_of("\"name\":\"mem\",\"type\":\"SCALAR\",\"scalar\":{\"value\":-3}")};
-	struct err err = {""};
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		Mesos__Resource *list[] = {message_of(CPU), message_of(named[i].json)};
+		struct err err = {""};
 
-	cr_assert_eq(resources_validate(list, 1, &err), 0);
-	cr_assert_neq(resources_validate(list, 2, &err), 0);
-	cr_assert_str_eq(err.text,
-			 "Resource 'mem:-3' is invalid: Invalid scalar resource: value <= 0");
+		cr_expect_eq(resources_validate(list, 1, &err), 0);
+		cr_expect_neq(resources_validate(list, 2, &err), 0);
+		cr_expect_str_eq(err.text, named[i].error);
+	}
 }
 
 #define ROLE_OF_15 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/"
