@@ -97,6 +97,50 @@ Test(master_calls, caller_is_checked)
 	cr_expect_str_eq(d->out.reply.text, "Framework is not subscribed");
 }
 
+#define MISMATCH                                                                                   \
+	"Authenticated principal 'other' does not match principal 'p' set in `FrameworkInfo`"
+
+/* Who proved to be somebody speaks for frameworks of that name alone, and for those of no name. */
+Test(master_calls, principals_are_their_frameworks)
+{
+	static const char subscribe[] =
+		"{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
+		"\"user\":\"u\",\"name\":\"n\"%s}}}";
+	const char *principal = NULL;
+	uint64_t stream;
+
+	d->caller = "other";
+	cr_expect_eq(driver_call(d, 0, subscribe, ",\"principal\":\"p\""), 400);
+	cr_expect_str_eq(d->out.reply.text, "Failed to validate scheduler::Call: " MISMATCH);
+	d->caller = NULL;
+	stream = driver_subscribe(d, NULL, "\"principal\":\"p\"");
+	d->caller = "other";
+	cr_expect_eq(driver_call(d, stream, "{\"type\":\"REVIVE\"," FID "}"), 400);
+	cr_expect_str_eq(d->out.reply.text, MISMATCH);
+	d->caller = "p";
+	cr_expect_eq(driver_call(d, stream, "{\"type\":\"REVIVE\"," FID "}"), 202);
+	d->caller = NULL;
+	cr_expect_eq(driver_call(d, stream, "{\"type\":\"REVIVE\"," FID "}"), 202);
+	cr_expect_not(master_is_driver(d->m, "scheduler@1.1.1.1:1", &principal));
+}
+
+Test(master_calls, answers_that_nobody_could_read_are_not_made)
+{
+	driver_subscribe(d, NULL, NULL);
+	d->unacceptable = true;
+	cr_expect_eq(driver_call(d, 0,
+				 "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{"
+				 "\"user\":\"u\",\"name\":\"n\"}}}"),
+		     406);
+	cr_expect_str_eq(d->out.reply.text, "Expecting 'Accept' to allow 'application/x-protobuf' "
+					    "or 'application/json'");
+	cr_expect_eq(driver_call(d, 1,
+				 "{\"type\":\"RECONCILE_OPERATIONS\"," FID
+				 ",\"reconcile_operations\":{}}"),
+		     406);
+	cr_expect_eq(driver_call(d, 1, "{\"type\":\"REVIVE\"," FID "}"), 202, "it has none");
+}
+
 Test(master_calls, nothing_is_served_before_the_identity_is_durable)
 {
 	driver_destroy(d);

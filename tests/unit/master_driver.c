@@ -319,7 +319,8 @@ int driver_call(struct driver *d, uint64_t stream, const char *format, ...)
 	va_end(args);
 	arena_init(&arena);
 	event.call.call = decode(&arena, &mesos__scheduler__call__descriptor, text);
-	event.call.acceptable = true;
+	event.call.acceptable = !d->unacceptable;
+	event.call.principal = d->caller;
 	event.call.stream = ++d->next_stream;
 	event.call.stream_id = stream ? d->stream_ids[stream] : NULL;
 	driver_step(d, &event);

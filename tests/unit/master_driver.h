@@ -40,6 +40,8 @@ struct driver {
 	bool lose_store;		/* nothing is written any more: kill -9 is near */
 	bool agent_silent;		/* agents do not answer pings */
 	bool force;			/* of subscriptions by driver_message() */
+	const char *caller;		/* who makes calls; NULL = not authenticated */
+	bool unacceptable;		/* callers accept no type of answer that there is */
 	const char *to;			/* the master's actor that gets messages; NULL: "master" */
 	const char *local;		/* where messages reach the master; NULL: as usual */
 	char stream_ids[64][UUID_TEXT]; /* of subscriptions, by stream number */
