@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "master/core/authorize.h"
 #include "master/core/objects.h"
 #include "tests/unit/master_driver.h"
 
@@ -320,4 +321,68 @@ Test(master_authorize, operations_of_frameworks)
 	only_good("reserve_resources", "roles", "a");
 	accept_reserve();
 	cr_expect(reserved_in_total());
+}
+
+static int authorized(const char *principal, const char *text)
+{
+	struct err err = {""};
+	struct arena arena;
+	struct json *json;
+	const Mesos__Offer__Operation *operation;
+	int rv;
+
+	arena_init(&arena);
+	cr_assert_eq(json_parse(&arena, text, strlen(text), &json, &err), 0, "%s", err.text);
+	operation =
+		json_to_proto(&mesos__offer__operation__descriptor, json, SPELL_V1, &arena, &err);
+	cr_assert(operation, "%s: %s", text, err.text);
+	rv = authorize_operation(d->m, principal, operation, &err);
+	if (rv)
+		cr_expect(str_has_prefix(err.text, "Not authorized to perform the operation "),
+			  "%s", err.text);
+	arena_free(&arena);
+	return rv;
+}
+
+#define BY(principal)                                                                              \
+	RESERVED(principal, ",\"disk\":{\"persistence\":{\"id\":\"v\",\"principal\":\"" principal  \
+			    "\"},\"volume\":{\"container_path\":\"p\",\"mode\":\"RW\"}}")
+#define FREE "{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}}"
+
+/* Each asks about one list, and about one thing in what it changes. */
+static const struct {
+	const char *list, *key, *object, *other, *operation;
+} asked[] = {
+	{"reserve_resources", "roles", "a", "b",
+	 "{\"type\":\"RESERVE\",\"reserve\":{\"resources\":[" BY("good") "]}}"},
+	{"unreserve_resources", "reserver_principals", "x", "y",
+	 "{\"type\":\"RESERVE\",\"reserve\":{\"source\":[" BY("x") "],\"resources\":[" BY(
+		 "y") "]}}"},
+	{"unreserve_resources", "reserver_principals", "x", "y",
+	 "{\"type\":\"UNRESERVE\",\"unreserve\":{\"resources\":[" BY("x") "]}}"},
+	{"create_volumes", "roles", "a", "b",
+	 "{\"type\":\"CREATE\",\"create\":{\"volumes\":[" BY("x") "]}}"},
+	{"destroy_volumes", "creator_principals", "x", "y",
+	 "{\"type\":\"DESTROY\",\"destroy\":{\"volumes\":[" BY("x") "]}}"},
+	{"resize_volumes", "roles", "a", "b",
+	 "{\"type\":\"GROW_VOLUME\",\"grow_volume\":{\"volume\":" BY("x") ",\"addition\":" FREE
+									  "}}"},
+	{"resize_volumes", "roles", "a", "b",
+	 "{\"type\":\"SHRINK_VOLUME\",\"shrink_volume\":{\"volume\":" BY(
+		 "x") ",\"subtract\":{\"value\":1}}}"},
+};
+
+Test(master_authorize, each_operation_asks_for_what_it_changes)
+{
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		const char *operation = asked[i].operation;
+
+		only_good(asked[i].list, asked[i].key, asked[i].object);
+		cr_expect_eq(authorized("good", operation), 0, "%s", operation);
+		cr_expect_neq(authorized("bad", operation), 0, "%s", operation);
+		only_good(asked[i].list, asked[i].key, asked[i].other);
+		cr_expect_neq(authorized("good", operation), 0, "%s", operation);
+		d->m->options.acls = NULL;
+		cr_expect_eq(authorized("bad", operation), 0, "without lists all is allowed");
+	}
 }
