@@ -403,3 +403,69 @@ Test(client, keeps_a_stream_whose_head_came_in_time)
 	cr_assert_eq(ended, 0);
 	http_client_close(other);
 }
+
+/* ---- much of it ------------------------------------------------------------------------------ */
+
+Test(client, drops_bodies_when_asked_and_counts_them)
+{
+	fixture.big_size = 1000000;
+	post("/echo", "one", 0);
+	until(&fixture, answered("200   one|"));
+	cr_assert_eq(http_client_received(client), 3);
+	http_client_drop_bodies(client);
+	post("/echo", "four", 0);
+	http_client_send(client, "GET", "/big", NULL, NULL, 0, 0, on_answer, NULL);
+	until(&fixture, answered("200   one|200   |200   |"));
+	cr_assert_eq(http_client_received(client), 3 + 4 + 1000000);
+}
+
+#define LARGE (16u << 20) /* more than sockets hold */
+
+/* A socket that listens, for somebody who reads when it likes. */
+static int slow_server(int *port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(listen(fd, 1), 0);
+	getsockname(fd, (struct sockaddr *)&address, &size);
+	*port = ntohs(address.sin_port);
+	return fd;
+}
+
+Test(client, tells_when_a_slow_server_took_what_was_put)
+{
+	char *large = xcalloc(1, LARGE), bytes[65536];
+	int port, listener = slow_server(&port), peer;
+	size_t taken = 0;
+
+	http_client_close(client);
+	client = http_client_create(&fixture.loop, "127.0.0.1", port);
+	http_client_upload(client, "/x", NULL, on_answer, on_drained, NULL);
+	http_client_put(client, large, LARGE);
+	for (int i = 0; i < 100; i++)
+		uv_run(&fixture.loop, UV_RUN_NOWAIT);
+	cr_assert_gt(http_client_unsent(client), 0);
+	cr_assert_eq(drained, 0);
+	peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	while (!drained && !fixture.expired) {
+		ssize_t count = recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+		taken += count > 0 ? (size_t)count : 0;
+		uv_run(&fixture.loop, UV_RUN_NOWAIT);
+	}
+	cr_assert_eq(drained, 1);
+	cr_assert_eq(http_client_unsent(client), 0);
+	cr_assert_gt(taken, 0);
+	/* A server that goes in the middle of it is told as such. */
+	http_client_put(client, large, LARGE);
+	close(peer);
+	until(&fixture, answered("failed|"));
+	http_client_put(client, "more", 4);
+	cr_assert_eq(http_client_unsent(client), 0);
+	close(listener);
+	free(large);
+}
