@@ -1,4 +1,5 @@
 /* Persistent volumes: their directories, their removal, and their links in sandboxes. */
+#include "agent/core/resources/volumes.h"
 #include "agent_orders.h"
 
 TestSuite(agent_volumes, .init = start, .fini = stop);
@@ -299,6 +300,65 @@ Test(agent_volumes_disks, volumes_are_where_the_disk_is)
 	cr_assert(strstr(rig_take(&rig), "remove /w/m mount\n"));
 	order(6, "DESTROY", "destroy", "volumes", ON(50, PATH_SOURCE, PERSISTENT));
 	cr_assert(strstr(rig_take(&rig), "remove /p/volumes/roles/r/v1\n"));
+}
+
+#define NOT_OURS "Disks of resource providers are not supported"
+#define NO_SOURCE "Unsupported 'DiskInfo.Source' of a volume"
+#define SOURCE(members) DISK(1, RESERVED("r") ",'disk':{'source':{" members "}" PERSISTENT "}")
+#define PLAIN(role, id) DISK(1, RESERVED(role) ",'disk':{'persistence':{'id':'" id "'}}")
+
+static const struct {
+	const char *resource, *path, *error;
+	bool mount;
+} paths[] = {
+	{PLAIN("r", "v"), "/w/volumes/roles/r/v", NULL, false},
+	{PLAIN("a/b/c", "v"), "/w/volumes/roles/a b c/v", NULL, false},
+	{DISK(1, "'reservations':[{'type':'DYNAMIC','role':'r'},{'type':'DYNAMIC','role':'r/s'}],"
+		 "'disk':{'persistence':{'id':'v'}}"),
+	 "/w/volumes/roles/r s/v", NULL, false},
+	{SOURCE("'type':'PATH','path':{'root':'/p'}"), "/p/volumes/roles/r/v1", NULL, false},
+	{SOURCE("'type':'PATH','path':{'root':'p'}"), "/w/p/volumes/roles/r/v1", NULL, false},
+	{SOURCE("'type':'MOUNT','mount':{'root':'/m'}"), "/m", NULL, true},
+	{SOURCE("'type':'MOUNT','mount':{'root':'m'}"), "/w/m", NULL, true},
+	{SOURCE("'type':'MOUNT'"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'MOUNT','path':{'root':'/p'}"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'MOUNT','mount':{'root':''}"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'PATH'"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'PATH','path':{}"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'BLOCK'"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'RAW','path':{'root':'/p'}"), NULL, NO_SOURCE, false},
+	{SOURCE("'type':'PATH','path':{'root':'/p'},'id':'i'"), NULL, NOT_OURS, false},
+	{SOURCE("'type':'PATH','path':{'root':'/p'},'profile':'i'"), NULL, NOT_OURS, false},
+	{SOURCE("'type':'PATH','path':{'root':'/p'},'vendor':'i'"), NULL, NOT_OURS, false},
+	{DISK(1, RESERVED("r") ",'provider_id':{'value':'x'},'disk':{'persistence':{'id':'v'}}"),
+	 NULL, NOT_OURS, false},
+	{DISK(1, "'disk':{'persistence':{'id':'v'}}"), NULL, "A persistent volume is not reserved",
+	 false},
+	{PLAIN("*", "v"), NULL, "A persistent volume is not reserved", false},
+	{PLAIN("../x", "v"), NULL, "Invalid role '../x': ", false},
+	{PLAIN("r", ".."), NULL, "'..' cannot be the id of a persistent volume", false},
+};
+
+Test(agent_volumes, each_has_its_place)
+{
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		Mesos__Resource *resource =
+			from_json(&mesos__resource__descriptor, json(paths[i].resource));
+		struct err err = {""};
+		char *path = NULL;
+		bool mount = false;
+		int rv = agent_volume_path(rig.agent, resource, &path, &mount, &err);
+
+		cr_expect_eq(!rv, paths[i].path != NULL, "%s: %s", paths[i].resource, err.text);
+		if (!rv)
+			cr_expect_eq(mount, paths[i].mount, "%s", paths[i].resource);
+		if (!rv)
+			cr_expect_str_eq(path, paths[i].path);
+		else
+			cr_expect(str_has_prefix(err.text, paths[i].error), "%s: %s",
+				  paths[i].resource, err.text);
+		free(rv ? NULL : path);
+	}
 }
 
 Test(agent_volumes, removals_that_nobody_asked_for_change_nothing)
