@@ -139,6 +139,28 @@ Test(agent_nested, from_launch_to_removal)
 	rig_expect(&rig, "answer 7 200 1:256\n");
 }
 
+static void note_id(void *context, const char *id)
+{
+	buf_printf(context, "%s ", strrchr(id, '.') + 1);
+}
+
+Test(agent_nested, those_that_run_are_told_one_by_one)
+{
+	struct buf ids = BUF_INIT;
+
+	run("b");
+	launch("c");
+	run("d");
+	run("f");
+	ended("f", 0);
+	agent_show_each_inside(rig.agent, rig_container(&rig, "e"), note_id, &ids);
+	cr_assert_str_eq(ids.data, "b d ");
+	buf_clear(&ids);
+	agent_show_each_inside(rig.agent, "nobody", note_id, &ids);
+	cr_assert_eq(ids.len, 0);
+	buf_free(&ids);
+}
+
 Test(agent_nested, removal_is_answered_when_the_sandbox_is_gone)
 {
 	struct agent_event collected = {.type = AGENT_COLLECTED};

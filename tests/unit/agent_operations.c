@@ -217,6 +217,50 @@ Test(agent_operations, reconciliation_of_resource_providers)
 	rig_expect(&rig, "send master UpdateOperationStatusMessage op0 UNKNOWN unreliable\n");
 }
 
+/* By its own id, which another framework may have given, too. */
+Test(agent_operations, reconciliation_by_the_schedulers_id)
+{
+	static const struct {
+		const char *framework, *id, *answer;
+	} rows[] = {
+		{RIG_FRAMEWORK, "o1",
+		 "send master UpdateOperationStatusMessage op1 FINISHED unreliable\n"},
+		{RIG_FRAMEWORK, "o2",
+		 "send master UpdateOperationStatusMessage op2 FINISHED unreliable\n"},
+		{RIG_FRAMEWORK, "o3", ""},
+		{"G", "o1", ""},
+	};
+
+	apply(3, json(RESERVE(64, "r")));
+	for (int i = 1; i <= 2; i++)
+		apply(i, json(arena_printf(&rig.arena, "{'id':{'value':'o%d'},%s", i,
+					   RESERVE(64, "r") + 1)));
+	rig_take(&rig);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rig_message(
+			&rig, RIG_MASTER,
+			from_json(&mesos__internal__reconcile_operations_message__descriptor,
+				  json(arena_printf(&rig.arena,
+						    "{'framework_id':{'value':'%s'},'operations':"
+						    "[{'operation_id':{'value':'%s'}}]}",
+						    rows[i].framework, rows[i].id))));
+		rig_expect(&rig, rows[i].answer);
+	}
+}
+
+Test(agent_operations, those_that_are_not_over_are_shown)
+{
+	Mesos__Agent__Response__GetOperations get = MESOS__AGENT__RESPONSE__GET_OPERATIONS__INIT;
+
+	agent_show_operations(rig.agent, &rig.arena, &get);
+	cr_assert_eq(get.n_operations, 0);
+	apply(1, json(RESERVE(64, "r")));
+	apply(2, json(RESERVE(64, "s")));
+	agent_show_operations(rig.agent, &rig.arena, &get);
+	cr_assert_eq(get.n_operations, 2);
+	cr_assert_eq(get.operations[0]->info->type, MESOS__OFFER__OPERATION__TYPE__RESERVE);
+}
+
 Test(agent_operations, on_resources_of_a_provider_are_refused)
 {
 	apply(1, json("{'type':'RESERVE','reserve':{'resources':[{'name':'disk','type':'SCALAR',"

@@ -139,6 +139,28 @@ Test(agent_volumes, tasks_get_their_volumes)
 	cr_assert(strstr(rig_take(&rig), "volumes of t -" V1_LINK "\n"));
 }
 
+#define SHARED_DISK                                                                                \
+	DISK(64,                                                                                   \
+	     RESERVED("r") "," ALLOCATED("r") ",'shared':{},'disk':{'persistence':{'id':'v1'},"    \
+					      "'volume':{'container_path':'data','mode':'RW'}}")
+
+/* Who comes first owns it; once nobody has it the next one does. */
+Test(agent_volumes, a_shared_one_keeps_its_owner)
+{
+	apply(1, json(RESERVE(64, "r")));
+	apply(2, json("{'type':'CREATE','create':{'volumes':[" SHARED_DISK "]}}"));
+	rig_take(&rig);
+	rig_run_task(&rig, task_with("t", NULL, SHARED_DISK), 1);
+	rig_expect(&rig, "launch t " V1_LINK "\n");
+	rig_run_task(&rig, task_with("u", NULL, SHARED_DISK), 1);
+	rig_expect(&rig, "launch u " V1_LINK " (not owned)\n");
+	rig_container_exited(&rig, "t", 0);
+	rig_container_exited(&rig, "u", 0);
+	rig_take(&rig);
+	rig_run_task(&rig, task_with("v", NULL, SHARED_DISK), 1);
+	rig_expect(&rig, "launch v " V1_LINK "\n");
+}
+
 /* Not even those that nobody would know after a crash. */
 Test(agent_volumes, tasks_start_when_their_volumes_are_stored)
 {

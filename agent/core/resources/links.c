@@ -91,7 +91,9 @@ static bool used_by_another(struct agent *agent, const struct executor *executor
 	struct executor *other, *next;
 
 	HASH_ITER (hh_container, agent->containers, other, next) {
-		for (size_t i = 0; other != executor && i < other->linked.count; i++) {
+		if (other == executor || other->process == CONTAINER_GONE)
+			continue;
+		for (size_t i = 0; i < other->linked.count; i++) {
 			if (strcmp(other->linked.items[i].path, path) == 0)
 				return true;
 		}
