@@ -10,6 +10,7 @@
 #include "base/memory/arena.h"
 #include "client/libmesos/calls.h"
 #include "client/libmesos/status.h"
+#include "client_program.h"
 #include "client_trace.h"
 #include "proto/wire/wire_write.h"
 
@@ -468,102 +469,62 @@ Test(libmesos_calls, an_empty_file_names_nobody)
 
 /* ---- a cluster of its own ------------------------------------------------------------------- */
 
-static char directory[] = "/tmp/mesita-test-XXXXXX";
-
-/* In place of `mesita local`. */
-static void make_program(const char *script)
-{
-	char *path;
-	FILE *file;
-
-	cr_assert_not_null(mkdtemp(directory));
-	path = xprintf("%s/mesita", directory);
-	file = fopen(path, "w");
-	fprintf(file, "#!/bin/sh\n%s\n", script);
-	fclose(file);
-	cr_assert_eq(chmod(path, 0755), 0);
-	setenv("MESITA", path, 1);
-	setenv("FAKE", master.address, 1);
-	setenv("DIRECTORY", directory, 1);
-	free(path);
-}
-
-static bool there_is(const char *name)
-{
-	char *path = xprintf("%s/%s", directory, name);
-	bool there = access(path, F_OK) == 0;
-
-	free(path);
-	return there;
-}
-
-static void remove_program(void)
-{
-	char *command = xprintf("rm -r %s", directory);
-
-	cr_assert_eq(system(command), 0);
-	free(command);
-}
-
 Test(libmesos_calls, local_starts_a_cluster_and_ends_it)
 {
-	make_program("trap 'touch $DIRECTORY/ended; exit 0' TERM\n"
-		     "[ \"$*\" = 'local --port=0 --json' ] || exit 1\n"
-		     "printf '{\"master\": '; printf '\"%s\", \"agents\": 1}\\n' $FAKE\n"
-		     "while :; do sleep 0.01; done");
+	program_make(&master, PROGRAM_LOCAL);
 	start_at("local");
 	until(&master, noted("connected"));
 	subscribe(0);
-	cr_assert_not(there_is("ended"));
+	cr_assert_not(program_made("ended"));
 	run_beside(&master, free_calls);
-	cr_assert(there_is("ended"), "free() waits for the cluster's end");
-	remove_program();
+	cr_assert(program_made("ended"), "free() waits for the cluster's end");
+	program_remove();
 }
 
 Test(libmesos_calls, local_that_says_nothing_of_a_master)
 {
-	make_program("echo '{\"masters\": 1}'; exec sleep 60");
+	program_make(&master, "echo '{\"masters\": 1}'; exec sleep 60");
 	start_at("localquiet");
 	until(&master, noted("error"));
 	cr_assert(noted("error:`mesita local` did not say where its master is; "), "%s", trace);
 	run_beside(&master, free_calls);
-	remove_program();
+	program_remove();
 }
 
 Test(libmesos_calls, local_that_speaks_no_json)
 {
-	make_program("echo hello; exec sleep 60");
+	program_make(&master, "echo hello; exec sleep 60");
 	start_at("local");
 	until(&master, noted("error"));
 	cr_assert(noted("error:`mesita local` did not say where its master is; "), "%s", trace);
 	run_beside(&master, free_calls);
-	remove_program();
+	program_remove();
 }
 
 Test(libmesos_calls, local_that_does_not_start)
 {
-	make_program("exit 1");
+	program_make(&master, "exit 1");
 	start_at("local");
 	until(&master, noted("error"));
 	cr_assert(noted("error:`mesita local` did not start; is mesita in the PATH, or in "
 			"$MESITA?; "),
 		  "%s", trace);
 	run_beside(&master, free_calls);
-	remove_program();
+	program_remove();
 }
 
 Test(libmesos_calls, local_is_found_in_the_path)
 {
 	char *path;
 
-	make_program("touch $DIRECTORY/started; exit 1");
-	path = xprintf("%s:%s", directory, getenv("PATH"));
+	program_make(&master, "touch $DIRECTORY/started; exit 1");
+	path = xprintf("%s:%s", program_directory(), getenv("PATH"));
 	setenv("PATH", path, 1);
 	free(path);
 	setenv("MESITA", "", 1);
 	start_at("local");
 	until(&master, noted("error"));
-	cr_assert(there_is("started"));
+	cr_assert(program_made("started"));
 	run_beside(&master, free_calls);
-	remove_program();
+	program_remove();
 }

@@ -1,9 +1,10 @@
 /* The contract of libmesos' executor driver, against a fake agent. */
-#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/libmesos/executor.h"
 #include "client_trace.h"
@@ -358,4 +359,39 @@ Test(libmesos_executor, needs_its_environment)
 	cr_assert_eq(libmesos_executor_start(driver), DRIVER_ABORTED);
 	cr_assert(noted("error:expecting 'MESOS_EXECUTOR_ID' to be set"), "%s", trace);
 	cr_assert_eq(libmesos_executor_join(driver), DRIVER_ABORTED);
+}
+
+/* ---- who does not go --------------------------------------------------------------------- */
+
+static void register_with(const char *grace)
+{
+	/* The process group is to be killed: one of its own. */
+	setpgid(0, 0);
+	unsetenv("MESOS_LOCAL");
+	setenv("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", grace, 1);
+	cr_assert_eq(libmesos_executor_start(driver), DRIVER_RUNNING);
+	until(&agent, agent.stream);
+	send_event(MESOS__EXECUTOR__EVENT__TYPE__SUBSCRIBED, fill_subscribed);
+	until(&agent, noted("registered"));
+}
+
+Test(libmesos_executor, one_that_does_not_shut_down_is_killed, .signal = SIGKILL)
+{
+	register_with("50ms");
+	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
+	until(&agent, false);
+}
+
+static void wait_ms(uint64_t ms)
+{
+	for (uint64_t begun = uv_now(&agent.loop); uv_now(&agent.loop) < begun + ms;)
+		fake_turn(&agent);
+}
+
+Test(libmesos_executor, a_grace_period_of_no_sense_is_the_usual_one)
+{
+	register_with("-1secs");
+	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
+	until(&agent, noted("shutdown"));
+	wait_ms(300); /* of five seconds */
 }

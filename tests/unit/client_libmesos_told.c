@@ -7,6 +7,7 @@
 
 #include "base/memory/arena.h"
 #include "client_libmesos_kit.h"
+#include "client_program.h"
 
 #define CALL(name) MESOS__SCHEDULER__CALL__TYPE__##name
 #define EVENT(name) MESOS__SCHEDULER__EVENT__TYPE__##name
@@ -100,6 +101,7 @@ Test(libmesos_told, each_event_has_its_callback)
 	send_as(&other, EVENT(HEARTBEAT));
 	say_message("hello");
 	say_failure(false, 0);
+	send_as(&other, EVENT(INVERSE_OFFERS));
 	say_failure(true, 9);
 	until(&master, noted("executor_lost"));
 	cr_assert_str_eq(trace, "offers:3 rescinded:o7 message:e1/a1/hello agent_lost:a1 "
@@ -343,6 +345,32 @@ Test(libmesos_told, a_file_may_name_the_master)
 	start();
 	unlink(path);
 	free(name);
+}
+
+/* The cluster ends with the driver, which waits for that. */
+Test(libmesos_told, local_starts_a_cluster_and_ends_it)
+{
+	program_make(&master, PROGRAM_LOCAL);
+	make("local", NULL, true);
+	start();
+	cr_assert_not(program_made("ended"));
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_STOPPED);
+	join();
+	cr_assert_eq(came(CALL(TEARDOWN)), 1);
+	cr_assert(program_made("ended"));
+	cr_assert_eq(libmesos_scheduler_stop(driver, false), DRIVER_STOPPED);
+	program_remove();
+}
+
+Test(libmesos_told, local_that_does_not_start)
+{
+	program_make(&master, "exit 1");
+	make("local", NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	join();
+	cr_assert(noted("error:`mesita local` did not start"), "%s", trace);
+	cr_assert_eq(libmesos_scheduler_status(driver), DRIVER_ABORTED);
+	program_remove();
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
