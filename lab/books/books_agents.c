@@ -340,13 +340,15 @@ static int64_t silent_until(const struct process *p)
  * late. */
 bool books_unsure(const struct books *b, struct view *v)
 {
-	const struct process *const both[] = {process_at(b->world, v->address), b->master};
+	const struct process *both[2];
 
 	if (b->master && b->master->paused_since < v->unsure_until &&
 	    b->master->paused_until + MINUTE > v->unsure_until)
 		v->unsure_until = b->master->paused_until + MINUTE;
 	if (b->world->now >= v->unsure_until)
 		return false;
+	both[0] = process_at(b->world, v->address);
+	both[1] = b->master;
 	if (!both[0] || v->unsure_until == INT64_MAX)
 		return true;
 	for (int i = 0; i < 2 && both[i]; i++) {

@@ -551,12 +551,13 @@ bool books_is_wanted(struct books *b, const struct view *v)
 {
 	struct role *role, *next_role;
 	struct seat *seat, *next;
-	bool doubtful = doubtful_share(b) > 0;
 
-	if (!is_worth_an_offer(b, v) || (b->guarantees && (doubtful || !is_free_for_all(b, v))))
+	if (!is_worth_an_offer(b, v) ||
+	    (b->guarantees && (doubtful_share(b) > 0 || !is_free_for_all(b, v))))
 		return false;
 	HASH_ITER (hh, b->roles, role, next_role) {
-		if (!tally_empty(&role->limits) && (doubtful || !may_have_more(b, role)))
+		if (!tally_empty(&role->limits) &&
+		    (doubtful_share(b) > 0 || !may_have_more(b, role)))
 			continue;
 		list_for_each (seat, next, &role->seats, by_role) {
 			if (was_in_line(b, seat))
