@@ -380,3 +380,38 @@ Test(allocator_periphery, figures_of_roles_and_resources)
 	buf_free(&text);
 	lab_close(&lab);
 }
+
+/* ---- a clock that is set ----------------------------------------------------------------- */
+
+Test(allocator_periphery, the_hold_lasts_as_long_when_the_clock_moves)
+{
+	struct lab lab = lab_open(NULL);
+	int64_t until = lab.now + MINUTE;
+
+	allocator_hold(lab.a, 5, until);
+	cr_expect_eq(allocator_next_timeout(lab.a), until);
+	allocator_clock_moved(lab.a, 8 * HOUR);
+	cr_expect_eq(allocator_next_timeout(lab.a), until + 8 * HOUR);
+	allocator_clock_moved(lab.a, -9 * HOUR);
+	cr_expect_eq(allocator_next_timeout(lab.a), until - HOUR);
+	allocator_hold(lab.a, 5, TIME_NEVER);
+	allocator_clock_moved(lab.a, HOUR);
+	cr_expect_eq(allocator_next_timeout(lab.a), TIME_NEVER);
+	lab_close(&lab);
+}
+
+Test(allocator_periphery, filters_last_as_long_when_the_clock_moves)
+{
+	struct lab lab = lab_open(NULL);
+	int64_t timeout;
+
+	lab_agent(&lab, "s1", "cpus:2;mem:1024");
+	lab_framework(&lab, "fw", "r");
+	lab_expect_event(&lab, "fw(r)@s1 cpus:2; mem:1024");
+	lab_decline(&lab, 0, 60);
+	timeout = allocator_next_timeout(lab.a);
+	cr_expect_neq(timeout, TIME_NEVER);
+	allocator_clock_moved(lab.a, HOUR);
+	cr_expect_eq(allocator_next_timeout(lab.a), timeout + HOUR);
+	lab_close(&lab);
+}

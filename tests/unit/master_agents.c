@@ -654,3 +654,23 @@ Test(master_agents, a_clock_that_is_set_moves_no_timer)
 	cr_assert(a);
 	cr_expect_eq(a->registered_time, d->now);
 }
+
+/* The next removal that --agent_removal_rate_limit lets through waits as long as ever, too. */
+Test(master_agents, nor_the_next_removal)
+{
+	static const int64_t jumps[] = {8 * HOUR, -3 * HOUR, INT64_MAX / 2};
+	int64_t now = d->now;
+
+	d->m->next_removal = now + MINUTE;
+	for (size_t i = 0; i < 2; i++) {
+		now += jumps[i];
+		master_clock_moved(d->m, jumps[i]);
+		cr_expect_eq(d->m->next_removal, now + MINUTE);
+	}
+	d->m->next_removal = 0;
+	master_clock_moved(d->m, HOUR);
+	cr_expect_eq(d->m->next_removal, 0, "none was yet");
+	d->m->next_removal = TIME_NEVER;
+	master_clock_moved(d->m, jumps[2]);
+	cr_expect_eq(d->m->next_removal, TIME_NEVER);
+}

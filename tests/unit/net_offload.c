@@ -11,8 +11,8 @@
 
 #include "net/gzip.h"
 #include "net/http/http_internal.h"
-#include "net/offload/offload_internal.h"
 #include "net/offload.h"
+#include "net/offload/offload_internal.h"
 #include "net_harness.h"
 
 #define BIG (16u << 20) /* more than sockets hold */
