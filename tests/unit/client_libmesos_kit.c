@@ -11,6 +11,7 @@ struct libmesos_scheduler *driver;
 atomic_int callbacks, fail_update, stop_in_update;
 static atomic_int in_callbacks, overlaps;
 char last_master[256];
+struct buf last_status;
 
 static void enter(void)
 {
@@ -82,6 +83,8 @@ static int on_update(void *context, struct slice status)
 	uint64_t state = 0, reason = 0;
 
 	enter();
+	buf_clear(&last_status);
+	buf_append(&last_status, status.data, status.len);
 	wire_number(status, 2, &state);
 	wire_number(status, 10, &reason);
 	note("update:%d/%d ", (int)state, (int)reason);
@@ -186,6 +189,7 @@ void kit_tear_down(void)
 	if (driver)
 		run_beside(&master, free_driver);
 	cr_assert_eq(overlaps, 0, "callbacks at the same time");
+	buf_free(&last_status);
 	ticks_end();
 	fake_finish(&master);
 }

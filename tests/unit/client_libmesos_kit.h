@@ -13,8 +13,9 @@ extern struct libmesos_scheduler *driver;
 extern atomic_int callbacks;   /* so many were made */
 extern atomic_int fail_update; /* the callback for updates fails */
 extern atomic_int stop_in_update;
-extern char last_master[256]; /* "host:port", as the driver told it */
-extern const char *principal; /* of the next driver's credential */
+extern char last_master[256];  /* "host:port", as the driver told it */
+extern struct buf last_status; /* of the last update that it told */
+extern const char *principal;  /* of the next driver's credential */
 
 void kit_set_up(void);
 void kit_tear_down(void); /* asserts that no two callbacks ran at the same time */

@@ -238,7 +238,7 @@ Test(libmesos_told, roles_that_are_suppressed_from_the_start)
 /* ---- tasks that reach no master ---------------------------------------------------------------
  */
 
-static void accept_task(Mesos__Offer__Operation__Type type)
+static void accept_task(Mesos__Offer__Operation__Type type, Mesos__ExecutorInfo *executor)
 {
 	struct buf call = BUF_INIT, accept = BUF_INIT;
 	Mesos__TaskInfo task = MESOS__TASK_INFO__INIT, *tasks[] = {&task};
@@ -249,6 +249,7 @@ static void accept_task(Mesos__Offer__Operation__Type type)
 	task_id.value = task.name = (char *)"t1";
 	task.task_id = &task_id;
 	task.agent_id = &agent_id;
+	task.executor = executor;
 	launch.task_infos = tasks;
 	launch.n_task_infos = 1;
 	operation.has_type = 1;
@@ -278,11 +279,39 @@ Test(libmesos_told, a_partition_aware_framework_hears_that_its_task_was_dropped)
 	info.n_capabilities = 2;
 	make_with(&options);
 	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
-	accept_task(MESOS__OFFER__OPERATION__TYPE__RESERVE);
-	accept_task(MESOS__OFFER__OPERATION__TYPE__LAUNCH);
+	accept_task(MESOS__OFFER__OPERATION__TYPE__RESERVE, NULL);
+	accept_task(MESOS__OFFER__OPERATION__TYPE__LAUNCH, NULL);
 	until(&master, noted("update"));
 	/* TASK_DROPPED, REASON_MASTER_DISCONNECTED. */
 	cr_assert_str_eq(trace, "update:9/7 ");
+	libmesos_scheduler_abort(driver);
+}
+
+Test(libmesos_told, what_is_said_of_a_task_that_reached_no_master)
+{
+	Mesos__ExecutorInfo executor = MESOS__EXECUTOR_INFO__INIT;
+	const Mesos__TaskStatus *status;
+	struct arena arena;
+	struct err err;
+
+	name_all();
+	executor.executor_id = &executor_id;
+	make(master.address, NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_RUNNING);
+	accept_task(MESOS__OFFER__OPERATION__TYPE__LAUNCH, NULL);
+	accept_task(MESOS__OFFER__OPERATION__TYPE__LAUNCH, &executor);
+	until(&master, callbacks == 2);
+	arena_init(&arena);
+	status = proto_unpack(&mesos__task_status__descriptor, &arena, last_status.data,
+			      last_status.len, &err);
+	cr_assert_str_eq(status->task_id->value, "t1");
+	cr_assert_str_eq(status->agent_id->value, "a1");
+	cr_assert_str_eq(status->executor_id->value, "e1");
+	cr_assert_str_eq(status->message, "Master disconnected");
+	cr_assert_eq(status->source, MESOS__TASK_STATUS__SOURCE__SOURCE_MASTER);
+	cr_assert_gt(status->timestamp, 1e9);
+	cr_assert_not(status->has_uuid);
+	arena_free(&arena);
 	libmesos_scheduler_abort(driver);
 }
 
