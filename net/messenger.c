@@ -115,14 +115,17 @@ static void flush_peer(struct peer *peer)
 static void on_turn(uv_idle_t *flusher)
 {
 	struct messenger *messenger = flusher->data;
+	uint64_t begin = uv_hrtime();
 	struct peer *peer;
 
 	/* No callback of the owner runs in here, so the list only shrinks. */
-	while ((peer = list_first(&messenger->dirty, struct peer, dirty))) {
+	while ((peer = list_first(&messenger->dirty, struct peer, dirty)) &&
+	       uv_hrtime() - begin < FLUSH_TURN_NS) {
 		list_remove(&peer->dirty);
 		flush_peer(peer);
 	}
-	uv_idle_stop(flusher);
+	if (list_empty(&messenger->dirty))
+		uv_idle_stop(flusher);
 }
 
 static void touch(struct peer *peer)

@@ -8,6 +8,10 @@
 #include "base/log/log.h"
 #include "base/memory/arena.h"
 
+/* What jobs did is taken up for so long in one turn of the loop: a start of a container is a part
+ * of that, and hundreds come at once. */
+#define TURN_NS (2 * 1000 * 1000)
+
 struct slow_pool {
 	uv_async_t finished; /* something is in `done` */
 	pthread_t threads[SLOW_THREADS];
@@ -155,20 +159,22 @@ static void slow_closed_cb(uv_handle_t *handle)
 static void slow_finished_cb(uv_async_t *async)
 {
 	struct slow_pool *pool = async->data;
+	uint64_t begin = uv_hrtime();
 	struct slow_job *job;
 	bool over;
 
-	while (true) {
+	do {
 		pthread_mutex_lock(&pool->lock);
 		job = list_first(&pool->done, struct slow_job, link);
 		if (job)
 			list_remove(&job->link);
 		over = !job && pool->closing && !pool->running && list_empty(&pool->ready);
 		pthread_mutex_unlock(&pool->lock);
-		if (!job)
-			break;
-		end_job(pool, job);
-	}
+		if (job)
+			end_job(pool, job);
+	} while (job && uv_hrtime() - begin < TURN_NS);
+	if (job)
+		uv_async_send(async);
 	if (!over || uv_is_closing((uv_handle_t *)async))
 		return;
 	for (int i = 0; i < pool->thread_count; i++)

@@ -14,8 +14,7 @@
 
 #define TICK_MAX_MS 1000
 #define TICK_MIN_MS 5
-#define TURN_CONNECTIONS 64 /* that a turn of the loop writes to: some 3 ms */
-#define LOG_SPAN_MS 10000   /* one line about refused clients in such a time */
+#define LOG_SPAN_MS 10000 /* one line about refused clients in such a time */
 
 static void log_refused(struct http_server *server, const char *why)
 {
@@ -46,22 +45,20 @@ static void on_client(uv_stream_t *listener, int status)
 static void on_turn(uv_idle_t *flusher)
 {
 	struct http_server *server = flusher->data;
+	uint64_t begin = uv_hrtime();
 	struct list now;
-	int count = 0;
 
-	/* What is touched from here on belongs to the next turn, as do those that are too many:
-	 * what came meanwhile is read before them. */
+	/* What is touched from here on belongs to the next turn, as do those for which there is no
+	 * time: what came meanwhile is read before them. */
 	list_init(&now);
-	while (!list_empty(&server->dirty) && count++ < TURN_CONNECTIONS) {
-		struct list *node = server->dirty.next;
-		list_remove(node);
-		list_append(&now, node);
-	}
-	while (!list_empty(&now)) {
+	list_move(&now, &server->dirty);
+	while (!list_empty(&now) && uv_hrtime() - begin < FLUSH_TURN_NS) {
 		struct list *node = now.next;
 		list_remove(node);
 		http_connection_turn(list_entry(node, struct http_connection, dirty));
 	}
+	list_move(&now, &server->dirty);
+	list_move(&server->dirty, &now);
 	if (list_empty(&server->dirty))
 		uv_idle_stop(flusher);
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "agent/containers/slow.h"
 
@@ -191,5 +192,58 @@ Test(agent_shell_slow, an_end_waits_for_what_was_begun)
 
 Test(agent_shell_slow, an_end_without_work)
 {
+	finish("");
+}
+
+/* ---- much at once -----------------------------------------------------------------------------
+ */
+
+#define MANY 60
+#define BUSY_NS 500000 /* of the loop, for each */
+
+static int turns, taken_up;
+static atomic_int worked;
+
+static void turn_cb(uv_prepare_t *prepare)
+{
+	turns++;
+}
+
+static void busy_done(struct slow_job *slow, bool canceled)
+{
+	uint64_t begin = uv_hrtime();
+
+	while (uv_hrtime() - begin < BUSY_NS)
+		;
+	taken_up++;
+	free(container_of(slow, struct letter, slow));
+}
+
+static void busy_work(struct slow_job *slow)
+{
+	worked++;
+}
+
+/* Other things are done in between: the loop is never held for all of them. */
+Test(agent_shell_slow, the_loop_turns_between_many_that_are_done_at_once)
+{
+	uv_prepare_t prepare;
+
+	uv_prepare_init(&loop, &prepare);
+	for (int i = 0; i < MANY; i++) {
+		struct letter *l = xcalloc(1, sizeof(*l));
+
+		l->slow.work = busy_work;
+		l->slow.done = busy_done;
+		slow_add(pool, NULL, &l->slow);
+	}
+	while (worked < MANY)
+		sched_yield();
+	uv_prepare_start(&prepare, turn_cb);
+	while (taken_up < MANY)
+		uv_run(&loop, UV_RUN_ONCE);
+	/* Two milliseconds take four of them, and one that was begun in time. */
+	cr_expect_geq(turns, MANY / 5);
+	uv_close((uv_handle_t *)&prepare, NULL);
 	finish("");
 }
