@@ -85,7 +85,8 @@ static void chunk_split(struct sorter_group *group, uint32_t at)
 	memcpy(right->members, &left->members[left->count], right->count * sizeof(*right->members));
 }
 
-/* Puts the next chunk's members into this one when few are in both. */
+/* Puts the next chunk's members into this one when few are in both. Where there are several, each
+ * has room for CHUNK_MAX. */
 static void chunk_join(struct sorter_group *group, uint32_t at)
 {
 	struct sorter_chunk *left = group->chunks[at], *right;
@@ -93,7 +94,7 @@ static void chunk_join(struct sorter_group *group, uint32_t at)
 	if (at + 1 == group->chunk_count)
 		return;
 	right = group->chunks[at + 1];
-	if (left->count + right->count > CHUNK_MAX / 2 || left->count + right->count > left->cap)
+	if (left->count + right->count > CHUNK_MAX / 2)
 		return;
 	memcpy(&left->members[left->count], right->members, right->count * sizeof(*right->members));
 	left->count += right->count;

@@ -99,6 +99,8 @@ Test(agent_limits, add_up)
 
 Test(agent_limits, nobody_is_told_without_isolators)
 {
+	Mesos__TaskInfo *task;
+
 	rig_free(&rig);
 	rig_init(&rig);
 	rig_start(&rig);
@@ -111,6 +113,12 @@ Test(agent_limits, nobody_is_told_without_isolators)
 	cr_expect(strstr(rig_take(&rig), "CPU limits can only be set"));
 	run("d", NAN, 2);
 	cr_expect(strstr(rig_take(&rig), "Memory limits can only be set"));
+	/* Whichever comes first; others have no limits. */
+	task = rig_task(&rig, "f", "e");
+	add_limit(task, "disk", 1);
+	add_limit(task, "cpus", 2);
+	rig_run_task(&rig, task, -1);
+	cr_expect(strstr(rig_take(&rig), "CPU limits can only be set"));
 }
 
 Test(agent_limits, what_is_broken_ends_the_executor)

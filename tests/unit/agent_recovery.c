@@ -339,6 +339,12 @@ static double recovery_errors(void)
 
 #define UUID "00000000-0000-4000-8000-000000000001"
 
+/* A CheckpointResourcesMessage of {name: "cpus", type: RANGES}, which has none. */
+#define NO_RANGES                                                                                  \
+	"\x0a\x08\x0a\x04"                                                                         \
+	"cpus"                                                                                     \
+	"\x10\x01"
+
 Test(agent_recovery, what_is_damaged_is_named)
 {
 	static const struct {
@@ -355,6 +361,7 @@ Test(agent_recovery, what_is_damaged_is_named)
 		{"task/F/e/t", "x", "holds no mesos.Task"},
 		{"agent/drain", "x", "holds no mesos.DrainConfig"},
 		{"agent/resources", "x", "holds no mesos.internal.CheckpointResourcesMessage"},
+		{"agent/resources", NO_RANGES, "Invalid ranges resource"},
 		{"executor/F/e/networks", "x", "holds no mesos.ContainerStatus"},
 		{"framework/F", "x", "the key is not ours"},
 		{"framework/F/e/x", "x", "the key is not ours"},

@@ -321,9 +321,24 @@ Test(executor, repeats_an_update_that_was_not_taken)
 	agent.call_status = 503;
 	update("t", MESOS__TASK_STATE__TASK_RUNNING);
 	until(&agent, agent.call_count == 2);
-	agent.call_status = 202;
+	agent.call_status = 500;
 	until(&agent, agent.call_count == 3);
+	agent.call_status = 202;
+	until(&agent, agent.call_count == 4);
 	cr_assert(proto_equal(call_at(1), call_at(2)));
+	cr_assert(proto_equal(call_at(1), call_at(3)));
+}
+
+/* Whatever is wrong with it would be so again. */
+Test(executor, does_not_repeat_an_update_that_was_refused)
+{
+	start();
+	get_subscribed();
+	agent.call_status = 400;
+	update("t", MESOS__TASK_STATE__TASK_STARTING);
+	update("t", MESOS__TASK_STATE__TASK_RUNNING);
+	until(&agent, agent.call_count == 3);
+	cr_assert_eq(call_at(2)->update->status->state, MESOS__TASK_STATE__TASK_RUNNING);
 }
 
 /* An agent drops what it is told of a task after its end. */

@@ -45,6 +45,42 @@ static Mesos__Task *whole(void)
 	return task_record_unpack(&task()->record, &d->out.arena);
 }
 
+/* What the scheduler said of it is in its record, to be shown and to outlive the master. */
+Test(master_updates, a_record_has_all_that_was_launched)
+{
+	const Mesos__Task *t;
+
+	driver_pass(d, 2 * SECOND);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "u",
+		      "!\"command\":{\"value\":\"true\",\"user\":\"somebody\"},"
+		      "\"labels\":{\"labels\":[{\"key\":\"k\"}]},"
+		      "\"discovery\":{\"visibility\":\"CLUSTER\",\"name\":\"d\"},"
+		      "\"container\":{\"type\":\"MESOS\"},"
+		      "\"health_check\":{\"type\":\"COMMAND\",\"command\":{\"value\":\"x\"}},"
+		      "\"kill_policy\":{\"grace_period\":{\"nanoseconds\":5}}");
+	cr_assert_not_null(framework_find_task(f, "u"));
+	t = task_record_unpack(&framework_find_task(f, "u")->record, &d->out.arena);
+	cr_expect_str_eq(t->name, "t");
+	cr_expect_str_eq(t->framework_id->value, "M-0000");
+	cr_expect_str_eq(t->agent_id->value, "M-S0");
+	cr_expect_null(t->executor_id);
+	cr_expect_eq(t->n_resources, 2);
+	cr_expect_str_eq(t->user, "somebody");
+	cr_expect_str_eq(t->labels->labels[0]->key, "k");
+	cr_expect_str_eq(t->discovery->name, "d");
+	cr_expect_eq(t->container->type, MESOS__CONTAINER_INFO__TYPE__MESOS);
+	cr_expect_str_eq(t->health_check->command->value, "x");
+	cr_expect_eq(t->kill_policy->grace_period->nanoseconds, 5);
+	driver_pass(d, 2 * SECOND);
+	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "v",
+		      "!\"executor\":{\"executor_id\":{\"value\":\"e\"},\"command\":{"
+		      "\"value\":\"true\",\"user\":\"other\"}}");
+	cr_assert_not_null(framework_find_task(f, "v"));
+	t = task_record_unpack(&framework_find_task(f, "v")->record, &d->out.arena);
+	cr_expect_str_eq(t->executor_id->value, "e");
+	cr_expect_str_eq(t->user, "other");
+}
+
 Test(master_updates, forwarded_with_uuid_and_recorded_without_data)
 {
 	update("TASK_RUNNING", 1);
