@@ -315,6 +315,18 @@ Test(agent_shown, members_of_state)
 	buf_free(&names);
 }
 
+Test(agent_shown, frameworks_that_are_over_are_in_state)
+{
+	struct agent_view view = view_of(NULL);
+
+	live();
+	cr_expect(
+		str_has_prefix(part_of_state(&view, "\"completed_frameworks\":[", "\"executors\""),
+			       "{\"id\":\"G\",\"name\":\"test\","));
+	cr_expect(str_has_prefix(part_of_state(&view, "\"frameworks\":[", "\"executors\""),
+				 "{\"id\":\"F\",\"name\":\"test\","));
+}
+
 Test(agent_shown, attributes_of_all_kinds)
 {
 	struct agent_view view = view_of(NULL);

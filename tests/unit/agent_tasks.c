@@ -222,6 +222,50 @@ Test(agent_tasks, kills_wait_while_the_executor_is_away)
 	rig_expect(&rig, "end 2\nevent 3 SUBSCRIBED\nreply 200\n");
 }
 
+static int64_t last_grace;
+
+static void watch_kill(struct rig *r, const struct agent_action *action)
+{
+	const Mesos__Executor__Event *event =
+		action->type == AGENT_SEND_EVENT ? action->send_event.event : NULL;
+
+	if (event && event->kill && event->kill->kill_policy)
+		last_grace = event->kill->kill_policy->grace_period->nanoseconds;
+}
+
+static void kill_within(const char *id, int seconds)
+{
+	rig_message(&rig, RIG_MASTER,
+		    rig_parse(&rig, &mesos__internal__kill_task_message__descriptor,
+			      arena_printf(&rig.arena,
+					   "{\"framework_id\":{\"value\":\"F\"},\"task_id\":{"
+					   "\"value\":\"%s\"},\"kill_policy\":{\"grace_period\":{"
+					   "\"nanoseconds\":%d000000000}}}",
+					   id, seconds)));
+}
+
+/* The last one that was said counts; one that nobody hears any more goes with its task. */
+Test(agent_tasks, kills_wait_with_their_policy)
+{
+	struct agent_event closed = {.type = AGENT_STREAM_CLOSED, .stream_closed = {1}};
+
+	rig.watch = watch_kill;
+	rig_running(&rig, "a", "e", 1);
+	rig_update(&rig, "e", "a", STATE(RUNNING), 1);
+	kill_within("a", 3);
+	cr_expect_eq(last_grace, 3 * SECOND);
+	rig_step(&rig, &closed);
+	kill_within("a", 5);
+	kill_within("a", 7);
+	cr_expect_eq(last_grace, 3 * SECOND);
+	rig_subscribe(&rig, "e", 2);
+	cr_expect_eq(last_grace, 7 * SECOND);
+	closed.stream_closed.stream = 2;
+	rig_step(&rig, &closed);
+	kill_within("a", 9);
+	cr_expect_eq(last_grace, 7 * SECOND);
+}
+
 /* ---- the pipeline (6.2) -------------------------------------------------- */
 
 #define LOST "send master StatusUpdateMessage x LOST "
