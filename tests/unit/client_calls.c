@@ -211,9 +211,13 @@ Test(libmesos_calls, what_the_program_says_too_early_is_dropped)
 
 Test(libmesos_calls, a_subscription_before_a_master_answers_is_dropped)
 {
-	fake_stop(&master);
+	master.probe_status = 0;
 	start_at(master.address);
+	until(&master, master.probe_count == 1);
 	say(CALL(SUBSCRIBE));
+	/* It goes away without an answer, and is asked again. */
+	fake_stop(&master);
+	master.probe_status = 200;
 	fake_start(&master);
 	until(&master, noted("connected"));
 	subscribe(0);
@@ -277,9 +281,12 @@ Test(libmesos_calls, reconnect_drops_what_there_is)
 
 Test(libmesos_calls, reconnecting_without_a_master_changes_nothing)
 {
-	fake_stop(&master);
+	master.probe_status = 0;
 	start_at(master.address);
+	until(&master, master.probe_count == 1);
 	libmesos_calls_reconnect(calls);
+	fake_stop(&master);
+	master.probe_status = 200;
 	fake_start(&master);
 	until(&master, noted("connected"));
 	cr_assert_str_eq(trace, "begins connected ");

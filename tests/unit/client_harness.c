@@ -36,7 +36,10 @@ static void on_request(void *context, struct http_request *request)
 
 	if (!strcmp(request->method, "GET")) {
 		fake->probe_count++;
-		http_reply_text(request, fake->probe_status, "answer");
+		if (fake->probe_status)
+			http_reply_text(request, fake->probe_status, "answer");
+		else
+			fake->held_probe = request;
 		return;
 	}
 	call = &fake->calls[fake->call_count++];
@@ -109,6 +112,9 @@ void fake_stop(struct fake *fake)
 	fake->server = NULL;
 	until(fake, fake->server_closed);
 	/* Nobody hears these any more. */
+	if (fake->held_probe)
+		http_reply_text(fake->held_probe, 503, NULL);
+	fake->held_probe = NULL;
 	for (int i = 0; i < fake->call_count; i++) {
 		if (fake->calls[i].held)
 			http_reply_text(fake->calls[i].held, 503, NULL);

@@ -34,7 +34,8 @@ struct fake {
 	int subscribe_status; /* 200 opens a stream */
 	const char *location; /* sent with a status other than 200 */
 	int call_status;      /* of other calls; 0 = hold them */
-	int probe_status;     /* of GET */
+	int probe_status;     /* of GET; 0 = hold it */
+	struct http_request *held_probe;
 	int probe_count;
 	struct fake_call calls[CALLS_MAX];
 	int call_count;
