@@ -32,7 +32,7 @@ struct master_part {
 	struct happening tick, start;
 	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
 	bool forgetful;		 /* forgets agents that departed soon */
-	int allocation_part;	 /* agents at a time; 0: the default */
+	int agents_a_part;	 /* of an allocation and the like; 0: the default */
 	bool rushing;		 /* takes two changes for a rush, in which tasks are stored late */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	uint64_t lives;
@@ -353,7 +353,7 @@ static void master_part_on_start(struct happening *h)
 		.agent_reregister_timeout = 10 * MINUTE,
 		.recovery_removal_limit = 100,
 		.allocation_interval = SECOND,
-		.allocation_part = part->allocation_part,
+		.part = part->agents_a_part,
 		.filter_gpu_resources = true,
 		.root_submissions = true,
 		.registry_gc_interval = part->forgetful ? SOON / 4 : 0,
@@ -408,7 +408,7 @@ struct master_part *master_part_create(struct world *w)
 	rng_seed(&character, w->seed ^ 0x75);
 	part->rushing = rng_unit(&character) < RUSHING;
 	if (rng_unit(&character) < PARTS)
-		part->allocation_part = 1 + (int)(rng_unit(&character) * PART_MAX);
+		part->agents_a_part = 1 + (int)(rng_unit(&character) * PART_MAX);
 	list_init(&part->asked);
 	disk_init(&part->disk, w, "master", on_disk_failed, part);
 	world_at(w, &part->start, w->now);

@@ -10,6 +10,14 @@ static inline int64_t master_later(const struct master *m, int64_t span)
 	return span < TIME_NEVER - m->now ? m->now + span : TIME_NEVER - 1;
 }
 
+/* What is about all agents comes in parts, of so many agents each, some milliseconds of work at
+ * most; what else there is to do comes between them. */
+#define MASTER_PART_PAUSE MILLISECOND
+static inline int master_part(const struct master *m)
+{
+	return m->options.part ? m->options.part : 128;
+}
+
 struct master_action *master_emit(struct master *m, enum master_action_type type);
 void master_emit_message(struct master *m, const char *from, const char *to, void *message);
 /* Sends the message to the agent, from the actor "master". */

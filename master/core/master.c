@@ -18,6 +18,7 @@
 #include "master/core/emit.h"
 #include "master/core/frameworks/driver.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/frameworks/framework_shutdown.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/maintenance/maintenance.h"
 #include "master/core/offers/inverse_offers.h"
@@ -134,8 +135,10 @@ static void init_lists(struct master *m)
 	list_init(&m->drain_checks);
 	list_init(&m->deferred_ready);
 	list_init(&m->stray_operations);
+	list_init(&m->shutdowns);
 	m->allocation.kind = TIMER_ALLOCATION;
 	m->allocation_part.kind = TIMER_ALLOCATION_PART;
+	m->shutdown_part.kind = TIMER_SHUTDOWN_PART;
 	m->recovery.kind = TIMER_RECOVERY;
 	m->removal.kind = TIMER_REMOVAL;
 	m->prune.kind = TIMER_PRUNE;
@@ -238,6 +241,7 @@ static void free_rest(struct master *m)
 {
 	struct reason_counter *r, *next;
 
+	framework_shutdown_free(m);
 	master_free_quotas(m);
 	master_free_weights(m);
 	HASH_ITER (hh, m->reasons, r, next) {
@@ -297,6 +301,9 @@ static void timer_due(struct master *m, struct timer *timer)
 		break;
 	case TIMER_ALLOCATION_PART:
 		break; /* the end of the step goes on with it */
+	case TIMER_SHUTDOWN_PART:
+		framework_shutdown_go_on(m);
+		break;
 	case TIMER_HEARTBEAT:
 		master_tell_heartbeat(m, container_of(timer, struct framework, heartbeat));
 		break;

@@ -37,7 +37,7 @@ struct master_options {
 	int64_t agent_reregister_timeout;    /* ns; default 10 min */
 	int64_t offer_timeout;		     /* ns; 0 = never */
 	int64_t allocation_interval;	     /* ns; default 1 s */
-	int allocation_part;		     /* agents that one step offers from at most; 0 = 128 */
+	int part;			     /* agents that one step is about at most; 0 = 128 */
 	double agent_recovery_factor;	     /* of the agents; see master_hold_offers */
 	int64_t allocation_recovery_timeout; /* ns; default 10 min */
 	const char *min_allocatable_resources;

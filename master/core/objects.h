@@ -443,6 +443,7 @@ struct deferred; /* operator.c */
 enum master_timer {
 	TIMER_ALLOCATION,
 	TIMER_ALLOCATION_PART, /* the next part of an allocation that is under way */
+	TIMER_SHUTDOWN_PART,   /* the next agents are told of frameworks that are over */
 	TIMER_HEARTBEAT,
 	TIMER_OFFER,
 	TIMER_FAILOVER,
@@ -497,10 +498,11 @@ struct master {
 	struct pending *pending_pids;	     /* of agents that (re)register, by pid */
 	struct list removals;		     /* agents waiting for the rate limiter */
 	int64_t next_removal;		     /* ns: earliest */
-	struct timer allocation, allocation_part, recovery, removal, prune;
-	bool batch_due;	 /* the periodic allocation over all agents */
-	bool allocating; /* one over all is under way, in parts */
-	uint64_t mark;	 /* source of the `seen` marks */
+	struct timer allocation, allocation_part, shutdown_part, recovery, removal, prune;
+	struct list shutdowns; /* struct framework_shutdown.link */
+	bool batch_due;	       /* the periodic allocation over all agents */
+	bool allocating;       /* one over all is under way, in parts */
+	uint64_t mark;	       /* source of the `seen` marks */
 
 	/* maintenance and draining */
 	struct inverse_offer *inverse_offers;	/* by id */

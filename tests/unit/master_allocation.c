@@ -317,7 +317,7 @@ Test(master_allocation, many_agents_are_offered_in_parts)
 {
 	driver_destroy(d);
 	d = driver_prepare();
-	d->options.allocation_part = 2;
+	d->options.part = 2;
 	driver_start(d);
 	for (int i = 1; i <= 5; i++) {
 		char pid[64];

@@ -1,5 +1,6 @@
 /* Subscribing, failing over, disconnecting, teardown. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "master/core/frameworks/subscribe.h"
@@ -231,4 +232,89 @@ Test(master_subscribe, what_is_refused_is_named_as_a_set)
 	expect(d, "ERROR", "Suppressed roles { y, z } are not contained in the set of roles");
 	/* A refused one was asked for, too. */
 	cr_expect_eq(d->m->counters.messages_register_framework, 1);
+}
+
+/* ---- frameworks that are over, and many agents ----------------------------------------------- */
+
+static void many_agents(int count)
+{
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.part = 2;
+	driver_start(d);
+	for (int i = 1; i <= count; i++) {
+		char pid[64];
+
+		snprintf(pid, sizeof(pid), "slave(1)@127.0.0.1:50%02d", i);
+		driver_agent(d, pid);
+	}
+}
+
+static int told(void)
+{
+	return driver_count(d, " ShutdownFrameworkMessage ");
+}
+
+#define TOLD(port, framework)                                                                      \
+	driver_saw(d, "slave(1)@127.0.0.1:" port " ShutdownFrameworkMessage", framework, NULL)
+
+Test(master_subscribe, many_agents_are_told_of_the_end_in_parts)
+{
+	many_agents(5);
+	driver_subscribe(d, NULL, NULL);
+	driver_subscribe(d, NULL, NULL);
+	driver_forget(d);
+	driver_close(d, 1);
+	cr_expect_eq(told(), 2);
+	driver_close(d, 2);
+	cr_expect_eq(told(), 2, "one after the other");
+	driver_pass(d, MILLISECOND);
+	cr_expect_eq(told(), 4);
+	driver_pass(d, MILLISECOND);
+	cr_expect_eq(told(), 6);
+	driver_pass(d, 2 * MILLISECOND);
+	cr_expect_eq(told(), 10);
+	cr_expect(TOLD("5001", "M-0000") && TOLD("5005", "M-0000"));
+	cr_expect(TOLD("5001", "M-0001") && TOLD("5005", "M-0001"));
+	driver_pass(d, SECOND);
+	cr_expect_eq(told(), 10);
+}
+
+Test(master_subscribe, agents_that_go_meanwhile_are_told_of_no_end)
+{
+	many_agents(5);
+	driver_subscribe(d, NULL, NULL);
+	driver_forget(d);
+	driver_close(d, 1);
+	/* The next one that would be told, and the last. */
+	for (int i = 3; i <= 5; i += 2) {
+		char pid[64], text[96];
+
+		snprintf(pid, sizeof(pid), "slave(1)@127.0.0.1:50%02d", i);
+		snprintf(text, sizeof(text), "{\"agent_id\":{\"value\":\"M-S%d\"}}", i - 1);
+		driver_message(d, pid, &mesos__internal__unregister_slave_message__descriptor, "%s",
+			       text);
+	}
+	driver_pass(d, 10 * MILLISECOND);
+	cr_expect_eq(told(), 3);
+	cr_expect(TOLD("5004", "M-0000"));
+}
+
+/* Nobody is left, and a master that ends in the middle of it. */
+Test(master_subscribe, ends_that_nobody_is_told_of)
+{
+	many_agents(3);
+	driver_subscribe(d, NULL, NULL);
+	driver_subscribe(d, NULL, NULL);
+	driver_close(d, 1);
+	driver_forget(d);
+	driver_message(d, "slave(1)@127.0.0.1:5003",
+		       &mesos__internal__unregister_slave_message__descriptor,
+		       "{\"agent_id\":{\"value\":\"M-S2\"}}");
+	driver_pass(d, 10 * MILLISECOND);
+	cr_expect_eq(told(), 0);
+	driver_agent(d, "slave(1)@127.0.0.1:5004");
+	driver_forget(d);
+	driver_close(d, 2);
+	cr_expect_eq(told(), 2, "of three");
 }

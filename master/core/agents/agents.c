@@ -15,6 +15,7 @@
 #include "master/core/agents/pid.h"
 #include "master/core/authenticate.h"
 #include "master/core/emit.h"
+#include "master/core/frameworks/framework_shutdown.h"
 #include "master/core/journal.h"
 #include "master/core/maintenance/maintenance.h"
 #include "master/core/objects.h"
@@ -125,6 +126,7 @@ void master_free_agent(struct master *m, struct agent *a)
 	m->agents_in[a->state]--;
 	if (a->hh_pid.tbl)
 		HASH_DELETE(hh_pid, m->agents_by_pid, a);
+	framework_shutdown_forget(m, a);
 	HASH_DEL(m->agents, a);
 	master_unobserve_agent(m, a);
 	list_remove(&a->dirty);

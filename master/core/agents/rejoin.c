@@ -8,6 +8,7 @@
 #include "master/core/agents/agents.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/frameworks/framework_shutdown.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/frameworks/subscribe.h"
 #include "master/core/journal.h"
@@ -362,7 +363,7 @@ void rejoin_answer_frameworks(struct rejoin *r)
 		const char *id = r->message->frameworks[i]->id->value;
 
 		if (master_find_completed(r->m, id))
-			master_shut_down_framework(r->m, r->a, id);
+			framework_shutdown_tell(r->m, r->a, id);
 	}
 	for (size_t i = 0; i < r->message->n_frameworks; i++) {
 		struct framework *f =

@@ -2,6 +2,7 @@
  * them, and what the allocator is told about them.
  */
 #include "master/core/frameworks/frameworks.h"
+#include "master/core/frameworks/framework_shutdown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -473,27 +474,12 @@ void master_keep_completed(struct master *m, struct framework *f)
 		drop_completed_framework(m, m->completed);
 }
 
-static Mesos__Internal__ShutdownFrameworkMessage *shutdown_message(struct master *m, const char *id)
-{
-	Mesos__Internal__ShutdownFrameworkMessage *message =
-		STEP_NEW(m, Mesos__Internal__ShutdownFrameworkMessage,
-			 mesos__internal__shutdown_framework_message__descriptor);
-
-	message->framework_id = master_framework_id(m, id);
-	return message;
-}
-
-void master_shut_down_framework(struct master *m, struct agent *a, const char *id)
-{
-	master_send_agent(m, a, shutdown_message(m, id));
-}
-
 void master_remove_framework(struct master *m, struct framework *f)
 {
 	log_info("removing framework %s (%s)", f->id, f->info->name);
 	master_discard_offers(m, f);
 	master_activate_framework(m, f, false);
-	master_broadcast(m, shutdown_message(m, f->id));
+	framework_shutdown_begin(m, f->id);
 	end_tasks_and_executors(m, f);
 	master_leave_operations(m, f);
 	if (framework_connected(f) && f->http)

@@ -20,8 +20,6 @@ void master_activate_framework(struct master *m, struct framework *f, bool activ
 void master_discard_offers(struct master *m, struct framework *f);
 /* Ends its tasks and its stream, and moves it to the completed ones. */
 void master_remove_framework(struct master *m, struct framework *f);
-/* Tells one agent to end all of a framework that is no more. */
-void master_shut_down_framework(struct master *m, struct agent *a, const char *id);
 /* Its stream or link broke: it waits for the failover timeout. */
 void master_disconnect_framework(struct master *m, struct framework *f);
 void master_framework_failover_expired(struct master *m, struct framework *f);

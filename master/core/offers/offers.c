@@ -152,19 +152,13 @@ static void send_grants(struct master *m, struct allocator_grants *grants)
 
 /* ---- allocation ------------------------------------------------------------------ */
 
-/* One step offers from so many agents at most, some milliseconds of work; what else there is to do
- * comes between the parts. */
-#define PART 128
-#define PART_PAUSE MILLISECOND
-
 static void allocate_part(struct master *m, struct allocator_grants *grants)
 {
-	size_t max = m->options.allocation_part ? (size_t)m->options.allocation_part : PART;
-
 	m->counters.allocation_runs += !m->allocating;
-	m->allocating = allocator_cycle_part(m->allocator, m->now, m->batch_due, max, grants);
+	m->allocating = allocator_cycle_part(m->allocator, m->now, m->batch_due,
+					     (size_t)master_part(m), grants);
 	if (m->allocating)
-		timers_start(&m->timers, &m->allocation_part, master_later(m, PART_PAUSE));
+		timers_start(&m->timers, &m->allocation_part, master_later(m, MASTER_PART_PAUSE));
 	else
 		m->batch_due = false;
 }

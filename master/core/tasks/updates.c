@@ -16,6 +16,7 @@
 #include "base/log/log.h"
 #include "master/core/emit.h"
 #include "master/core/frameworks/events.h"
+#include "master/core/frameworks/framework_shutdown.h"
 #include "master/core/frameworks/frameworks.h"
 #include "master/core/objects.h"
 #include "master/core/tasks/tasks.h"
@@ -102,7 +103,7 @@ void master_status_update(struct master *m, const char *from,
 			    task_id, update->framework_id->value);
 		/* An agent that missed the framework's end would repeat this for ever. */
 		if (!f && master_find_completed(m, update->framework_id->value))
-			master_shut_down_framework(m, a, update->framework_id->value);
+			framework_shutdown_tell(m, a, update->framework_id->value);
 		return;
 	}
 	if (forwarded)
