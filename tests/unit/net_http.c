@@ -484,3 +484,27 @@ Test(http, ends_earlier_connections_of_a_sole_sender)
 	raw_close(&other);
 	raw_close(&liar);
 }
+
+/* Every byte, and those that stay as they are in a path. */
+Test(http, encodes_what_a_path_may_not_have)
+{
+	static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~/";
+	char all[256], decoded[1024], expected[8];
+	struct buf out = BUF_INIT;
+
+	for (int i = 1; i < 256; i++) {
+		all[i - 1] = (char)i;
+		buf_clear(&out);
+		http_encode(&out, (const char[]){(char)i, '\0'});
+		snprintf(expected, sizeof(expected), strchr(plain, i) ? "%c" : "%%%02X", i);
+		cr_expect_str_eq(out.data, expected);
+	}
+	all[255] = '\0';
+	buf_clear(&out);
+	http_encode(&out, all);
+	cr_assert_lt(out.len, sizeof(decoded));
+	cr_assert(http_decode(out.data, out.len, false, decoded));
+	cr_expect_str_eq(decoded, all);
+	buf_free(&out);
+}
