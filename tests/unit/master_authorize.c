@@ -386,3 +386,25 @@ Test(master_authorize, each_operation_asks_for_what_it_changes)
 		cr_expect_eq(authorized("bad", operation), 0, "without lists all is allowed");
 	}
 }
+
+Test(master_authorize, tasks_that_an_operator_kills)
+{
+	struct master_event event = {.type = MASTER_KILL_TASK,
+				     .kill_task = {.framework_id = "M-0000", .task_id = "t"}};
+
+	cr_assert(admitted("\"principal\":\"owner\""));
+	launch("t", NULL);
+	only_good("teardown_frameworks", "framework_principals", "owner");
+	driver_forget(d);
+	event.kill_task.principal = "bad";
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 403);
+	cr_expect_not(driver_saw(d, "KillTaskMessage", NULL));
+	event.kill_task.principal = "good";
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 202);
+	cr_expect(driver_saw(d, "KillTaskMessage", NULL));
+	only_good("teardown_frameworks", "framework_principals", "another");
+	driver_step(d, &event);
+	cr_expect_eq(d->out.reply.status, 403);
+}

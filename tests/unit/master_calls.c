@@ -143,16 +143,28 @@ Test(master_calls, answers_that_nobody_could_read_are_not_made)
 
 Test(master_calls, nothing_is_served_before_the_identity_is_durable)
 {
+	const struct master_event kill = {.type = MASTER_KILL_TASK,
+					  .kill_task = {.framework_id = "x", .task_id = "t"}};
+
 	driver_destroy(d);
 	d = driver_prepare();
 	d->hold_store = true;
 	driver_start(d);
 	cr_expect_not(master_ready(d->m));
 	cr_expect_eq(driver_call(d, 0, "{\"type\":\"REVIVE\"," FID "}"), 503);
+	cr_expect_str_eq(d->out.reply.text, "Master has not finished recovery");
+	cr_expect_eq(driver_operate(d, "{\"type\":\"TEARDOWN\",\"teardown\":{" FID "}}"), 503);
+	cr_expect_str_eq(d->out.reply.text, "Master has not finished recovery");
+	driver_step(d, &kill);
+	cr_expect_eq(d->out.reply.status, 503);
 	driver_agent(d, AGENT1);
 	cr_expect_eq(HASH_COUNT(d->m->agents), 0);
 	driver_store(d);
 	cr_expect(master_ready(d->m));
+	driver_step(d, &kill);
+	cr_expect_eq(d->out.reply.status, 400);
+	cr_expect_str_eq(d->out.reply.text, "No framework found with specified ID");
+	cr_expect_eq(driver_operate(d, "{\"type\":\"GET_STATE\"}"), 501, "it changes nothing");
 }
 
 Test(master_calls, kill_goes_to_the_agent_that_has_the_task)
