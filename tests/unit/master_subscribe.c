@@ -1,6 +1,7 @@
 /* Subscribing, failing over, disconnecting, teardown. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "master/core/frameworks/subscribe.h"
@@ -85,6 +86,75 @@ Test(master_subscribe, bad_ids_are_refused)
 	driver_forget(d);
 	driver_subscribe(d, "a b", NULL);
 	expect(d, "SUBSCRIBED", "\"value\":\"a b\"");
+}
+
+/* Some libraries say an id that is empty for none. */
+Test(master_subscribe, an_empty_id_is_none)
+{
+	driver_subscribe(d, "", NULL);
+	expect(d, "event 1 SUBSCRIBED", "\"framework_id\":{\"value\":\"M-0000\"}");
+	cr_expect_eq(d->m->counters.messages_register_framework, 1);
+	cr_expect_eq(d->m->counters.messages_reregister_framework, 0);
+}
+
+#define ROLES_MOST 5000
+
+static char *roles_of(int count)
+{
+	struct buf text = BUF_INIT;
+
+	buf_puts(&text, "\"capabilities\":[{\"type\":\"MULTI_ROLE\"}],\"roles\":[\"r0\"");
+	for (int i = 1; i < count; i++)
+		buf_printf(&text, ",\"r%d\"", i);
+	buf_puts(&text, "]");
+	return text.data;
+}
+
+Test(master_subscribe, roles_are_bounded)
+{
+	char *most = roles_of(ROLES_MOST), *more = roles_of(ROLES_MOST + 1);
+
+	driver_subscribe(d, NULL, more);
+	expect(d, "ERROR", "'FrameworkInfo.roles' has more than 5000 roles");
+	driver_forget(d);
+	driver_subscribe(d, NULL, most);
+	expect(d, "SUBSCRIBED");
+	free(most);
+	free(more);
+}
+
+/* Of SUBSCRIBE, with these members beside `framework_info`. */
+static void subscribe_with(const char *members)
+{
+	driver_forget(d);
+	driver_call(d, 0,
+		    "{\"type\":\"SUBSCRIBE\",\"subscribe\":{\"framework_info\":{\"user\":\"u\","
+		    "\"name\":\"n\",\"roles\":[\"a\",\"b\"],\"capabilities\":["
+		    "{\"type\":\"MULTI_ROLE\"}]},%s}}",
+		    members);
+}
+
+Test(master_subscribe, constraints_are_of_roles_that_it_has)
+{
+	static const char of[] = "\"offer_constraints\":{\"role_constraints\":{\"%s\":{\"groups\":["
+				 "{\"attribute_constraints\":[{\"selector\":{\"attribute_name\":"
+				 "\"x\"},\"predicate\":{\"exists\":{}}}]}]}}}";
+	static const char *const roles[] = {"c", "aa", ""};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+		snprintf(text, sizeof(text), of, roles[i]);
+		subscribe_with(text);
+		snprintf(
+			text, sizeof(text),
+			"Offer constraints specify `role_constraints` for a role '%s'not contained "
+			"in the set of roles",
+			roles[i]);
+		expect(d, "ERROR", text);
+	}
+	snprintf(text, sizeof(text), of, "b");
+	subscribe_with(text);
+	expect(d, "SUBSCRIBED");
 }
 
 Test(master_subscribe, older_stream_hears_failed_over)
