@@ -322,14 +322,14 @@ static void close_handle_cb(uv_handle_t *handle, void *arg)
 		uv_close(handle, NULL);
 }
 
-/* What was asked may be done or not. */
 static void refuse_waiting(struct shell *shell)
 {
 	struct shell_waiting *waiting, *later;
 
 	HASH_ITER (hh, shell->waiting, waiting, later) {
 		HASH_DEL(shell->waiting, waiting);
-		http_reply_text(waiting->request, 503, "The master is ending");
+		http_reply_text(waiting->request, 503,
+				"The master is ending; what was asked may be done or not");
 		free(waiting);
 	}
 }

@@ -158,8 +158,9 @@ def run_followed(context):
     if not shutil.which("java"):
         return
     (rate, cpu), (rate_alone, cpu_alone) = led(context, 3), led(context, 1)
-    yield Figure("guard", "followed", "cpu", "leader's CPU of a task, two masters follow", cpu, "us",
-                 cpu_alone, "one master", noise=0.05, targets=[figure.at_most(1.05, "ratio")])
+    yield Figure("guard", "followed", "cpu", "leader's CPU of a task, two masters follow", cpu,
+                 "us", cpu_alone, "one master", noise=0.05,
+                 targets=[figure.at_most(1.05, "ratio")])
     yield Figure("guard", "followed", "rate", "tasks/s, all on this machine", rate, "tasks/s",
                  rate_alone, "one master", more_is_better=True)
 
