@@ -1,10 +1,10 @@
 """Whether what clients saw of a register could have come of one that does one thing at a time.
 
 An operation is (invoked, returned, wrote, value): `returned` is None when nobody knows whether a
-write was done; then it may take effect at any time after it was invoked, or never. Reads that failed
-are left out. The search is Wing and Gong's: of the operations that were invoked before any of the
-rest returned one is taken as the next; what was taken so far and the value then name a state, and no
-state is tried twice.
+write was done; then it may take effect at any time after it was invoked, or never. Reads that
+failed are left out. The search is Wing and Gong's: of the operations that were invoked before any
+of the rest returned one is taken as the next; what was taken so far and the value then name a
+state, and no state is tried twice.
 """
 
 import math
