@@ -96,6 +96,23 @@ Test(agent_authentication, comes_before_registration)
 	rig_expect(&rig, "link " RIG_MASTER "\nsend master RegisterSlaveMessage\n");
 }
 
+/* Nor is anybody heard who was not asked, or who was answered. */
+Test(agent_authentication, ends_with_its_last_word)
+{
+	offer(SESSION, ACTOR, "CRAM-MD5");
+	complete(SESSION, ACTOR);
+	rig_expect(&rig, "");
+	ask();
+	answer();
+	complete(SESSION, ACTOR);
+	rig_take(&rig);
+	offer(SESSION, ACTOR, "CRAM-MD5");
+	challenge(SESSION, ACTOR);
+	complete(SESSION, ACTOR);
+	fail(SESSION, ACTOR);
+	rig_expect(&rig, "");
+}
+
 /* The master may have lost what it knew. */
 Test(agent_authentication, is_repeated_with_registration)
 {

@@ -383,6 +383,20 @@ Test(master_maintenance, answers_to_inverse_offers)
 	expect_status("{\"draining_machines\":[{\"id\":" MACHINE "}]}");
 }
 
+/* Of the agents of one machine not all were answered for. */
+Test(master_maintenance, answers_for_some_of_a_machines_agents)
+{
+	run(NULL);
+	driver_agent(d, AGENT2);
+	driver_forget(d);
+	post(WINDOW(MACHINE), NULL);
+	expect(d, "INVERSE_OFFERS", "M-O5", "M-S1");
+	cr_expect_eq(answer_inverse("ACCEPT_INVERSE_OFFERS", "M-O5", ""), 202);
+	expect_status("{\"draining_machines\":[{\"id\":" MACHINE
+		      ",\"statuses\":[{\"status\":\"ACCEPT\",\"framework_id\":{\"value\":"
+		      "\"M-0000\"},\"timestamp\":{\"nanoseconds\":1001000000000}}]}]}");
+}
+
 Test(master_maintenance, revive_asks_again)
 {
 	run(NULL);
