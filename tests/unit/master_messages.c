@@ -1,10 +1,8 @@
-/* What comes in is counted, once, whoever sends it; and a view of roles with many frameworks. */
+/* What comes in is counted, once, whoever sends it. */
 #include <criterion/criterion.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "master/core/roles/roles_view.h"
 #include "tests/unit/master_driver.h"
 
 static struct driver *d;
@@ -72,53 +70,4 @@ Test(master_messages, are_counted_once)
 		cr_expect_eq(*(uint64_t *)(counters + messages[i].counter), before + 1, "%s",
 			     messages[i].name);
 	}
-}
-
-/* A role is known by whatever is of it, and by nothing else. */
-Test(master_messages, roles_that_are_known)
-{
-	struct roles_view view;
-	struct arena arena;
-
-	arena_init(&arena);
-	driver_agent(d, AGENT1);
-	roles_view_make(&view, d->m, &arena);
-	cr_expect_null(view.roles, "'*' is nobody's");
-	roles_view_free(&view);
-	driver_subscribe(d, NULL, "\"roles\":[\"a\"],\"capabilities\":[{\"type\":\"MULTI_ROLE\"}]");
-	driver_launch(d, 1, "M-0000", driver_offer(d), "M-S0", "t", NULL);
-	driver_call(
-		d, 1,
-		"{\"type\":\"UPDATE_FRAMEWORK\",\"framework_id\":{\"value\":\"M-0000\"},"
-		"\"update_framework\":{\"framework_info\":{\"user\":\"u\",\"name\":\"n\",\"id\":"
-		"{\"value\":\"M-0000\"},\"roles\":[\"b\"],\"capabilities\":[{\"type\":"
-		"\"MULTI_ROLE\"}]}}}");
-	roles_view_make(&view, d->m, &arena);
-	cr_expect(roles_view_find(&view, "a"), "its task is of the role that it left");
-	cr_expect(roles_view_find(&view, "b"));
-	cr_expect_eq(HASH_COUNT(view.roles), 2);
-	roles_view_free(&view);
-	arena_free(&arena);
-}
-
-Test(master_messages, a_role_may_have_many_frameworks)
-{
-	char id[16];
-	struct roles_view view;
-	struct role_view *role;
-	struct arena arena;
-
-	for (int i = 0; i < 19; i++)
-		driver_subscribe(d, NULL, "\"role\":\"many\"");
-	arena_init(&arena);
-	roles_view_make(&view, d->m, &arena);
-	role = roles_view_find(&view, "many");
-	cr_assert(role);
-	cr_assert_eq(role->framework_count, 19);
-	for (int i = 0; i < 19; i++) {
-		snprintf(id, sizeof(id), "M-%04d", i);
-		cr_expect_str_eq(role->frameworks[i], id);
-	}
-	roles_view_free(&view);
-	arena_free(&arena);
 }
