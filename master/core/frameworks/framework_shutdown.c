@@ -1,6 +1,6 @@
 /* See framework_shutdown.h. Agents are in the order in which they came; those that come meanwhile
  * are told as well, and have nothing of it. One that comes back is told when it does so
- * (reregister.c). */
+ * (rejoin.c). */
 #include "master/core/frameworks/framework_shutdown.h"
 
 #include <stdlib.h>
