@@ -375,17 +375,25 @@ static void register_with(const char *grace)
 	until(&agent, noted("registered"));
 }
 
+static void wait_ms(uint64_t ms)
+{
+	for (uint64_t begun = uv_now(&agent.loop); uv_now(&agent.loop) < begun + ms;)
+		fake_turn(&agent);
+}
+
+/* No grace is one, too. */
+Test(libmesos_executor, one_without_grace_is_killed_at_once, .signal = SIGKILL)
+{
+	register_with("0ns");
+	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
+	wait_ms(4000); /* of the five seconds that others have */
+}
+
 Test(libmesos_executor, one_that_does_not_shut_down_is_killed, .signal = SIGKILL)
 {
 	register_with("50ms");
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
 	until(&agent, false);
-}
-
-static void wait_ms(uint64_t ms)
-{
-	for (uint64_t begun = uv_now(&agent.loop); uv_now(&agent.loop) < begun + ms;)
-		fake_turn(&agent);
 }
 
 Test(libmesos_executor, a_grace_period_of_no_sense_is_the_usual_one)
