@@ -349,6 +349,11 @@ static int authorized(const char *principal, const char *text)
 			    "\"},\"volume\":{\"container_path\":\"p\",\"mode\":\"RW\"}}")
 #define FREE "{\"name\":\"disk\",\"type\":\"SCALAR\",\"scalar\":{\"value\":1}}"
 
+#define UNOWNED                                                                                    \
+	",\"disk\":{\"persistence\":{\"id\":\"v\"},\"volume\":{\"container_path\":\"p\","          \
+	"\"mode\":\"RW\"}}"
+#define DESTROYED(volume) "{\"type\":\"DESTROY\",\"destroy\":{\"volumes\":[" volume "]}}"
+
 /* Each asks about one list, and about one thing in what it changes. */
 static const struct {
 	const char *list, *key, *object, *other, *operation;
@@ -385,6 +390,17 @@ Test(master_authorize, each_operation_asks_for_what_it_changes)
 		d->m->options.acls = NULL;
 		cr_expect_eq(authorized("bad", operation), 0, "without lists all is allowed");
 	}
+}
+
+/* What has no maker is nobody's that a list could name. */
+Test(master_authorize, volumes_that_are_none)
+{
+	only_good("destroy_volumes", "creator_principals", "x");
+	cr_expect_neq(authorized("good", DESTROYED(FREE)), 0);
+	cr_expect_neq(authorized("good", DESTROYED(RESERVED("x", ",\"disk\":{}"))), 0);
+	cr_expect_neq(authorized("good", DESTROYED(RESERVED("x", UNOWNED))), 0);
+	only_good("destroy_volumes", "creator_principals", NULL);
+	cr_expect_eq(authorized("good", DESTROYED(FREE)), 0);
 }
 
 Test(master_authorize, tasks_that_an_operator_kills)
