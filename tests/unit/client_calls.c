@@ -303,24 +303,6 @@ Test(libmesos_calls, a_master_that_falls_silent_is_given_up)
 	cr_assert_lt(uv_hrtime() - begun, 10 * 1000000000ULL);
 }
 
-static void resume_cb(uv_timer_t *timer)
-{
-	*(bool *)timer->data = true;
-}
-
-static void wait_ms(uint64_t ms)
-{
-	uv_timer_t timer;
-	bool over = false;
-
-	uv_timer_init(&master.loop, &timer);
-	timer.data = &over;
-	uv_timer_start(&timer, resume_cb, ms, 0);
-	until(&master, over);
-	uv_close((uv_handle_t *)&timer, NULL);
-	uv_run(&master.loop, UV_RUN_NOWAIT);
-}
-
 /* Five heartbeats of 60 ms after the last event, whatever it was. A test that is held up may miss
  * the moment before the silence; then it tries again. */
 Test(libmesos_calls, each_event_begins_the_silence_anew)
@@ -331,7 +313,7 @@ Test(libmesos_calls, each_event_begins_the_silence_anew)
 	for (;;) {
 		trace_clear();
 		subscribe(0.06);
-		wait_ms(150);
+		fake_wait_ms(&master, 150);
 		if (!noted("disconnected") && master.stream)
 			break;
 		until(&master, noted("disconnected connected"));
@@ -494,7 +476,7 @@ Test(libmesos_calls, local_starts_a_cluster_and_ends_it)
 
 Test(libmesos_calls, local_that_says_nothing_of_a_master)
 {
-	program_make(&master, "echo '{\"masters\": 1}'; exec sleep 60");
+	program_make(&master, "echo '{\"masters\": 1}'; exec tail -f /dev/null");
 	start_at("localquiet");
 	until(&master, noted("error"));
 	cr_assert(noted("error:`mesita local` did not say where its master is; "), "%s", trace);
@@ -504,7 +486,7 @@ Test(libmesos_calls, local_that_says_nothing_of_a_master)
 
 Test(libmesos_calls, local_that_speaks_no_json)
 {
-	program_make(&master, "echo hello; exec sleep 60");
+	program_make(&master, "echo hello; exec tail -f /dev/null");
 	start_at("local");
 	until(&master, noted("error"));
 	cr_assert(noted("error:`mesita local` did not say where its master is; "), "%s", trace);

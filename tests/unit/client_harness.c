@@ -158,3 +158,21 @@ void fake_turn(struct fake *fake)
 {
 	uv_run(&fake->loop, UV_RUN_ONCE);
 }
+
+static void on_waited(uv_timer_t *timer)
+{
+	*(bool *)timer->data = true;
+}
+
+void fake_wait_ms(struct fake *fake, uint64_t ms)
+{
+	uv_timer_t timer;
+	bool over = false;
+
+	uv_timer_init(&fake->loop, &timer);
+	timer.data = &over;
+	uv_timer_start(&timer, on_waited, ms, 0);
+	until(fake, over);
+	uv_close((uv_handle_t *)&timer, NULL);
+	uv_run(&fake->loop, UV_RUN_NOWAIT);
+}

@@ -52,6 +52,7 @@ void fake_finish(struct fake *fake);
 void fake_send(struct fake *fake, const void *event); /* a message, as a record */
 void fake_end_stream(struct fake *fake);
 void fake_turn(struct fake *fake);
+void fake_wait_ms(struct fake *fake, uint64_t ms);
 
 #define until(fake, condition)                                                                     \
 	do {                                                                                       \

@@ -375,18 +375,12 @@ static void register_with(const char *grace)
 	until(&agent, noted("registered"));
 }
 
-static void wait_ms(uint64_t ms)
-{
-	for (uint64_t begun = uv_now(&agent.loop); uv_now(&agent.loop) < begun + ms;)
-		fake_turn(&agent);
-}
-
 /* No grace is one, too. */
 Test(libmesos_executor, one_without_grace_is_killed_at_once, .signal = SIGKILL)
 {
 	register_with("0ns");
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
-	wait_ms(4000); /* of the five seconds that others have */
+	fake_wait_ms(&agent, 4000); /* of the five seconds that others have */
 }
 
 Test(libmesos_executor, one_that_does_not_shut_down_is_killed, .signal = SIGKILL)
@@ -401,5 +395,5 @@ Test(libmesos_executor, a_grace_period_of_no_sense_is_the_usual_one)
 	register_with("-1secs");
 	send_event(MESOS__EXECUTOR__EVENT__TYPE__SHUTDOWN, NULL);
 	until(&agent, noted("shutdown"));
-	wait_ms(300); /* of five seconds */
+	fake_wait_ms(&agent, 300); /* of five seconds */
 }

@@ -6,10 +6,10 @@
 
 /* Says that the fake is its master, and touches "ended" when it is told to end. */
 #define PROGRAM_LOCAL                                                                              \
-	"trap 'touch $DIRECTORY/ended; exit 0' TERM\n"                                             \
+	"trap 'kill $!; touch $DIRECTORY/ended; exit 0' TERM\n"                                    \
 	"[ \"$*\" = 'local --port=0 --json' ] || exit 1\n"                                         \
 	"printf '{\"master\": '; printf '\"%s\", \"agents\": 1}\\n' $FAKE\n"                       \
-	"while :; do sleep 0.01; done"
+	"tail -f /dev/null & wait"
 
 /* A shell script in a directory of its own, which $MESITA names; it is given $FAKE, the fake's
  * address, and $DIRECTORY. */
