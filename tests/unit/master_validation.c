@@ -253,37 +253,6 @@ Test(master_validation, each_rule_refuses_the_task_alone)
 	cr_expect_eq(HASH_COUNT(master_find_framework(d->m, "M-0000")->tasks), 0);
 }
 
-#define NO_SECONDS(more) "\"delay_seconds\":0,\"interval_seconds\":0,\"timeout_seconds\":0" more
-
-/* Just what the rules allow. */
-static const char *const edges[] = {
-	TASK ",\"kill_policy\":{\"grace_period\":{\"nanoseconds\":0}}",
-	TASK ",\"kill_policy\":{}",
-	TASK ",\"max_completion_time\":{\"nanoseconds\":0}",
-	TASK ",\"check\":{\"type\":\"TCP\",\"tcp\":{\"port\":0}," NO_SECONDS("") "}",
-	TASK ",\"check\":{\"type\":\"HTTP\",\"http\":{\"port\":1}}",
-	TASK ",\"check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"path\":\"/\"}}",
-	TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"consecutive_failures\":"
-	     "0," NO_SECONDS(",\"grace_period_seconds\":0") "}",
-	TASK ",\"health_check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"scheme\":\"http\"}}",
-	TASK ",\"health_check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"scheme\":\"https\"}}",
-	IDS ",\"resources\":[" CPUS(1) "," MEM(1) "]," TRUE_COMMAND,
-	IDS ",\"resources\":[" CPUS(0.01) "]," TRUE_COMMAND,
-	GOOD ",\"command\":{\"value\":\"\"}",
-};
-
-Test(master_validation, what_is_at_the_edge_of_a_rule_is_launched)
-{
-	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++) {
-		tear_down();
-		set_up();
-		driver_forget(d);
-		launch(edges[i]);
-		cr_expect(driver_saw(d, "RunTaskMessage", NULL), "%s: %s", edges[i], d->trace.data);
-		refute(d, "TASK_ERROR");
-	}
-}
-
 Test(master_validation, a_malformed_resource_fails_the_whole_launch)
 {
 	accept_offer(
@@ -397,6 +366,8 @@ Test(master_validation, bad_conversions_are_dropped)
 	TASK ",\"container\":{\"type\":\"DOCKER\",\"docker\":{\"image\":\"i\",\"parameters\":["    \
 	     "{\"key\":\"" key "\",\"value\":\"v\"}]}}"
 
+#define NO_SECONDS(more) "\"delay_seconds\":0,\"interval_seconds\":0,\"timeout_seconds\":0" more
+
 /* What is refused, with a part of the message; without one it passes. */
 static const struct {
 	const char *members, *message;
@@ -441,6 +412,22 @@ static const struct {
 	{IDS ",\"resources\":[" CPUS(1) "," MEM(32) "]," TRUE_COMMAND
 						    ",\"limits\":{\"mem\":{\"value\":32}}",
 	 NULL},
+	{TASK ",\"kill_policy\":{\"grace_period\":{\"nanoseconds\":0}}", NULL},
+	{TASK ",\"kill_policy\":{}", NULL},
+	{TASK ",\"max_completion_time\":{\"nanoseconds\":0}", NULL},
+	{TASK ",\"check\":{\"type\":\"TCP\",\"tcp\":{\"port\":0}," NO_SECONDS("") "}", NULL},
+	{TASK ",\"check\":{\"type\":\"HTTP\",\"http\":{\"port\":1}}", NULL},
+	{TASK ",\"check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"path\":\"/\"}}", NULL},
+	{TASK ",\"health_check\":{\"type\":\"TCP\",\"tcp\":{\"port\":1},\"consecutive_failures\":"
+	      "0," NO_SECONDS(",\"grace_period_seconds\":0") "}",
+	 NULL},
+	{TASK ",\"health_check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"scheme\":\"http\"}}",
+	 NULL},
+	{TASK ",\"health_check\":{\"type\":\"HTTP\",\"http\":{\"port\":1,\"scheme\":\"https\"}}",
+	 NULL},
+	{IDS ",\"resources\":[" CPUS(1) "," MEM(1) "]," TRUE_COMMAND, NULL},
+	{IDS ",\"resources\":[" CPUS(0.01) "]," TRUE_COMMAND, NULL},
+	{GOOD ",\"command\":{\"value\":\"\"}", NULL},
 };
 
 Test(master_validation, commands_and_containers)
