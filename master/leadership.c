@@ -39,6 +39,13 @@ static void warm_progress(void *context)
 		uv_async_send(&shell->stored);
 }
 
+static uint64_t note_followers(void *context, const char *text)
+{
+	struct shell *shell = context;
+
+	return store_note(shell->stores[LINE_REGISTRY], text);
+}
+
 static bool has_others(const struct shell *shell)
 {
 	return shell->flags->zk && shell->flags->registry_kind == REGISTRY_ZOOKEEPER;
@@ -53,7 +60,7 @@ static void follow(struct shell *shell, const Mesos__MasterInfo *leader)
 static void follow_no_more(struct shell *shell)
 {
 	if (shell->following)
-		shell->warm_holder = following_finish(shell->following);
+		shell->warm_copy = following_finish(shell->following);
 	shell->following = NULL;
 }
 
@@ -64,6 +71,7 @@ static void be_followed(struct shell *shell)
 		.rng = &shell->rng,
 		.table = &shell->warm,
 		.holder = store_holder(shell->stores[LINE_REGISTRY]),
+		.note = note_followers,
 		.progress = warm_progress,
 		.context = shell,
 	};

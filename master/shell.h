@@ -70,7 +70,7 @@ struct shell {
 	uint64_t warm_last;	       /* batch that went there */
 	struct followers *followers;   /* who copy it; NULL: this one does not lead */
 	struct following *following;   /* it copies; NULL: it leads, or there are no others */
-	char *warm_holder;	       /* whose it is a complete copy of, heap; NULL: of nobody's */
+	char *warm_copy;	       /* what it is called if it is a copy, heap; or NULL */
 	struct shell_loading *loading; /* until the stores are read; shell_store.c */
 	struct shell_write {
 		uint64_t ticket;

@@ -108,6 +108,8 @@ static void tell_line(struct shell *shell, enum store_line line)
 	durable = store_durable(shell->stores[line]);
 	if (line == LINE_REGISTRY)
 		time_writes(shell, durable);
+	if (shell->followers && line == LINE_REGISTRY)
+		followers_noted(shell->followers, store_noted(shell->stores[line]));
 	if (master_steps_stored(&shell->steps, line, store_applied(shell->stores[line]), durable))
 		uv_async_send(&shell->stored);
 }
@@ -152,14 +154,14 @@ static int load_pair(void *context, struct slice key, struct slice value)
  * over long since, and this one starts without. */
 static void choose_warm_table(struct shell *shell)
 {
-	const char *before = store_holder_before(shell->stores[LINE_REGISTRY]);
+	const char *note = store_note_before(shell->stores[LINE_REGISTRY]);
 
-	if (shell->warm_holder && before && strcmp(shell->warm_holder, before) == 0) {
+	if (shell->warm_copy && follow_note_names(note, shell->warm_copy)) {
 		log_info("going on with %zu records of the master before",
 			 warm_table_count(&shell->warm));
 		return;
 	}
-	if (before)
+	if (*note)
 		log_info("there is no complete copy of what the master before knew: frameworks and "
 			 "tasks are known when they come back");
 	warm_table_clear(&shell->warm);
@@ -275,5 +277,5 @@ void shell_store_close(struct shell *shell)
 	for (int i = 0; i < STORE_LINES; i++)
 		store_close(shell->stores[i]);
 	warm_table_clear(&shell->warm);
-	free(shell->warm_holder);
+	free(shell->warm_copy);
 }

@@ -21,9 +21,11 @@ struct store_backend_ops {
 		    int (*each)(void *context, struct slice key, struct slice value), void *context,
 		    struct err *err);
 	uint64_t (*size)(struct store_backend *backend); /* bytes on the disk; NULL: none */
-	/* Who has opened it, or, with `before`, had it before; NULL: nobody knows, as where there
-	 * is no such function. */
-	const char *(*holder)(struct store_backend *backend, bool before);
+	/* See store_holder(), store_note() and store_note_before(). NULL: several cannot share it.
+	 * note() is called as write() is, and what it wrote lasts when it returns 0. */
+	const char *(*holder)(struct store_backend *backend);
+	int (*note)(struct store_backend *backend, const char *text, struct err *err);
+	const char *(*note_before)(struct store_backend *backend);
 	void (*close)(struct store_backend *backend); /* frees it */
 };
 

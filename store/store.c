@@ -28,16 +28,19 @@ struct store {
 	void (*notify)(void *context);
 	void *context;
 
-	pthread_mutex_t lock; /* guards the three below */
+	pthread_mutex_t lock; /* guards what is below, up to `closing` */
 	pthread_cond_t wake;
 	pthread_cond_t progress; /* something was written, or failed */
 	struct list waiting;	 /* of groups, oldest first */
+	char *note;		 /* that waits, or NULL; heap */
+	uint64_t note_number;	 /* of the last one */
 	bool closing;
 
 	uint64_t last_number; /* the caller's thread only */
 	pthread_t writer;
 	_Atomic uint64_t applied;
 	_Atomic uint64_t durable;
+	_Atomic uint64_t noted;
 	_Atomic uint64_t size;
 	_Atomic(const char *) failure; /* heap; set once, by the writer */
 };
@@ -81,6 +84,22 @@ static void drain(struct store *store, struct list *groups, bool sync)
 	}
 }
 
+/* Takes the note over. */
+static void write_note(struct store *store, char *note, uint64_t number)
+{
+	struct err err = {""};
+
+	if (!store_failed(store)) {
+		if (store->backend->ops->note(store->backend, note, &err) < 0)
+			store_fail(store, &err);
+		else
+			atomic_store(&store->noted, number);
+		if (store->notify)
+			store->notify(store->context);
+	}
+	free(note);
+}
+
 /* Where they share a processor, the loop is not to be put aside for what is written behind.
  * The backend's own threads, which the writer starts, inherit it. */
 static void step_back(void)
@@ -108,13 +127,20 @@ static void *writer_main(void *argument)
 	step_back();
 	while (!closing) {
 		struct list groups;
+		uint64_t number;
+		char *note;
 
 		pthread_mutex_lock(&store->lock);
-		while (list_empty(&store->waiting) && !store->closing)
+		while (list_empty(&store->waiting) && !store->note && !store->closing)
 			pthread_cond_wait(&store->wake, &store->lock);
 		sync = store_groups_take(&store->waiting, &groups);
+		note = store->note;
+		number = store->note_number;
+		store->note = NULL;
 		closing = store->closing;
 		pthread_mutex_unlock(&store->lock);
+		if (note)
+			write_note(store, note, number);
 		if (drains++ % SIZE_INTERVAL == 0)
 			store_measure(store);
 		drain(store, &groups, sync);
@@ -209,6 +235,7 @@ void store_close(struct store *store)
 	pthread_mutex_unlock(&store->lock);
 	pthread_join(store->writer, NULL);
 	store_groups_free(&store->waiting);
+	free(store->note);
 	store_free(store);
 }
 
@@ -262,21 +289,36 @@ uint64_t store_size(const struct store *store)
 	return atomic_load(&store->size);
 }
 
-static const char *holder_of(const struct store *store, bool before)
+const char *store_holder(const struct store *store)
 {
 	struct store_backend *backend = store->backend;
 
-	return backend->ops->holder ? backend->ops->holder(backend, before) : NULL;
+	return backend->ops->holder ? backend->ops->holder(backend) : NULL;
 }
 
-const char *store_holder(const struct store *store)
+uint64_t store_note(struct store *store, const char *text)
 {
-	return holder_of(store, false);
+	uint64_t number;
+
+	pthread_mutex_lock(&store->lock);
+	free(store->note);
+	store->note = xstrdup(text);
+	number = ++store->note_number;
+	pthread_mutex_unlock(&store->lock);
+	pthread_cond_signal(&store->wake);
+	return number;
 }
 
-const char *store_holder_before(const struct store *store)
+uint64_t store_noted(const struct store *store)
 {
-	return holder_of(store, true);
+	return atomic_load(&store->noted);
+}
+
+const char *store_note_before(const struct store *store)
+{
+	struct store_backend *backend = store->backend;
+
+	return backend->ops->note_before ? backend->ops->note_before(backend) : NULL;
 }
 
 const char *store_failed(const struct store *store)

@@ -52,10 +52,18 @@ int store_open(const struct store_options *options, struct store **out, struct e
 /* Writes what is queued, syncs, frees. */
 void store_close(struct store *store);
 
-/* Of a store that one of several may write (zookeeper): a name for this opening of it, and that of
- * the opening before. NULL: there is none. */
+/* Of a store that one of several may write (zookeeper): a name for this opening of it; NULL: there
+ * is none. */
 const char *store_holder(const struct store *store);
-const char *store_holder_before(const struct store *store);
+/* Such a store has a note beside its keys, of less than STORE_NOTE_MAX bytes and without line ends.
+ * It stays until it is replaced, whoever opens the store meanwhile. Never blocks; returns the
+ * note's number, from 1, rising by 1. Of notes that wait only the last is written. */
+#define STORE_NOTE_MAX 1024
+uint64_t store_note(struct store *store, const char *text);
+/* The number of the note that is durable; 0: it is still that of before. */
+uint64_t store_noted(const struct store *store);
+/* What it said when the store was opened; "": nothing; NULL: there are no notes. */
+const char *store_note_before(const struct store *store);
 
 /* Calls `each` for every key with the prefix, in byte order; a non-zero return
  * stops and is returned. Sees what store_write() was given before only after it

@@ -9,33 +9,40 @@
 #include "base/memory/arena.h"
 #include "proto/proto.h"
 
-#define SLICE_BYTES (256 * 1024)	 /* of the beginning, at a time */
-#define BEHIND_BYTES (16u * 1024 * 1024) /* more than that waits: it begins anew later */
+/* The simulator has less to tell, and takes smaller ones. */
+#ifndef FOLLOW_SLICE_BYTES
+#define FOLLOW_SLICE_BYTES (256 * 1024)
+#define FOLLOW_BEHIND_BYTES (16u * 1024 * 1024)
+#endif
+#define SLICE_BYTES FOLLOW_SLICE_BYTES	 /* of the beginning, at a time */
+#define BEHIND_BYTES FOLLOW_BEHIND_BYTES /* more than that waits: it begins anew later */
 #define STREAM_BYTES (4 * BEHIND_BYTES)	 /* never reached: that is a fault of ours */
 #define ADDRESS_MAX 256
 
 struct follower {
 	struct list link;
 	struct followers *owner;
-	struct http_stream *http;
+	struct http_stream *http; /* NULL: it left, and is waited for still */
 	char id[UUID_TEXT];
 	char address[ADDRESS_MAX]; /* "" of one that did not tell */
 	struct warm_cursor cursor; /* of the beginning */
 	bool whole;		   /* all of the beginning was told */
 	bool behind;		   /* it is told nothing more until it begins anew */
 	bool answered;		   /* it has all of the beginning */
-	bool counted;
+	bool awaited;		   /* nothing is durable without it */
 	uint64_t acked;
-	uint64_t mark; /* it is up to date if it has this one */
-	int64_t heard; /* uv_hrtime of its last word */
-	int64_t echo;
+	uint64_t mark;	  /* it is up to date if it has this one */
+	uint64_t named;	  /* the first note that names it; 0: none */
+	uint64_t unnamed; /* the first one after that which does not; 0: none */
+	int64_t heard;	  /* uv_hrtime of its last word */
 };
 
 struct followers {
 	struct followers_options o;
 	struct list all;
 	size_t count;
-	uint64_t last; /* batch that was told */
+	uint64_t last;	/* batch that was told */
+	uint64_t noted; /* number of the durable note; 0: it is not ours */
 	uv_timer_t beat;
 	struct buf packed, chunk;
 };
@@ -118,13 +125,102 @@ static void beginning_send(struct follower *f)
 	http_stream_when_drained(f->http, beginning_goes_on);
 }
 
-static void count_no_more(struct follower *f, const char *why)
+/* ---- the note --------------------------------------------------------------------------- */
+
+static bool is_in_note(const struct follower *f)
 {
-	if (!f->counted)
-		return;
-	f->counted = false;
-	log_warning("nothing waits for follower %s any more: %s", f->id, why);
+	return f->named && !f->unnamed;
 }
+
+static uint64_t note_write(struct followers *followers)
+{
+	struct buf text = BUF_INIT;
+	struct follower *f, *next;
+	uint64_t number;
+
+	buf_puts(&text, followers->o.holder);
+	list_for_each (f, next, &followers->all, link)
+		if (is_in_note(f))
+			buf_printf(&text, " %s", f->id);
+	number = followers->o.note(followers->o.context, text.data);
+	buf_free(&text);
+	return number;
+}
+
+#define NOTE_UNDER_WAY UINT64_MAX
+
+/* It has all that was ever acted on, and nothing more happens without it. */
+static void name_if_ready(struct follower *f)
+{
+	if (!f->awaited || f->named || f->acked < f->mark)
+		return;
+	f->named = NOTE_UNDER_WAY;
+	f->named = note_write(f->owner);
+}
+
+/* Nothing is to wait for it any more, once the note does not name it. */
+static void do_without(struct follower *f, const char *why)
+{
+	if (!f->awaited || f->unnamed)
+		return;
+	log_warning("nothing is to wait for follower %s any more: %s", f->id, why);
+	if (!f->named) {
+		f->awaited = false;
+		return;
+	}
+	f->unnamed = NOTE_UNDER_WAY;
+	f->unnamed = note_write(f->owner);
+}
+
+static void follower_free(struct follower *f)
+{
+	warm_cursor_end(&f->cursor);
+	list_remove(&f->link);
+	free(f);
+}
+
+static void follower_noted(struct follower *f, uint64_t before, uint64_t number)
+{
+	if (f->unnamed && f->unnamed <= number) {
+		f->awaited = false;
+		f->named = f->unnamed = 0;
+		if (!f->http)
+			follower_free(f);
+	} else if (f->named > before && f->named <= number) {
+		log_info("follower %s is up to date", f->id);
+	}
+}
+
+void followers_noted(struct followers *followers, uint64_t number)
+{
+	uint64_t before = followers->noted;
+	struct follower *f, *next;
+
+	if (number <= before)
+		return;
+	followers->noted = number;
+	list_for_each (f, next, &followers->all, link)
+		follower_noted(f, before, number);
+	followers->o.progress(followers->o.context);
+}
+
+bool follow_note_names(const char *note, const char *copy)
+{
+	size_t holder = strcspn(copy, " "), id = strlen(copy + holder);
+	const char *at = note + holder;
+
+	if (!id || strncmp(note, copy, holder) || (*at && *at != ' '))
+		return false;
+	/* Each name has a blank before it. */
+	while ((at = strstr(at, copy + holder))) {
+		if (at[id] == ' ' || !at[id])
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
 
 void followers_tell(struct followers *followers, const struct store_op *ops, size_t count,
 		    uint64_t number)
@@ -143,8 +239,10 @@ void followers_tell(struct followers *followers, const struct store_op *ops, siz
 	proto_pack(&record, &followers->packed);
 	http_chunk_record(&followers->chunk, followers->packed.data, followers->packed.len);
 	list_for_each (f, next, &followers->all, link) {
+		if (!f->http)
+			continue;
 		if (!f->behind && http_stream_waiting(f->http) > BEHIND_BYTES) {
-			count_no_more(f, "it does not read");
+			do_without(f, "it does not read");
 			warm_cursor_end(&f->cursor);
 			f->behind = true;
 		}
@@ -156,19 +254,24 @@ void followers_tell(struct followers *followers, const struct store_op *ops, siz
 	arena_free(&arena);
 }
 
-/* ---- who is counted --------------------------------------------------------------------- */
+/* ---- who is waited for -------------------------------------------------------------------- */
 
 uint64_t followers_durable(const struct followers *followers)
 {
-	uint64_t durable = followers->last;
+	uint64_t durable = followers->noted ? followers->last : 0;
 
 	for (const struct list *at = followers->all.next; at != &followers->all; at = at->next) {
 		const struct follower *f = list_entry(at, struct follower, link);
 
-		if (f->counted && f->acked < durable)
+		if (f->awaited && f->acked < durable)
 			durable = f->acked;
 	}
 	return durable;
+}
+
+static bool is_counted(const struct follower *f)
+{
+	return is_in_note(f) && f->named <= f->owner->noted;
 }
 
 size_t followers_counted(const struct followers *followers)
@@ -176,7 +279,7 @@ size_t followers_counted(const struct followers *followers)
 	size_t count = 0;
 
 	for (const struct list *at = followers->all.next; at != &followers->all; at = at->next)
-		count += list_entry(at, struct follower, link)->counted;
+		count += is_counted(list_entry(at, struct follower, link));
 	return count;
 }
 
@@ -187,7 +290,7 @@ size_t followers_addresses(const struct followers *followers, const char **out, 
 	for (const struct list *at = followers->all.next; at != &followers->all; at = at->next) {
 		const struct follower *f = list_entry(at, struct follower, link);
 
-		if (*f->address && count < max)
+		if (f->http && *f->address && count < max)
 			out[count++] = f->address;
 	}
 	return count;
@@ -197,13 +300,27 @@ static void judge(struct follower *f)
 {
 	bool speaks = (int64_t)uv_hrtime() - f->heard <= FOLLOW_PATIENCE;
 
-	if (f->counted && !speaks) {
-		count_no_more(f, "it says nothing");
-	} else if (!f->counted && speaks && f->answered && !f->behind && f->acked >= f->mark) {
-		f->counted = true;
-		log_info("follower %s is up to date", f->id);
-	}
-	f->mark = f->owner->last;
+	if (f->awaited && !speaks)
+		do_without(f, "it says nothing");
+	else if (!f->awaited)
+		f->awaited = speaks && f->answered && !f->behind && f->acked >= f->mark;
+	/* What was acted on until now is not above that. */
+	if (!f->named)
+		f->mark = f->owner->last;
+	name_if_ready(f);
+}
+
+static void beat(struct follower *f)
+{
+	Mesita__FollowRecord record = MESITA__FOLLOW_RECORD__INIT;
+
+	record.has_counted = true;
+	record.counted = is_counted(f);
+	record.number = f->owner->last;
+	record.has_number = !f->behind;
+	record_send(f, &record);
+	if (f->behind && !f->awaited && http_stream_waiting(f->http) < SLICE_BYTES)
+		beginning_send(f);
 }
 
 static void beat_cb(uv_timer_t *timer)
@@ -212,30 +329,15 @@ static void beat_cb(uv_timer_t *timer)
 	struct follower *f, *next;
 
 	list_for_each (f, next, &followers->all, link) {
-		Mesita__FollowRecord record = MESITA__FOLLOW_RECORD__INIT;
-
+		if (!f->http)
+			continue;
 		judge(f);
-		record.has_counted = record.has_echo = record.has_number = true;
-		record.counted = f->counted;
-		record.echo = f->echo;
-		record.number = followers->last;
-		record.has_number = !f->behind;
-		record_send(f, &record);
-		if (f->behind && http_stream_waiting(f->http) < SLICE_BYTES)
-			beginning_send(f);
+		beat(f);
 	}
 	followers->o.progress(followers->o.context);
 }
 
 /* ---- they come and go --------------------------------------------------------------------- */
-
-static void follower_free(struct follower *f)
-{
-	warm_cursor_end(&f->cursor);
-	list_remove(&f->link);
-	f->owner->count--;
-	free(f);
-}
 
 static void follower_left(void *context, struct http_stream *stream)
 {
@@ -244,7 +346,11 @@ static void follower_left(void *context, struct http_stream *stream)
 
 	(void)stream;
 	log_info("follower %s left", f->id);
-	follower_free(f);
+	f->http = NULL;
+	owner->count--;
+	do_without(f, "it left");
+	if (!f->awaited)
+		follower_free(f);
 	owner->o.progress(owner->o.context);
 }
 
@@ -264,8 +370,12 @@ void followers_add(struct followers *followers, struct http_request *request)
 {
 	struct follower *f;
 
+	if (!followers->noted) {
+		http_reply_text(request, 503, "This master only begins to lead");
+		return;
+	}
 	if (followers->count >= FOLLOWERS_MAX) {
-		http_reply_text(request, 503, "Too many masters follow this one");
+		http_reply_text(request, 403, "Too many masters follow this one");
 		return;
 	}
 	log_info("a master at %s follows", http_peer(request));
@@ -286,7 +396,7 @@ static struct follower *follower_find(const struct followers *followers, const c
 	struct follower *f, *next;
 
 	list_for_each (f, next, &followers->all, link)
-		if (strcmp(f->id, id) == 0)
+		if (f->http && strcmp(f->id, id) == 0)
 			return f;
 	return NULL;
 }
@@ -305,10 +415,10 @@ void followers_hear(struct followers *followers, struct http_request *request)
 	}
 	f->acked = word->number;
 	f->answered = word->whole;
-	f->echo = word->time;
 	f->heard = (int64_t)uv_hrtime();
 	http_reply(request, 202, NULL, NULL, 0, NULL);
-	if (f->counted)
+	name_if_ready(f);
+	if (f->awaited)
 		followers->o.progress(followers->o.context);
 }
 
@@ -325,6 +435,7 @@ struct followers *followers_create(const struct followers_options *options)
 	followers->beat.data = followers;
 	uv_timer_start(&followers->beat, beat_cb, FOLLOW_BEAT / MILLISECOND,
 		       FOLLOW_BEAT / MILLISECOND);
+	note_write(followers);
 	return followers;
 }
 

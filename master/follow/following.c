@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log/log.h"
 #include "base/memory/arena.h"
@@ -30,32 +29,15 @@ struct following {
 	struct http_client *stream; /* NULL: not now */
 	struct http_client *words;
 	bool word_is_out;
-	int64_t next_try; /* by now_awake_or_not() */
-	int64_t pause;	  /* ns, before the next try */
-	int refusal;	  /* HTTP status that was logged last */
+	uint64_t next_try; /* uv_hrtime */
+	uint64_t pause;	   /* ns, before the next try */
+	int refusal;	   /* HTTP status that was logged last */
 
 	/* What the copy is. */
 	char *holder, *id; /* heap; NULL: there is none */
 	uint64_t number, told;
 	bool whole, counted;
-	int64_t lease; /* until when it is all that the leader acted on */
-	bool kept;     /* the leader went while that was so */
 };
-
-/* A machine that sleeps hears nothing, and must not take its copy for a fresh one when it wakes:
- * this clock goes on meanwhile. */
-static int64_t now_awake_or_not(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * SECOND + now.tv_nsec;
-}
-
-static bool is_current(const struct following *f)
-{
-	return f->holder && f->whole && f->counted && now_awake_or_not() <= f->lease;
-}
 
 /* ---- words ------------------------------------------------------------------------------ */
 
@@ -82,7 +64,6 @@ static void word_say(struct following *f)
 	word.follower = f->id;
 	word.number = f->told = f->number;
 	word.whole = f->whole;
-	word.time = now_awake_or_not();
 	proto_pack(&word, &packed);
 	f->word_is_out = true;
 	http_client_send(f->words, "POST", WORD_PATH, headers, packed.data, packed.len, WORD_MS,
@@ -100,7 +81,7 @@ static void copy_begin(struct following *f, const Mesita__FollowRecord *record)
 	f->holder = xstrdup(record->holder);
 	f->id = xstrdup(record->follower ? record->follower : "");
 	f->number = f->told = 0;
-	f->whole = f->counted = f->kept = false;
+	f->whole = f->counted = false;
 }
 
 static void record_take(struct following *f, const Mesita__FollowRecord *record)
@@ -128,7 +109,6 @@ static void record_take(struct following *f, const Mesita__FollowRecord *record)
 			log_info("the copy of the leading master's records is %s",
 				 record->counted ? "up to date" : "not up to date");
 		f->counted = record->counted;
-		f->lease = record->echo + FOLLOW_LEASE;
 	}
 	if (f->number != f->told || record->whole)
 		word_say(f);
@@ -139,7 +119,9 @@ static void stream_opened(void *context, const struct http_answer *answer)
 	struct following *f = context;
 
 	f->pause = answer->status == 0 || answer->status == 503 ? RETRY : REFUSED_RETRY;
-	if (answer->status && answer->status != 200 && answer->status != f->refusal)
+	/* 503: it begins to lead, and can be followed soon. */
+	if (answer->status && answer->status != 200 && answer->status != 503 &&
+	    answer->status != f->refusal)
 		log_info("the leading master %s cannot be followed (status %d): if this one is "
 			 "elected, it learns of frameworks and tasks when they come back",
 			 f->leader, answer->status);
@@ -176,14 +158,8 @@ static void stream_ended(void *context, const char *why)
 	struct following *f = context;
 
 	(void)why;
-	if (f->holder && !f->kept) {
-		f->kept = is_current(f);
-		log_info("the leading master is gone; the copy of its records is %s",
-			 f->kept ? "complete" : "not complete");
-		f->counted = false;
-	}
 	clients_close(f);
-	f->next_try = now_awake_or_not() + f->pause;
+	f->next_try = uv_hrtime() + f->pause;
 }
 
 /* ---- whom to follow -------------------------------------------------------------------------- */
@@ -217,7 +193,7 @@ static void beat_cb(uv_timer_t *timer)
 
 	if (f->stream)
 		word_say(f);
-	else if (f->host && now_awake_or_not() >= f->next_try)
+	else if (f->host && uv_hrtime() >= f->next_try)
 		stream_open(f);
 }
 
@@ -227,7 +203,6 @@ void following_turn(struct following *f, const char *leader)
 
 	if (leader && f->leader && strcmp(leader, f->leader) == 0)
 		return;
-	/* A copy of one that went while it was complete stays so. */
 	if (f->stream)
 		stream_ended(f, "");
 	free(f->host);
@@ -274,8 +249,8 @@ void following_close(struct following *f)
 
 char *following_finish(struct following *f)
 {
-	char *holder = f->kept || is_current(f) ? xstrdup(f->holder) : NULL;
+	char *copy = f->whole ? xprintf("%s %s", f->holder, f->id) : NULL;
 
 	following_close(f);
-	return holder;
+	return copy;
 }

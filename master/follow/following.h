@@ -18,8 +18,8 @@ struct following *following_create(uv_loop_t *loop, struct warm_table *table,
 				   const char *credentials, const char *address);
 /* The leader is there now ("host:port"), or nowhere (NULL). */
 void following_turn(struct following *following, const char *leader);
-/* Stops, and gives up the table: this master was elected. Returns of which holder's opening of the
- * registry it is all there is, heap; or NULL: it must not be used. */
+/* Stops, and gives up the table: this master was elected. Returns what the copy in it is called,
+ * heap, for follow_note_names(); NULL: there is none. */
 char *following_finish(struct following *following);
 /* Stops. */
 void following_close(struct following *following);

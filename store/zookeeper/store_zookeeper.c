@@ -3,6 +3,7 @@
  * Each key is a node. Each batch is one multi operation, the first part of which sets the node
  * `head` and asks for the version that it left there last. Whoever opens the store sets `head`
  * first: from then on all writes of those before fail, and what is read after that is complete.
+ * `head` also holds the note, which therefore lasts from one who opened the store to the next.
  *
  * A write whose answer was lost is settled by what `head` says once the servers are reached again.
  * Failure: another one holds the store, the servers are not reached for `patience`, or they refuse.
@@ -44,8 +45,8 @@ struct zk_store {
 	struct zk_link *link;
 	int64_t patience;
 	char *root, *head;
-	char id[UUID_TEXT];	 /* ours, of this opening */
-	char before[256];	 /* of the opening before; "": none */
+	char id[UUID_TEXT]; /* ours, of this opening */
+	char note[STORE_NOTE_MAX], note_before[STORE_NOTE_MAX];
 	uint64_t written;	 /* parts, the claim included; `head` says how many */
 	int version;		 /* of `head` */
 	int newer;		 /* format that `head` has, if a newer mesita wrote it */
@@ -83,12 +84,13 @@ static void key_note(struct zk_store *zs, struct slice key, bool there)
 
 static char *head_text(const struct zk_store *zs, uint64_t written)
 {
-	return xprintf(FORMAT "%d %s %" PRIu64, STORE_FORMAT, zs->id, written);
+	return xprintf(FORMAT "%d %s %" PRIu64 " %s", STORE_FORMAT, zs->id, written, zs->note);
 }
 
 /* What `head` says: ours with a number, or somebody else's. */
 struct head_seen {
 	char id[256];
+	char note[STORE_NOTE_MAX];
 	bool ours;
 	uint64_t written;
 	int version;
@@ -97,8 +99,8 @@ struct head_seen {
 
 static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *seen)
 {
-	char text[sizeof(seen->id)];
-	int len = sizeof(text) - 1, code;
+	char text[STORE_NOTE_MAX + 256];
+	int len = sizeof(text) - 1, code, end = 0;
 	struct Stat stat;
 
 	code = zk_link_sync(handle, zs->head);
@@ -111,8 +113,11 @@ static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *s
 	/* Of a later format only the number is known. */
 	if (sscanf(text, FORMAT "%d", &seen->format) != 1)
 		seen->format = 0;
-	if (sscanf(text, FORMAT "%*d %255s %" SCNu64, seen->id, &seen->written) != 2)
+	if (sscanf(text, FORMAT "%*d %255s %" SCNu64 " %n", seen->id, &seen->written, &end) != 2)
 		seen->id[0] = '\0';
+	snprintf(seen->note, sizeof(seen->note), "%s", text + end);
+	if (!end)
+		seen->note[0] = '\0';
 	seen->ours = !strcmp(seen->id, zs->id);
 	return ZOK;
 }
@@ -274,6 +279,19 @@ static int zk_write(struct store_backend *backend, const struct store_op *ops, s
 	return rv;
 }
 
+static int zk_note(struct store_backend *backend, const char *text, struct err *err)
+{
+	struct zk_store *zs = (struct zk_store *)backend;
+	struct part part;
+	int rv;
+
+	snprintf(zs->note, sizeof(zs->note), "%s", text);
+	part_init(&part, 0);
+	rv = part_write(zs, &part, err);
+	part_free(&part);
+	return rv;
+}
+
 /* ---- reading --------------------------------------------------------------------------- */
 
 /* What is read of one key after the other; the arrays are of the same order. */
@@ -288,6 +306,7 @@ static void value_got(void *context, size_t index, struct slice data)
 {
 	struct reading *reading = context;
 
+	free((void *)reading->values[index].data);
 	reading->values[index] = (struct slice){xmemdup(data.data, data.len), data.len};
 }
 
@@ -331,23 +350,39 @@ static void reading_free(struct reading *reading)
 	free(reading->paths);
 }
 
+/* All values, anew as a whole if a connection breaks. They are of one time if nobody has taken over
+ * until the last one was read. */
+static int read_values(struct zk_store *zs, struct reading *reading, struct err *err)
+{
+	int64_t deadline = clock_now() + zs->patience;
+	struct head_seen seen;
+	zhandle_t *handle;
+	int code;
+
+	while ((handle = zk_link_reach(zs->link, deadline, err))) {
+		code = zk_link_sync(handle, zs->head);
+		if (code == ZOK)
+			code = zk_link_get(handle, reading->paths, reading->count, value_got,
+					   reading);
+		if (code == ZOK)
+			code = head_read(zs, handle, &seen);
+		if (code == ZOK)
+			return seen.ours ? 0 : deposed(zs, err);
+		if (!zk_is_passing(code) || clock_now() >= deadline)
+			return refused(zs, code, "read", err);
+	}
+	return ERR_IO;
+}
+
 static int zk_load(struct store_backend *backend, const char *prefix,
 		   int (*each)(void *context, struct slice key, struct slice value), void *context,
 		   struct err *err)
 {
-	struct zk_store *zs = (struct zk_store *)backend;
-	zhandle_t *handle = zk_link_reach(zs->link, clock_now() + zs->patience, err);
 	struct reading reading;
-	int code, rv = 0;
+	int rv;
 
-	if (!handle)
-		return ERR_IO;
-	reading_init(zs, prefix, &reading);
-	code = zk_link_sync(handle, zs->head);
-	if (code == ZOK)
-		code = zk_link_get(handle, reading.paths, reading.count, value_got, &reading);
-	if (code != ZOK)
-		rv = refused(zs, code, "read", err);
+	reading_init((struct zk_store *)backend, prefix, &reading);
+	rv = read_values((struct zk_store *)backend, &reading, err);
 	for (size_t i = 0; i < reading.count && rv == 0; i++)
 		rv = each(context, reading.keys[i], reading.values[i]);
 	reading_free(&reading);
@@ -413,11 +448,23 @@ static int list_keys(struct zk_store *zs, zhandle_t *handle)
 	return code;
 }
 
+static int claim_try(struct zk_store *zs, zhandle_t *handle, const struct head_seen *seen,
+		     struct Stat *stat)
+{
+	char *text;
+	int code;
+
+	snprintf(zs->note, sizeof(zs->note), "%s", seen->note);
+	text = head_text(zs, 1);
+	code = zoo_set2(handle, zs->head, text, (int)strlen(text), seen->version, stat);
+	free(text);
+	return code;
+}
+
 /* Makes us the one whose writes count. ZINVALIDSTATE: a newer mesita wrote there; `zs->newer` is
  * its format. */
 static int claim(struct zk_store *zs, zhandle_t *handle)
 {
-	char *text = head_text(zs, 1);
 	struct head_seen seen;
 	struct Stat stat;
 	int code = ZBADVERSION;
@@ -427,16 +474,12 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 		zs->newer = code == ZOK && seen.format > STORE_FORMAT ? seen.format : 0;
 		if (zs->newer)
 			code = ZINVALIDSTATE;
-		/* A claim whose answer was lost is no opening before. */
-		if (code == ZOK && !seen.ours)
-			snprintf(zs->before, sizeof(zs->before), "%s", seen.id);
 		if (code == ZOK)
-			code = zoo_set2(handle, zs->head, text, (int)strlen(text), seen.version,
-					&stat);
+			code = claim_try(zs, handle, &seen, &stat);
 	}
-	free(text);
 	if (code != ZOK)
 		return code;
+	memcpy(zs->note_before, zs->note, sizeof(zs->note));
 	zs->written = 1;
 	zs->version = stat.version;
 	return ZOK;
@@ -486,13 +529,14 @@ static void zk_close(struct store_backend *backend)
 	free(zs);
 }
 
-static const char *zk_holder(struct store_backend *backend, bool before)
+static const char *zk_holder(struct store_backend *backend)
 {
-	const struct zk_store *zs = (struct zk_store *)backend;
+	return ((const struct zk_store *)backend)->id;
+}
 
-	if (before)
-		return *zs->before ? zs->before : NULL;
-	return zs->id;
+static const char *zk_note_before(struct store_backend *backend)
+{
+	return ((const struct zk_store *)backend)->note_before;
 }
 
 static const struct store_backend_ops zk_ops = {
@@ -500,6 +544,8 @@ static const struct store_backend_ops zk_ops = {
 	.write = zk_write,
 	.load = zk_load,
 	.holder = zk_holder,
+	.note = zk_note,
+	.note_before = zk_note_before,
 	.close = zk_close,
 };
 

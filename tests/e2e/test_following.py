@@ -47,7 +47,7 @@ class FollowingCase(zookeeper.ElectionCase):
         return {status["state"] for status in scheduler.updates.get(name, ())} - {
             "TASK_STARTING", "TASK_RUNNING"}
 
-    def check_a_new_leader(self):
+    def check_a_new_leader(self, end=lambda leader: leader.kill()):
         self.wait_copies()
         scheduler = self.scheduler_at(self.masters[0], name="survivor", failover_timeout=600)
         for name in ("a", "b"):
@@ -55,8 +55,8 @@ class FollowingCase(zookeeper.ElectionCase):
         # Nobody comes back: what is told is what the copy has.
         self.agent_daemon.signal(signal.SIGSTOP)
         self.addCleanup(self.agent_daemon.signal, signal.SIGCONT)
-        self.masters[0].kill()
-        second = self.wait_leader()
+        end(self.masters[0])
+        second = self.wait_leader(but=self.masters[:1])
         self.assertEqual(self.known(second),
                          {"survivor": {"a": "TASK_RUNNING", "b": "TASK_RUNNING"}})
         state = second.state()
@@ -74,6 +74,13 @@ class FollowingCase(zookeeper.ElectionCase):
 class Following(FollowingCase):
     def test_a_new_leader_knows_frameworks_and_tasks_at_once(self):
         self.check_a_new_leader()
+
+    def test_also_if_the_one_before_hangs(self):
+        """As one that is cut off: it may think that it leads, and ends when it goes on."""
+        first = self.masters[0]
+        self.check_a_new_leader(lambda leader: leader.signal(signal.SIGSTOP))
+        first.signal(signal.SIGCONT)
+        wait_for(lambda: first.process.poll() is not None, "it ends", 30)
 
     def test_leaders_that_follow_one_another(self):
         scheduler = self.scheduler_at(self.masters[0], name="survivor", failover_timeout=600)
@@ -133,7 +140,7 @@ class Following(FollowingCase):
         offer = scheduler.offer(cpus=0.1)
         scheduler.launch(offer, [task(offer, "true", cpus=0.1, mem=32, task_id="e")])
         self.assertEqual(scheduler.wait_terminal("e")["state"], "TASK_FINISHED")
-        wait_for(lambda: "nothing waits for follower" in log_of(first), "it is counted no more", 20)
+        wait_for(lambda: "nothing is to wait for follower" in log_of(first), "it is counted no more", 20)
         self.assertLess(time.monotonic() - begin, 10 * zookeeper.SCALE)
         # What it has is too old: it may lead, and does not go on with that.
         self.run_task(scheduler, "later")

@@ -1,5 +1,5 @@
 /* Masters that follow one another, on one loop: the copy is the leader's table whatever happens to
- * the connection, and it is called complete only while the leader waits for it. */
+ * the connection, and the note names it only while the leader waits for it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "master/follow/followers.h"
 #include "master/follow/following.h"
 #include "proto/proto.h"
+#include "store/store.h"
 #include "tests/unit/net_harness.h"
 
 #define KEYS 60
@@ -190,10 +191,34 @@ static bool mute;   /* its words are not heard */
 static struct http_request *held[64];
 static size_t held_count;
 static int progress_count;
+/* The registry's note: as it is durable, and as it was wanted last. */
+static char noted[STORE_NOTE_MAX], wanted[STORE_NOTE_MAX];
+static uint64_t wanted_number, noted_number;
+static bool slow; /* nothing becomes durable */
+static uv_timer_t writer;
 
 static void progress(void *context)
 {
 	progress_count++;
+}
+
+static uint64_t want_note(void *context, const char *text)
+{
+	snprintf(wanted, sizeof(wanted), "%s", text);
+	return ++wanted_number;
+}
+
+static void write_note(void)
+{
+	strcpy(noted, wanted);
+	noted_number = wanted_number;
+	followers_noted(followers, wanted_number);
+}
+
+static void writer_cb(uv_timer_t *timer)
+{
+	if (!slow && noted_number < wanted_number)
+		write_note();
 }
 
 static void serve(void *context, struct http_request *request)
@@ -215,9 +240,11 @@ static void start_followers(const char *holder)
 		.rng = &rng,
 		.table = &table,
 		.holder = holder,
+		.note = want_note,
 		.progress = progress,
 	};
 
+	wanted_number = noted_number = 0;
 	followers = followers_create(&options);
 }
 
@@ -230,6 +257,8 @@ static void set_up(void)
 	fixture.handler = serve;
 	fixture_start(&fixture);
 	start_followers("H1");
+	uv_timer_init(&fixture.loop, &writer);
+	uv_timer_start(&writer, writer_cb, 1, 1);
 	following = following_create(&fixture.loop, &copy, NULL, "follower.example:5050");
 }
 
@@ -243,6 +272,7 @@ static void tear_down(void)
 	while (!fixture.server_closed)
 		fixture_turn(&fixture);
 	followers_close(followers);
+	uv_close((uv_handle_t *)&writer, NULL);
 	fixture_finish(&fixture);
 	warm_table_clear(&table);
 	warm_table_clear(&copy);
@@ -268,23 +298,31 @@ static void write_batch(int expected[KEYS], int count)
 	followers_tell(followers, ops, (size_t)count, ++last);
 }
 
-/* How the copy is called; the follower ends by it. */
-static char *finish(void)
+/* Whether the durable note names the copy; the follower ends by it. */
+static bool ends_complete(void)
 {
-	char *holder = following_finish(following);
+	char *copy = following_finish(following);
+	bool complete = copy && follow_note_names(noted, copy);
 
 	following = NULL;
-	return holder;
+	free(copy);
+	return complete;
+}
+
+static void beats(int count)
+{
+	for (int first = progress_count; progress_count < first + count;)
+		fixture_turn(&fixture);
 }
 
 Test(follow, the_copy_is_what_there_is_and_what_changes)
 {
 	int expected[KEYS];
-	char *holder;
 
 	nothing_expected(expected);
 	for (int i = 0; i < 40; i++)
 		write_batch(expected, 3);
+	until(&fixture, noted_number == 1);
 	turn_to_server();
 	for (int i = 0; i < 200; i++) {
 		write_batch(expected, 1 + i % 5);
@@ -297,76 +335,143 @@ Test(follow, the_copy_is_what_there_is_and_what_changes)
 	until(&fixture, followers_durable(followers) == last);
 	expect_table(&copy, expected);
 	cr_expect_gt(progress_count, 0);
-	/* It learns that it is counted with the next heartbeat. */
-	for (int beats = progress_count; progress_count < beats + 3;)
-		fixture_turn(&fixture);
-	holder = finish();
-	cr_expect_str_eq(holder ? holder : "-", "H1");
-	free(holder);
+	cr_expect(ends_complete());
 }
 
-Test(follow, nobody_is_waited_for_who_does_not_answer)
+Test(follow, nothing_is_durable_before_the_note_is_ours)
 {
 	int expected[KEYS];
-	char *holder;
+
+	nothing_expected(expected);
+	slow = true;
+	write_batch(expected, 3);
+	turn_to_server();
+	for (int i = 0; i < 20; i++)
+		fixture_turn(&fixture);
+	cr_expect_eq(followers_durable(followers), 0);
+	cr_expect_str_eq(wanted, "H1");
+	cr_expect_eq(warm_table_count(&copy), 0, "nobody follows before that");
+	slow = false;
+	until(&fixture, followers_durable(followers) == last);
+	until(&fixture, followers_counted(followers) == 1);
+}
+
+/* Its words say what it has; they are held back. */
+Test(follow, who_lacks_something_is_not_named)
+{
+	int expected[KEYS];
+
+	nothing_expected(expected);
+	write_batch(expected, 3);
+	until(&fixture, noted_number == 1);
+	mute = true;
+	turn_to_server();
+	until(&fixture, held_count > 0);
+	/* It has heard of all, and says so; what comes after that was acted on already. */
+	write_batch(expected, 3);
+	cr_expect_eq(followers_durable(followers), last);
+	followers_hear(followers, held[--held_count]);
+	beats(1);
+	cr_expect_eq(wanted_number, 1, "it lacks a batch");
+	mute = false;
+	while (held_count > 0)
+		followers_hear(followers, held[--held_count]);
+	until(&fixture, followers_counted(followers) == 1);
+	cr_expect(ends_complete());
+}
+
+Test(follow, who_does_not_answer_is_waited_for_until_the_note_is_without_it)
+{
+	int expected[KEYS];
+
+	nothing_expected(expected);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	mute = slow = true;
+	write_batch(expected, 2);
+	cr_expect_eq(followers_durable(followers), last - 1);
+	until(&fixture, wanted_number > noted_number);
+	cr_expect_str_eq(wanted, "H1");
+	beats(3);
+	cr_expect_eq(wanted_number, noted_number + 1, "once");
+	cr_expect_eq(followers_counted(followers), 0);
+	cr_expect_eq(followers_durable(followers), last - 1, "it may be the next leader");
+	write_note();
+	cr_expect_eq(followers_durable(followers), last);
+	cr_expect_not(ends_complete());
+}
+
+Test(follow, who_left_is_waited_for_until_the_note_is_without_it)
+{
+	int expected[KEYS];
+	char *name;
+
+	nothing_expected(expected);
+	turn_to_server();
+	until(&fixture, followers_counted(followers) == 1);
+	slow = true;
+	/* As one that is elected. */
+	name = following_finish(following);
+	following = NULL;
+	until(&fixture, wanted_number > noted_number);
+	write_batch(expected, 2);
+	beats(2);
+	cr_expect_eq(followers_durable(followers), last - 1);
+	cr_expect(follow_note_names(noted, name));
+	write_note();
+	cr_expect_not(follow_note_names(noted, name));
+	cr_expect_eq(followers_durable(followers), last);
+	free(name);
+}
+
+Test(follow, who_comes_back_is_named_again)
+{
+	int expected[KEYS];
 
 	nothing_expected(expected);
 	turn_to_server();
 	until(&fixture, followers_counted(followers) == 1);
 	mute = true;
 	write_batch(expected, 2);
-	cr_expect_eq(followers_durable(followers), last - 1);
 	until(&fixture, followers_counted(followers) == 0);
-	cr_expect_eq(followers_durable(followers), last);
-	/* And it knows that. */
-	for (int beats = progress_count; progress_count < beats + 2;)
-		fixture_turn(&fixture);
-	holder = finish();
-	cr_expect_null(holder);
-	free(holder);
+	until(&fixture, followers_durable(followers) == last);
+	mute = false;
+	while (held_count > 0)
+		http_reply_text(held[--held_count], 503, NULL);
+	until(&fixture, followers_counted(followers) == 1);
+	cr_expect(ends_complete());
 }
 
 Test(follow, one_that_is_not_whole_is_no_copy)
 {
-	char *holder;
-
 	turn_to_server();
 	for (int i = 0; i < 3; i++)
 		fixture_turn(&fixture);
 	cr_expect_eq(followers_counted(followers), 0);
-	cr_expect_eq(followers_durable(followers), last);
-	holder = finish();
-	cr_expect_null(holder);
-	free(holder);
+	cr_expect_not(ends_complete());
 }
 
 Test(follow, a_copy_stays_complete_when_the_leader_goes)
 {
 	int expected[KEYS];
-	char *holder;
 
 	nothing_expected(expected);
 	write_batch(expected, 4);
 	turn_to_server();
 	until(&fixture, followers_counted(followers) == 1);
-	for (int beats = progress_count; progress_count < beats + 3;)
-		fixture_turn(&fixture);
+	slow = true;
 	/* Its connections end with it. */
 	fixture_stop_server(&fixture);
 	until(&fixture, followers_counted(followers) == 0);
-	for (int beats = progress_count; progress_count < beats + 8;)
-		fixture_turn(&fixture);
+	beats(8);
 	following_turn(following, NULL);
-	holder = finish();
-	cr_expect_str_eq(holder ? holder : "-", "H1");
+	cr_expect(ends_complete());
 	expect_table(&copy, expected);
-	free(holder);
 }
 
 Test(follow, another_leader_begins_another_copy)
 {
 	int expected[KEYS];
-	char *holder;
 
 	nothing_expected(expected);
 	write_batch(expected, 4);
@@ -382,12 +487,9 @@ Test(follow, another_leader_begins_another_copy)
 	write_batch(expected, 2);
 	turn_to_server();
 	until(&fixture, followers_counted(followers) == 1);
-	for (int beats = progress_count; progress_count < beats + 3;)
-		fixture_turn(&fixture);
 	expect_table(&copy, expected);
-	holder = finish();
-	cr_expect_str_eq(holder ? holder : "-", "H2");
-	free(holder);
+	cr_expect(str_has_prefix(noted, "H2 "));
+	cr_expect(ends_complete());
 }
 
 Test(follow, who_is_refused_asks_again)
@@ -399,6 +501,25 @@ Test(follow, who_is_refused_asks_again)
 	cr_expect_eq(followers_counted(followers), 0);
 	refusal = 0;
 	until(&fixture, followers_counted(followers) == 1);
+}
+
+Test(follow_note, names_copies_of_its_holder)
+{
+	static const struct {
+		const char *note, *copy;
+		bool named;
+	} cases[] = {
+		{"H a", "H a", true},	   {"H b a", "H a", true},  {"H a b", "H a", true},
+		{"H aa", "H a", false},	   {"H ba", "H a", false},  {"H b aa a", "H a", true},
+		{"H", "H a", false},	   {"", "H a", false},	    {"G a", "H a", false},
+		{"H2 a", "H a", false},	   {"H a", "H2 a", false},  {"H a", "a a", false},
+		{"H H", "H H", true},	   {"HH a", "H a", false},  {"H a", "H", false},
+		{"H aa ab", "H a", false}, {"H ab a", "H a", true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_eq(follow_note_names(cases[i].note, cases[i].copy), cases[i].named,
+			     "'%s' and '%s'", cases[i].note, cases[i].copy);
 }
 
 static struct raw raw;

@@ -300,6 +300,97 @@ Test(store_zookeeper, a_write_that_was_lost_is_not_written_again_once_another_ho
 	second->ops->close(second);
 }
 
+/* Nobody who opens it meanwhile, and says nothing, changes it. */
+Test(store_zookeeper, a_note_lasts_until_another_is_written)
+{
+	struct store_backend *first = open_store(), *second, *third;
+
+	cr_expect_str_eq(first->ops->note_before(first), "");
+	cr_expect_eq(first->ops->note(first, "H1 a b", &err), 0, "%s", err.text);
+	cr_expect_str_eq(first->ops->note_before(first), "", "as it was opened");
+	write_one(first, "a", "1");
+	second = open_store();
+	cr_expect_str_eq(second->ops->note_before(second), "H1 a b");
+	cr_expect_str_neq(second->ops->holder(second), first->ops->holder(first));
+	cr_expect_eq(first->ops->note(first, "H1", &err), ERR_STATE);
+	write_one(second, "a", "2");
+	third = open_store();
+	cr_expect_str_eq(third->ops->note_before(third), "H1 a b");
+	cr_expect_eq(third->ops->note(third, "", &err), 0);
+	first->ops->close(first);
+	first = open_store();
+	cr_expect_str_eq(first->ops->note_before(first), "");
+	expect_all(first, "", "a=2;");
+	first->ops->close(first);
+	second->ops->close(second);
+	third->ops->close(third);
+}
+
+Test(store_zookeeper, a_note_has_room_for_many)
+{
+	struct store_backend *b = open_store();
+	char text[STORE_NOTE_MAX];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	cr_expect_eq(b->ops->note(b, text, &err), 0);
+	b->ops->close(b);
+	b = open_store();
+	cr_expect_str_eq(b->ops->note_before(b), text);
+	cr_expect_eq(write_one(b, "a", "1"), 0);
+	b->ops->close(b);
+}
+
+Test(store_zookeeper, before_there_were_notes)
+{
+	struct store_backend *b;
+
+	for (int i = 0; i < 2; i++) {
+		b = open_store();
+		b->ops->close(b);
+		zookeeper_fake_put(ROOT "/head", i ? "mesita-1 other 7" : "mesita-1 other");
+		b = open_store();
+		cr_expect_str_eq(b->ops->note_before(b), "");
+		b->ops->close(b);
+	}
+}
+
+/* Of what is read while another one takes over a part is too late. */
+Test(store_zookeeper, who_is_deposed_reads_nothing)
+{
+	struct store_backend *first = open_store(), *second = open_store();
+	struct buf text = BUF_INIT;
+
+	cr_expect_eq(first->ops->load(first, "", append_pair, &text, &err), ERR_STATE);
+	cr_expect_eq(text.len, 0);
+	first->ops->close(first);
+	second->ops->close(second);
+	buf_free(&text);
+}
+
+/* What writes notes for a store's owner, who does not wait. */
+Test(store_zookeeper, the_last_of_the_notes_that_wait_is_written)
+{
+	struct store_backend *backend = open_store();
+	struct store *store;
+	uint64_t number = 0;
+
+	cr_assert_eq(store_open_backend(backend, NULL, NULL, &store, &err), 0);
+	cr_expect_eq(store_noted(store), 0);
+	cr_expect_str_eq(store_note_before(store), "");
+	for (int i = 0; i < 100; i++) {
+		number = store_note(store, i == 99 ? "H1 the last" : "H1 one");
+		cr_expect_eq(number, (uint64_t)i + 1);
+	}
+	while (store_noted(store) < number && !store_failed(store))
+		;
+	cr_expect_eq(store_noted(store), number);
+	store_close(store);
+	backend = open_store();
+	cr_expect_str_eq(backend->ops->note_before(backend), "H1 the last");
+	backend->ops->close(backend);
+}
+
 /* ---- answers that are lost
  * ------------------------------------------------------------------------ */
 
@@ -407,11 +498,34 @@ Test(store_zookeeper, refusals_are_told)
 /* What must be there: of each key its number, or -1. */
 struct oracle {
 	int values[KEYS];
+	char note[32];
 };
 
 static uint64_t below(struct rng *rng, uint64_t bound)
 {
 	return rng_next(rng) % bound;
+}
+
+static void random_fault(struct rng *rng)
+{
+	zookeeper_fake.skipped = (int)below(rng, 3);
+	zookeeper_fake.lost = below(rng, 3) == 0 ? (int)below(rng, 4) : 0;
+	zookeeper_fake.lost_are_done = below(rng, 2);
+	zookeeper_fake.lost_expire = below(rng, 4) == 0;
+}
+
+static void no_fault(void)
+{
+	zookeeper_fake.lost = zookeeper_fake.skipped = 0;
+}
+
+static void random_note(struct rng *rng, struct store_backend *b, struct oracle *oracle)
+{
+	snprintf(oracle->note, sizeof(oracle->note), "H %d %d", (int)below(rng, 100),
+		 (int)below(rng, 100));
+	random_fault(rng);
+	cr_assert_eq(b->ops->note(b, oracle->note, &err), 0, "%s", err.text);
+	no_fault();
 }
 
 static void random_batch(struct rng *rng, struct store_backend *b, struct oracle *oracle)
@@ -436,12 +550,9 @@ static void random_batch(struct rng *rng, struct store_backend *b, struct oracle
 			ops[i].value = (struct slice){NULL, 0};
 		oracle->values[key] = ops[i].value.data ? value : -1;
 	}
-	zookeeper_fake.skipped = (int)below(rng, 3);
-	zookeeper_fake.lost = below(rng, 3) == 0 ? (int)below(rng, 4) : 0;
-	zookeeper_fake.lost_are_done = below(rng, 2);
-	zookeeper_fake.lost_expire = below(rng, 4) == 0;
+	random_fault(rng);
 	cr_assert_eq(b->ops->write(b, ops, count, true, &err), 0, "%s", err.text);
-	zookeeper_fake.lost = zookeeper_fake.skipped = 0;
+	no_fault();
 }
 
 struct comparison {
@@ -487,12 +598,17 @@ Test(store_zookeeper, random_histories_of_faults_and_of_masters)
 		rng_seed(&rng, seed);
 		for (int i = 0; i < KEYS; i++)
 			oracle.values[i] = -1;
+		oracle.note[0] = '\0';
 		b = open_store();
 		for (int step = 0; step < 30; step++) {
 			random_batch(&rng, b, &oracle);
+			if (below(&rng, 3) == 0)
+				random_note(&rng, b, &oracle);
 			if (below(&rng, 5) == 0) {
 				next = open_store();
+				cr_expect_str_eq(next->ops->note_before(next), oracle.note);
 				cr_expect_eq(write_one(b, "k/01", "1"), ERR_STATE);
+				cr_expect_eq(b->ops->note(b, "other", &err), ERR_STATE);
 				b->ops->close(b);
 				b = next;
 			}
