@@ -18,6 +18,7 @@ const char command_usage[] =
 	"\n"
 	"  --seed=N           the first seed (1)\n"
 	"  --seeds=N          how many (1)\n"
+	"  --masters=N        (1); of several one leads, by ZooKeeper\n"
 	"  --agents=N         (3)\n"
 	"  --schedulers=N     (3)\n"
 	"  --tasks=N          of each scheduler (20)\n"
@@ -93,6 +94,8 @@ static bool command_parse_number(struct command *c, const char *arg)
 		lab->seed = n;
 	else if (number(arg, "--seeds", &n))
 		c->seeds = n;
+	else if (number(arg, "--masters", &n) && n >= 1 && n <= LAB_MASTERS_MAX)
+		lab->masters = (int)n;
 	else if (number(arg, "--agents", &n) && n >= 1 && n <= LAB_PARTS_MAX)
 		lab->agents = (int)n;
 	else if (number(arg, "--schedulers", &n) && n <= LAB_PARTS_MAX)
@@ -217,6 +220,8 @@ void command_print(const struct command *c, const struct lab_options *lab, struc
 	buf_printf(out, "mesita-sim --seed=%" PRIu64, lab->seed);
 	if (c->scenario_path)
 		buf_printf(out, " --scenario=%s", c->scenario_path);
+	if (lab->masters > 1)
+		buf_printf(out, " --masters=%d", lab->masters);
 	buf_printf(out, " --agents=%d --schedulers=%d --tasks=%d --drivers=%d", lab->agents,
 		   lab->schedulers, lab->tasks, lab->drivers);
 	buf_printf(out, " --time=%s", duration_format(lab->span, text));

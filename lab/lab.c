@@ -15,6 +15,7 @@
 #include "base/memory/arena.h"
 #include "lab/books/books.h"
 #include "lab/coverage/coverage.h"
+#include "lab/ensemble/ensemble.h"
 #include "lab/parts/parts.h"
 #include "lab/scenario/faults.h"
 #include "lab/scenario/scenario.h"
@@ -36,16 +37,23 @@
 struct lab {
 	struct world world;
 	const struct lab_options *options;
-	struct master_part *master;
+	struct ensemble ensemble; /* if there are several masters */
+	struct master_part *masters[LAB_MASTERS_MAX];
 	struct agent_part **agents;
 	struct scheduler_part **schedulers;
 	struct cluster cluster;
 	struct faults faults;
-	struct books *books;
+	struct books *books; /* NULL: there are several masters */
 	struct scenario_play play;
 	double cpus, disk; /* of all agents */
 	uint64_t steps;
 };
+
+/* Whether there are several masters. */
+static bool is_shared(const struct lab_options *o)
+{
+	return o->masters > 1;
+}
 
 /* ---- phases -------------------------------------------------------------------------- */
 
@@ -133,9 +141,11 @@ static void make_peace(struct lab *lab)
 	/* Time to take down the volumes that they had in use. */
 	run_until(lab, TIDYING, NULL);
 	/* And stays so. */
-	books_expect_quiet(lab->books, quiet_letters(lab->options));
+	if (lab->books)
+		books_expect_quiet(lab->books, quiet_letters(lab->options));
 	run_until(lab, QUIET, NULL);
-	books_expect_quiet(lab->books, 0);
+	if (lab->books)
+		books_expect_quiet(lab->books, 0);
 }
 
 static bool all_subscribed(const struct lab *lab)
@@ -184,7 +194,12 @@ static void lab_audit(struct lab *lab)
 
 static void describe_left(const struct lab *lab, struct buf *out)
 {
-	master_part_left(lab->master, out);
+	struct master_part *master = cluster_master(&lab->cluster);
+
+	if (master)
+		master_part_left(master, out);
+	else
+		buf_puts(out, " no master acts");
 	for (int i = 0; i < lab->options->agents; i++)
 		agent_part_left(lab->agents[i], out);
 }
@@ -202,15 +217,17 @@ static bool nothing_left(const struct lab *lab)
 
 static void check_left(struct lab *lab)
 {
+	const struct master_part *master = cluster_master(&lab->cluster);
 	struct buf left = BUF_INIT;
 
-	if (!master_part_waits(lab->master) && !run_until(lab, TIDYING, nothing_left) &&
+	if (!(master && master_part_waits(master)) && !run_until(lab, TIDYING, nothing_left) &&
 	    !lab->world.failure) {
 		describe_left(lab, &left);
 		world_fail(&lab->world, "leaks: of what is over there is left:%s", left.data);
 		buf_free(&left);
 	}
-	books_check_left(lab->books);
+	if (lab->books)
+		books_check_left(lab->books);
 }
 
 /* ---- a run ------------------------------------------------------------------------------- */
@@ -284,19 +301,63 @@ static double lab_amount(const char *resources, const char *name)
 	return at ? strtod(at + strlen(name), NULL) : 0;
 }
 
+static void create_masters(struct lab *lab)
+{
+	static const char *const lines[STORE_LINES] = {
+		[LINE_WARM] = "state that is written behind", [LINE_REGISTRY] = "registry"};
+	struct ensemble *e = &lab->ensemble;
+	struct world *w = &lab->world;
+
+	if (!is_shared(lab->options)) {
+		lab->masters[0] = master_part_create(w, NULL, 0);
+		return;
+	}
+	e->world = w;
+	e->keeper = w->keeper = keeper_create(w);
+	for (int i = 0; i < STORE_LINES; i++)
+		epochs_init(&e->lines[i], w, lines[i], i == LINE_WARM);
+	for (int i = 0; i < lab->cluster.master_count; i++)
+		lab->masters[i] = master_part_create(w, e, i + 1);
+}
+
+static void destroy_masters(struct lab *lab)
+{
+	for (int i = 0; i < lab->cluster.master_count; i++)
+		master_part_destroy(lab->masters[i]);
+	if (!is_shared(lab->options))
+		return;
+	keeper_destroy(lab->ensemble.keeper);
+	for (int i = 0; i < STORE_LINES; i++)
+		epochs_free(&lab->ensemble.lines[i]);
+	free(lab->ensemble.note);
+}
+
+struct master_part *cluster_master(const struct cluster *cluster)
+{
+	if (cluster->master_count == 1)
+		return cluster->masters[0];
+	for (int i = 0; i < cluster->master_count; i++) {
+		if (master_part_acts(cluster->masters[i]))
+			return cluster->masters[i];
+	}
+	return NULL;
+}
+
 static void open_lab(struct lab *lab, const struct lab_options *o)
 {
 	struct world *w = &lab->world;
 
 	world_init(w, o->seed);
-	lab->books = books_open(w);
+	if (!is_shared(o))
+		lab->books = books_open(w);
+	lab->cluster.master_count = is_shared(o) ? o->masters : 1;
 	w->trace.show = o->trace;
 	w->coverage = o->coverage;
 	w->unchecked = o->unchecked;
 	if (w->coverage)
 		coverage_restart(w->coverage);
 	lab->options = o;
-	lab->master = master_part_create(w);
+	create_masters(lab);
 	lab->agents = xcalloc((size_t)o->agents + 1, sizeof(struct agent_part *));
 	lab->schedulers = xcalloc((size_t)o->schedulers + 1, sizeof(struct scheduler_part *));
 	for (int i = 0; i < o->agents; i++) {
@@ -316,8 +377,15 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 			scenario_character(o->scenario, i, &options);
 		lab->schedulers[i] = scheduler_part_create(w, &options);
 	}
-	lab->cluster = (struct cluster){w,	   lab->master,	 lab->agents, lab->schedulers,
-					o->agents, o->schedulers};
+	lab->cluster = (struct cluster){
+		.world = w,
+		.masters = lab->masters,
+		.master_count = lab->cluster.master_count,
+		.agents = lab->agents,
+		.schedulers = lab->schedulers,
+		.agent_count = o->agents,
+		.scheduler_count = o->schedulers,
+	};
 }
 
 /* When they are gone, nothing of them may be left in the world. */
@@ -330,8 +398,9 @@ static void end_parts(struct lab *lab)
 	}
 	for (int i = 0; i < lab->options->agents; i++)
 		agent_part_destroy(lab->agents[i]);
-	master_part_destroy(lab->master);
-	books_close(lab->books);
+	destroy_masters(lab);
+	if (lab->books)
+		books_close(lab->books);
 	world_drop_echoes(&lab->world);
 	world_check_empty(&lab->world);
 }
@@ -357,6 +426,8 @@ static void write_report(struct lab *lab, struct lab_report *report)
 	report->steps = lab->steps;
 	report->begun = lab->faults.count;
 	report->virtual_time = w->now - w->begin;
+	report->kept = lab->ensemble.kept;
+	report->forgotten = lab->ensemble.forgotten;
 	memcpy(report->faults, w->faults, sizeof(report->faults));
 	for (int i = 0; i < lab->options->schedulers; i++) {
 		struct scheduler_counts counts = scheduler_part_counts(lab->schedulers[i]);

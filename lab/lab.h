@@ -14,12 +14,14 @@ struct scenario;
 /* Ranges of the options below; memory and time grow with them. */
 #define LAB_PARTS_MAX 1000
 #define LAB_TASKS_MAX 1000000
+#define LAB_MASTERS_MAX 5
 #define LAB_MINUTES_MAX 1000000
 #define LAB_DRIVERS 25 /* by default */
 #define LAB_SPAN_MAX (LAB_MINUTES_MAX * MINUTE)
 
 struct lab_options {
 	uint64_t seed;
+	int masters; /* of which one leads; 0 as 1 */
 	int agents, schedulers;
 	int tasks;	     /* of each scheduler */
 	double pace;	     /* seconds from one of them coming up to the next; 0 = all at once */
@@ -47,6 +49,8 @@ struct lab_report {
 	int64_t virtual_time;
 	uint64_t faults[WORLD_FAULTS];
 	uint64_t launched, finished, lost;
+	/* Of several masters: those that led, with what the one before knew, and without. */
+	uint64_t kept, forgotten;
 };
 
 void lab_run(const struct lab_options *options, struct lab_report *report);

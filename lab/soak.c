@@ -1,3 +1,4 @@
+#define LAB_SEAMS_REAL_CLOCKS /* how long the runs take */
 #include "lab/soak.h"
 
 #include <inttypes.h>

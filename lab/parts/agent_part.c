@@ -8,6 +8,9 @@
 
 #include "base/memory/arena.h"
 #include "lab/coverage/coverage.h"
+#include "lab/ensemble/ensemble.h"
+#include "net/masters/detector.h"
+#include "net/masters/election.h"
 #include "proto/names.h"
 
 #define RESTART_LOW (100 * MILLISECOND)
@@ -32,13 +35,31 @@ static void agent_part_on_tick(struct happening *h)
 		agent_part_feed(part, &event);
 }
 
+static void agent_part_detected(void *context, const char *pid)
+{
+	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = (char *)pid}};
+
+	agent_part_feed(context, &event);
+}
+
+static void detection_failed(void *context, const char *why)
+{
+	struct agent_part *part = context;
+
+	world_fail(part->world, "%s cannot find the master: %s", part->name, why);
+}
+
 static void on_detect(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, detect);
-	struct agent_event event = {.type = AGENT_DETECTED, .detected = {.master = MASTER_PID}};
 
-	if (!process_holds(&part->process, h))
-		agent_part_feed(part, &event);
+	if (process_holds(&part->process, h))
+		return;
+	sim_be(&part->process, NULL);
+	if (part->detector)
+		detector_look(part->detector);
+	else
+		agent_part_detected(part, MASTER_PID);
 }
 
 static void on_stored(void *context, int line)
@@ -389,6 +410,16 @@ static void report(void *context, const struct agent_event *event)
 	agent_part_feed(context, event);
 }
 
+static void begin_to_look(struct agent_part *part)
+{
+	static const struct detector_handlers handlers = {.detected = agent_part_detected,
+							  .failed = detection_failed};
+
+	sim_loop_init(&part->loop, &part->process, &part->next_call);
+	part->detector = detector_create(&part->loop, ENSEMBLE_URL, ELECTION_SESSION_TIMEOUT_MS,
+					 &handlers, part);
+}
+
 static void agent_part_on_start(struct happening *h)
 {
 	struct agent_part *part = container_of(h, struct agent_part, start);
@@ -440,6 +471,8 @@ static void agent_part_on_start(struct happening *h)
 	}
 	part->crashed = false;
 	agent_steps_begin(&part->steps);
+	if (w->keeper)
+		begin_to_look(part);
 	leave_if_over(part);
 	world_after(w, &part->detect, 0);
 }
@@ -484,6 +517,12 @@ static void agent_part_stop(struct agent_part *part, bool crash)
 	world_cancel(part->world, &part->detect);
 	world_cancel(part->world, &part->late);
 	part->process.vanishes = crash;
+	part->process.killed = true;
+	if (part->detector) {
+		detector_close(part->detector);
+		sim_loop_free(&part->loop);
+	}
+	part->detector = NULL;
 	process_end(&part->process);
 	disk_drop(&part->disk, crash);
 	agent_destroy(part->steps.core);

@@ -10,6 +10,7 @@
 #include "agent/core/agent.h"
 #include "agent/steps/steps.h"
 #include "lab/parts/parts.h"
+#include "lab/seams/seams.h"
 #include "lab/world/disk.h"
 
 #define AGENT_LINE 0 /* the only one of its disk */
@@ -30,6 +31,9 @@ struct agent_part {
 	struct resource_shapes *shapes;
 	struct resources total;
 	struct happening tick, start, detect;
+	struct sim_loop loop;	   /* while it is alive, if there are several masters, */
+	struct detector *detector; /* and this */
+	uint64_t next_call;
 	struct happening late;	 /* it continues, and hears of what was stored meanwhile */
 	int64_t skew, next_skew; /* of the host's clock: in this life, and in the next one */
 	struct list hosted;	 /* struct host_container.link: what runs on its host */

@@ -32,6 +32,9 @@ struct driver {
 	int64_t heard;	   /* something of the master, when last */
 	struct happening unrest;
 	struct driver_past past;
+	/* Of several masters: */
+	struct detector *detector; /* while its process is alive */
+	char *master;		   /* the leader's pid, as it knows; or NULL */
 };
 
 void driver_destroy(struct driver *d); /* or NULL */

@@ -1,3 +1,4 @@
+#include "lab/ensemble/ensemble.h"
 #include "lab/parts/driver.h"
 #include "lab/parts/scheduler_offers.h"
 #include "lab/parts/scheduler_part.h"
@@ -5,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "net/masters/detector.h"
+#include "net/masters/election.h"
 
 #define PATIENCE_LOW (2 * SECOND) /* with a try to register; it doubles */
 #define PATIENCE_HIGH MINUTE
@@ -23,6 +27,12 @@ static int64_t driver_link_within(struct driver *d, int64_t high)
 	return (int64_t)(rng_unit(&d->rng) * (double)high);
 }
 
+/* NULL: there is none that it knows of. */
+static const char *master_of(const struct driver *d)
+{
+	return d->detector ? d->master : MASTER_PID;
+}
+
 /* ---- what it says ------------------------------------------------------------------ */
 
 static void driver_link_send_message(struct driver *d, const char *actor, const void *message,
@@ -30,7 +40,8 @@ static void driver_link_send_message(struct driver *d, const char *actor, const 
 {
 	struct letter letter = {.message = message, .force = force};
 
-	pid_post(&d->part->process, actor, MASTER_PID, &letter);
+	if (master_of(d))
+		pid_post(&d->part->process, actor, master_of(d), &letter);
 }
 
 static void driver_link_say(struct driver *d, const char *actor, Mesos__Scheduler__Call *call,
@@ -155,11 +166,11 @@ static void driver_connect(struct scheduler_part *part)
 
 	if (d->aborted)
 		renew(d);
-	if (part->subscribed && !d->lost)
+	if ((part->subscribed && !d->lost) || !master_of(d))
 		return;
 	driver_link_leave(d);
 	d->lost = false;
-	pid_link(&part->process, MASTER_PID);
+	pid_link(&part->process, master_of(d));
 	scheduler_subscribe(part);
 	world_after(part->world, &part->connect, MILLISECOND + driver_link_within(d, d->patience));
 	d->patience = d->patience * 2 < PATIENCE_HIGH ? d->patience * 2 : PATIENCE_HIGH;
@@ -171,7 +182,7 @@ static void driver_link_registered(struct driver *d)
 	d->patience = PATIENCE_LOW;
 	world_cancel(d->part->world, &d->part->connect);
 	/* It may have broken meanwhile. */
-	pid_link(&d->part->process, MASTER_PID);
+	pid_link(&d->part->process, master_of(d));
 	driver_past_wake(d);
 }
 
@@ -184,6 +195,56 @@ static void driver_link_closed(struct process *p, struct conn *conn)
 		return;
 	d->lost = true;
 	world_after(part->world, &part->connect, driver_link_within(d, DETECT_HIGH));
+}
+
+/* Another master leads, or none. */
+static void driver_detected(void *context, const char *pid)
+{
+	struct driver *d = context;
+
+	if (pid && d->master && !strcmp(pid, d->master))
+		return;
+	free(d->master);
+	d->master = pid ? xstrdup(pid) : NULL;
+	if (d->aborted)
+		return;
+	driver_link_leave(d);
+	d->lost = true;
+	d->patience = PATIENCE_LOW;
+	if (pid)
+		world_after(d->part->world, &d->part->connect, 0);
+}
+
+static void driver_detection_failed(void *context, const char *why)
+{
+	struct driver *d = context;
+
+	world_fail(d->part->world, "the driver of %s finds no master: %s", d->part->name, why);
+}
+
+static void begin_to_look(struct driver *d)
+{
+	static const struct detector_handlers handlers = {.detected = driver_detected,
+							  .failed = driver_detection_failed};
+	struct scheduler_part *part = d->part;
+
+	sim_loop_init(&part->loop, &part->process, &part->next_call);
+	sim_be(&part->process, NULL);
+	d->detector = detector_create(&part->loop, ENSEMBLE_URL, ELECTION_SESSION_TIMEOUT_MS,
+				      &handlers, d);
+	detector_look(d->detector);
+}
+
+static void look_no_more(struct driver *d)
+{
+	if (!d->detector)
+		return;
+	d->part->process.killed = true;
+	detector_close(d->detector);
+	sim_loop_free(&d->part->loop);
+	free(d->master);
+	d->detector = NULL;
+	d->master = NULL;
 }
 
 /* ---- what it hears --------------------------------------------------------------------- */
@@ -279,7 +340,8 @@ static void driver_link_receive(struct process *p, struct conn *conn, const stru
 		; /* nothing for it */
 	else if (event.error)
 		driver_link_fail(d, &event, letter);
-	else if (!strcmp(letter->from, MASTER_PID) && !event.subscribed == part->subscribed)
+	else if (master_of(d) && !strcmp(letter->from, master_of(d)) &&
+		 !event.subscribed == part->subscribed)
 		driver_link_hear(d, message, &event, letter);
 	arena_free(&arena);
 }
@@ -348,6 +410,8 @@ static void driver_begin(struct scheduler_part *part)
 	process_start(&part->process, part->world, &ops, part->name, d->address);
 	renew(d);
 	wait_for_unrest(d);
+	if (part->world->keeper)
+		begin_to_look(d);
 }
 
 static void driver_end(struct scheduler_part *part)
@@ -359,6 +423,7 @@ static void driver_end(struct scheduler_part *part)
 	/* What it was stopped in saying may come late. */
 	if (part->framework_id && !part->gone && chance(d, 0.5))
 		driver_past_begin(d, d->pid);
+	look_no_more(d);
 }
 
 void driver_destroy(struct driver *d)

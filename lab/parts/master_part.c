@@ -1,10 +1,12 @@
-/* A master: the production core, its shell simulated. */
+/* A master: the production core, its shell simulated. Alone it has a disk; one of several has its
+ * place among them (master_place.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory/arena.h"
 #include "lab/coverage/coverage.h"
+#include "lab/ensemble/master_place.h"
 #include "lab/parts/parts.h"
 #include "lab/world/disk.h"
 #include "master/steps/steps.h"
@@ -23,6 +25,12 @@ _Static_assert(STORE_LINES <= DISK_LINES, "each line of the core is one of the d
 
 struct master_part {
 	struct world *world;
+	int number;		    /* of several, from 1; 0: it is alone */
+	char *name, *ip, *address;  /* heap */
+	struct ensemble *ensemble;  /* NULL: it is alone */
+	struct sim_loop loop;	    /* of one of several, while it is alive, */
+	struct master_place *place; /* and this */
+	uint64_t next_call;
 	struct process process;
 	bool alive;
 	struct master_steps steps; /* with the core, while it is alive */
@@ -56,7 +64,7 @@ static void see(const struct master_part *part)
 	struct err why;
 
 	if (!part->world->unchecked && !master_check(part->steps.core, &why))
-		world_fail(part->world, "master: %s", why.text);
+		world_fail(part->world, "%s: %s", part->name, why.text);
 	if (part->world->coverage)
 		coverage_see_master(part->world->coverage, part->steps.core);
 }
@@ -66,6 +74,7 @@ static void master_part_on_tick(struct happening *h)
 	struct master_part *part = container_of(h, struct master_part, tick);
 	struct master_event event = {.type = MASTER_TICK};
 
+	sim_be(&part->process, NULL);
 	if (!process_holds(&part->process, h))
 		master_steps_feed(&part->steps, &event);
 }
@@ -96,7 +105,7 @@ static void receive_message(struct master_part *part, const struct letter *lette
 
 	event.message.message = letter_open(letter, letter->type);
 	event.message.from = letter->from;
-	event.message.local = MASTER_ADDRESS;
+	event.message.local = part->address;
 	event.message.force = letter->force;
 	if (event.message.message)
 		master_steps_feed(&part->steps, &event);
@@ -142,6 +151,9 @@ static void master_part_receive(struct process *p, struct conn *conn, const stru
 {
 	struct master_part *part = container_of(p, struct master_part, process);
 
+	sim_be(p, NULL);
+	if (part->place && place_receive(part->place, conn, letter))
+		return;
 	if (letter->kind == LETTER_MESSAGE)
 		receive_message(part, letter);
 	else
@@ -153,9 +165,13 @@ static void master_part_closed(struct process *p, struct conn *conn)
 	struct master_part *part = container_of(p, struct master_part, process);
 	struct master_event event = {.type = MASTER_EXITED};
 
+	sim_be(p, NULL);
+	if (part->place && (sim_loop_conn_closed(&part->loop, conn) ||
+			    sim_serve_conn_closed(&part->loop, conn) || !part->started))
+		return;
 	if (conn->linked && conn->of[CONN_CLIENT].process == p) {
 		event.exited.pid = conn->linked;
-		world_log(part->world, "master hears that %s is gone", conn->linked);
+		world_log(part->world, "%s hears that %s is gone", part->name, conn->linked);
 		master_steps_feed(&part->steps, &event);
 	} else if (conn->tag) {
 		event.type = MASTER_STREAM_CLOSED;
@@ -284,6 +300,8 @@ static uint64_t part_store(void *context, enum store_line line, enum store_class
 {
 	struct master_part *part = context;
 
+	if (part->place)
+		return place_store(part->place, line, class, ops, count);
 	return disk_write(&part->disk, line, class, ops, count);
 }
 
@@ -302,7 +320,7 @@ static void part_exit(void *context, const char *text)
 {
 	struct master_part *part = context;
 
-	world_fail(part->world, "the master gave up: %s", text);
+	world_fail(part->world, "%s gave up: %s", part->name, text);
 }
 
 static const struct master_outlet outlet = {
@@ -332,10 +350,52 @@ static int master_part_load(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
+static void master_part_stop(struct master_part *part, bool crash);
+
 static void restart_later(struct master_part *part)
 {
 	world_after(part->world, &part->start,
 		    world_between(part->world, RESTART_LOW, RESTART_HIGH));
+}
+
+static void begin_to_act(void *context)
+{
+	struct master_part *part = context;
+
+	if (part->world->coverage)
+		coverage_begin(part->world->coverage, part->name);
+	master_steps_begin(&part->steps);
+	part->started = true;
+}
+
+static void line_stored(void *context, int line, uint64_t durable)
+{
+	struct master_part *part = context;
+
+	while (master_steps_stored(&part->steps, line, durable, durable))
+		;
+}
+
+static void lose_place(void *context, const char *why)
+{
+	struct master_part *part = context;
+
+	world_log(part->world, "%s ends: %s", part->name, why);
+	part->process.killed = false;
+	master_part_stop(part, false);
+	restart_later(part);
+}
+
+static const struct place_handlers place_handlers = {
+	.pair = master_part_load,
+	.leads = begin_to_act,
+	.stored = line_stored,
+	.over = lose_place,
+};
+
+static unsigned long long next_life(struct master_part *part)
+{
+	return part->ensemble ? ++part->ensemble->lives : ++part->lives;
 }
 
 static void master_part_on_start(struct happening *h)
@@ -343,9 +403,9 @@ static void master_part_on_start(struct happening *h)
 	struct master_part *part = container_of(h, struct master_part, start);
 	struct master_options options = {
 		.id = part->id,
-		.ip = "10.0.0.1",
+		.ip = part->ip,
 		.port = 5050,
-		.hostname = "master",
+		.hostname = part->ensemble ? part->ip : "master",
 		.version = "1.12.0",
 		.rng = &part->rng,
 		.agent_ping_timeout = 15 * SECOND,
@@ -367,14 +427,14 @@ static void master_part_on_start(struct happening *h)
 	};
 	struct err err;
 
-	if (!disk_open(&part->disk, on_stored)) {
-		world_log(part->world, "master cannot open its disk");
+	if (!part->ensemble && !disk_open(&part->disk, on_stored)) {
+		world_log(part->world, "%s cannot open its disk", part->name);
 		restart_later(part);
 		return;
 	}
-	snprintf(part->id, sizeof(part->id), "M%llu", (unsigned long long)++part->lives);
-	world_log(part->world, "master starts as %s", part->id);
-	process_start(&part->process, part->world, &ops, "master", MASTER_ADDRESS);
+	snprintf(part->id, sizeof(part->id), "M%llu", next_life(part));
+	world_log(part->world, "%s starts as %s", part->name, part->id);
+	process_start(&part->process, part->world, &ops, part->name, part->address);
 	part->alive = true;
 	part->skew = part->next_skew;
 	master_steps_init(&part->steps, &outlet, part);
@@ -382,11 +442,14 @@ static void master_part_on_start(struct happening *h)
 		world_fail(part->world, "no master: %s", err.text);
 		return;
 	}
+	if (part->ensemble) {
+		sim_loop_init(&part->loop, &part->process, &part->next_call);
+		part->place = place_begin(part->ensemble, &part->loop, &part->rng,
+					  master_info(part->steps.core), &place_handlers, part);
+		return;
+	}
 	disk_load(&part->disk, master_part_load, part);
-	if (part->world->coverage)
-		coverage_begin(part->world->coverage, "master");
-	master_steps_begin(&part->steps);
-	part->started = true;
+	begin_to_act(part);
 }
 
 static void on_disk_failed(void *context, bool crash)
@@ -394,23 +457,28 @@ static void on_disk_failed(void *context, bool crash)
 	master_part_kill(context, crash);
 }
 
-struct master_part *master_part_create(struct world *w)
+struct master_part *master_part_create(struct world *w, struct ensemble *ensemble, int number)
 {
 	struct master_part *part = xcalloc(1, sizeof(*part));
 	struct rng character;
 
 	part->world = w;
+	part->ensemble = ensemble;
+	part->number = number;
+	part->name = number ? xprintf("master%d", number) : xstrdup("master");
+	part->ip = xprintf("10.0.0.%d", number ? number : 1);
+	part->address = xprintf("%s:5050", part->ip);
 	part->tick.run = master_part_on_tick;
 	part->start.run = master_part_on_start;
 	part->late.run = on_late;
-	rng_seed(&part->rng, w->seed ^ 0x6d);
+	rng_seed(&part->rng, w->seed ^ (uint64_t)(0x6d + 256 * number));
 	part->forgetful = rng_unit(&part->rng) < FORGETFUL;
 	rng_seed(&character, w->seed ^ 0x75);
 	part->rushing = rng_unit(&character) < RUSHING;
 	if (rng_unit(&character) < PARTS)
 		part->agents_a_part = 1 + (int)(rng_unit(&character) * PART_MAX);
 	list_init(&part->asked);
-	disk_init(&part->disk, w, "master", on_disk_failed, part);
+	disk_init(&part->disk, w, part->name, on_disk_failed, part);
 	world_at(w, &part->start, w->now);
 	return part;
 }
@@ -423,8 +491,16 @@ static void master_part_stop(struct master_part *part, bool crash)
 	world_cancel(part->world, &part->tick);
 	world_cancel(part->world, &part->late);
 	part->process.vanishes = crash;
+	if (part->place) {
+		sim_be(&part->process, NULL);
+		part->loop.dead = true;
+		place_end(part->place);
+		sim_loop_free(&part->loop);
+	}
+	part->place = NULL;
 	process_end(&part->process);
-	disk_drop(&part->disk, crash);
+	if (!part->ensemble)
+		disk_drop(&part->disk, crash);
 	master_destroy(part->steps.core);
 	master_steps_free(&part->steps);
 	part->started = false;
@@ -436,7 +512,8 @@ void master_part_kill(struct master_part *part, bool crash)
 {
 	if (!part->alive)
 		return;
-	world_log(part->world, "master is %s", crash ? "crashed" : "killed");
+	world_log(part->world, "%s is %s", part->name, crash ? "crashed" : "killed");
+	part->process.killed = true;
 	master_part_stop(part, crash);
 	restart_later(part);
 }
@@ -446,6 +523,9 @@ void master_part_destroy(struct master_part *part)
 	master_part_stop(part, false);
 	world_cancel(part->world, &part->start);
 	disk_free(&part->disk);
+	free(part->name);
+	free(part->ip);
+	free(part->address);
 	free(part);
 }
 
@@ -459,14 +539,25 @@ struct process *master_part_process(struct master_part *part)
 	return part->alive ? &part->process : NULL;
 }
 
+bool master_part_acts(const struct master_part *part)
+{
+	return part->alive && (part->place ? place_leads(part->place) : part->started);
+}
+
+const char *master_part_address(const struct master_part *part)
+{
+	return part->address;
+}
+
 struct disk *master_part_disk(struct master_part *part)
 {
-	return &part->disk;
+	return part->ensemble ? NULL : &part->disk;
 }
 
 void master_part_set_clock(struct master_part *part, int64_t skew)
 {
-	world_log(part->world, "the clock of master is set to %+.3f s", (double)skew / SECOND);
+	world_log(part->world, "the clock of %s is set to %+.3f s", part->name,
+		  (double)skew / SECOND);
 	part->next_skew = skew;
 	master_part_kill(part, false);
 }
@@ -479,8 +570,9 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 	struct master_event event = {.type = MASTER_OPERATOR, .operator_ = {.call = call}};
 	const struct master_reply *reply;
 
-	if (!part->alive || process_paused(&part->process))
+	if (!master_part_acts(part) || process_paused(&part->process))
 		return 503;
+	sim_be(&part->process, NULL);
 	part->answer = answer;
 	part->answer_context = context;
 	event.operator_.request = master_part_ask(part, call, number);
@@ -493,11 +585,11 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 
 void master_part_left(const struct master_part *part, struct buf *out)
 {
-	if (part->alive)
+	if (master_part_acts(part))
 		coverage_left_in_master(part->steps.core, out);
 }
 
 bool master_part_waits(const struct master_part *part)
 {
-	return part->alive && coverage_waits_in_master(part->steps.core);
+	return master_part_acts(part) && coverage_waits_in_master(part->steps.core);
 }

@@ -58,11 +58,12 @@ static void on_answer(void *context, uint64_t number, int status, const char *te
 static bool operators_calls_ask(struct operators *o, Mesos__Master__Call *call,
 				Mesos__Master__Call__Type type, uint64_t number)
 {
+	struct master_part *master = cluster_master(o->cluster);
 	int status;
 
 	call->has_type = true;
 	call->type = type;
-	status = master_part_operate(o->cluster->master, call, number, on_answer, o);
+	status = master ? master_part_operate(master, call, number, on_answer, o) : 503;
 	if (!o->burying)
 		world_log(o->cluster->world, "an operator's %s is answered %d",
 			  proto_enum_name(&mesos__master__call__type__descriptor, (int)type,

@@ -23,15 +23,21 @@
 /* All of them. */
 struct cluster {
 	struct world *world;
-	struct master_part *master;
+	struct master_part **masters;
+	int master_count;
 	struct agent_part **agents;
 	struct scheduler_part **schedulers;
 	int agent_count, scheduler_count;
 };
 
+/* The one that acts, or the only one; NULL: nobody does. */
+struct master_part *cluster_master(const struct cluster *cluster);
+
 /* ---- master ------------------------------------------------------------------ */
 
-struct master_part *master_part_create(struct world *w);
+struct ensemble;
+/* Alone (NULL, 0), or of several, from 1. */
+struct master_part *master_part_create(struct world *w, struct ensemble *ensemble, int number);
 void master_part_destroy(struct master_part *part);
 bool master_part_alive(const struct master_part *part);
 struct process *master_part_process(struct master_part *part);
@@ -44,6 +50,10 @@ int master_part_operate(struct master_part *part, Mesos__Master__Call *call, uin
 			void (*answer)(void *context, uint64_t number, int status,
 				       const char *text),
 			void *context);
+/* It leads, or is alone, and has begun to act. */
+bool master_part_acts(const struct master_part *part);
+const char *master_part_address(const struct master_part *part);
+/* NULL: what it stores is not on its machine. */
 struct disk *master_part_disk(struct master_part *part);
 /* Whether it waits for a scheduler that does not come back. */
 bool master_part_waits(const struct master_part *part);

@@ -112,6 +112,7 @@ struct scheduler_part {
 	struct sim_loop loop; /* of its process */
 	struct scheduler_driver *link;
 	struct conn *spoofs; /* what is said past the driver */
+	char *spoofed;	     /* where; heap */
 	uint64_t next_call;
 	/* -- misdeeds -- */
 	const Mesos__Offer *last_offer; /* answered */

@@ -235,6 +235,7 @@ void scheduler_part_destroy(struct scheduler_part *part)
 	free(part->abandoned);
 	free(part->name);
 	free(part->framework_id);
+	free(part->spoofed);
 	driver_destroy(part->driver);
 	free(part);
 }

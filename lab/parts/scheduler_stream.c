@@ -1,6 +1,7 @@
 /* A scheduler on the v1 API: the production driver (client/scheduler.h) on a simulated loop. What
  * no scheduler should say goes past the driver, on a connection of its own. */
 #include "client/scheduler.h"
+#include "lab/ensemble/ensemble.h"
 #include "lab/parts/scheduler.h"
 #include "lab/parts/scheduler_books.h"
 
@@ -87,7 +88,7 @@ static void stream_connect(struct scheduler_part *part)
 static void stream_subscribe(struct scheduler_part *part, Mesos__Scheduler__Call *message)
 {
 	const struct scheduler_options options = {
-		.master = MASTER_ADDRESS,
+		.master = part->world->keeper ? ENSEMBLE_URL : MASTER_ADDRESS,
 		.info = message->subscribe->framework_info,
 	};
 	struct err err;
@@ -102,6 +103,26 @@ static bool stream_ready(struct scheduler_part *part)
 	return part->link && scheduler_driver_subscribed(part->link);
 }
 
+/* That of the driver, or any. */
+static const char *spoofed_master(struct scheduler_part *part)
+{
+	static const char *const several[] = {MASTER_ADDRESS, "10.0.0.2:5050", "10.0.0.3:5050"};
+	char *host;
+	int port;
+
+	if (!part->world->keeper)
+		return MASTER_ADDRESS;
+	if (part->link) {
+		scheduler_driver_master(part->link, &host, &port);
+		free(part->spoofed);
+		part->spoofed = host ? xprintf("%s:%d", host, port) : NULL;
+		free(host);
+		if (part->spoofed)
+			return part->spoofed;
+	}
+	return several[(size_t)(rng_unit(&part->rng) * 3)];
+}
+
 static void stream_spoof(struct scheduler_part *part, Mesos__Scheduler__Call *message,
 			 const char *framework_id, const char *stream_id)
 {
@@ -109,7 +130,7 @@ static void stream_spoof(struct scheduler_part *part, Mesos__Scheduler__Call *me
 	Mesos__FrameworkID id = MESOS__FRAMEWORK_ID__INIT;
 
 	if (!part->spoofs)
-		part->spoofs = conn_open(&part->process, MASTER_ADDRESS);
+		part->spoofs = conn_open(&part->process, spoofed_master(part));
 	if (!part->spoofs)
 		return;
 	id.value = (char *)framework_id;

@@ -1,4 +1,5 @@
 #include "lab/scenario/faults.h"
+#include "lab/keeper/keeper.h"
 #include "lab/parts/scheduler_part.h"
 #include "lab/world/disk.h"
 
@@ -27,6 +28,17 @@ static bool picks_master(struct faults *f)
 	return faults_below(f, f->cluster->agent_count + f->cluster->scheduler_count + 2) < 2;
 }
 
+/* Only that which acts matters, mostly. */
+static struct master_part *any_master(struct faults *f)
+{
+	const struct cluster *c = f->cluster;
+	struct master_part *acts = cluster_master(c);
+
+	if (c->master_count == 1)
+		return c->masters[0];
+	return acts && unit(f) < 0.6 ? acts : c->masters[faults_below(f, c->master_count)];
+}
+
 static struct agent_part *any_agent(struct faults *f)
 {
 	return f->cluster->agents[faults_below(f, f->cluster->agent_count)];
@@ -38,7 +50,7 @@ static struct process *any_process(struct faults *f)
 	int at = faults_below(f, c->agent_count + c->scheduler_count);
 
 	if (picks_master(f))
-		return master_part_process(c->master);
+		return master_part_process(any_master(f));
 	if (at < c->agent_count)
 		return agent_part_process(c->agents[at]);
 	return scheduler_part_process(c->schedulers[at - c->agent_count]);
@@ -46,8 +58,11 @@ static struct process *any_process(struct faults *f)
 
 static struct disk *any_disk(struct faults *f)
 {
-	return picks_master(f) || !f->cluster->agent_count ? master_part_disk(f->cluster->master)
-							   : agent_part_disk(any_agent(f));
+	struct disk *disk = picks_master(f) || !f->cluster->agent_count
+				    ? master_part_disk(f->cluster->masters[0])
+				    : NULL;
+
+	return disk || !f->cluster->agent_count ? disk : agent_part_disk(any_agent(f));
 }
 
 static struct conn *any_conn(struct faults *f)
@@ -117,7 +132,7 @@ static void kill_something(struct faults *f, bool crash)
 	int at = faults_below(f, c->agent_count + c->scheduler_count);
 
 	if (picks_master(f))
-		master_part_kill(c->master, crash);
+		master_part_kill(any_master(f), crash);
 	else if (at < c->agent_count)
 		agent_part_kill(c->agents[at], crash);
 	else
@@ -129,7 +144,7 @@ static void pause_something(struct faults *f)
 {
 	const struct cluster *c = f->cluster;
 	int64_t span = around(f, unit(f) < 0.2 ? 2 * MINUTE : 10 * SECOND);
-	struct process *p = picks_master(f) || !c->agent_count ? master_part_process(c->master)
+	struct process *p = picks_master(f) || !c->agent_count ? master_part_process(any_master(f))
 							       : agent_part_process(any_agent(f));
 
 	if (p)
@@ -153,6 +168,8 @@ static void fail_disk(struct faults *f, bool full)
 	struct world *w = f->cluster->world;
 	struct disk *disk = any_disk(f);
 
+	if (!disk)
+		return;
 	disk->failing_until = w->now + around(f, 30 * SECOND);
 	disk->full = full;
 	world_log(w, "the disk of %s %s until %.3f", disk->name,
@@ -164,6 +181,8 @@ static void doom_write(struct faults *f)
 {
 	struct disk *disk = any_disk(f);
 
+	if (!disk)
+		return;
 	disk->doom = 1 + faults_below(f, 5);
 	world_log(f->cluster->world, "%s will crash in its write %d from now", disk->name,
 		  disk->doom);
@@ -177,9 +196,49 @@ static void set_clock(struct faults *f)
 	if (faults_below(f, 2))
 		skew = -skew;
 	if (picks_master(f) || !f->cluster->agent_count)
-		master_part_set_clock(f->cluster->master, skew);
+		master_part_set_clock(any_master(f), skew);
 	else
 		agent_part_set_clock(any_agent(f), skew);
+}
+
+/* What is hardest: it may go on as if it led still. */
+static void strike_leader(struct faults *f)
+{
+	struct master_part *leader = cluster_master(f->cluster);
+	struct process *p = leader ? master_part_process(leader) : NULL;
+	int64_t span = around(f, 20 * SECOND);
+	double u = unit(f);
+
+	if (!p)
+		return;
+	if (u < 0.4) {
+		master_part_kill(leader, u < 0.2);
+	} else if (u < 0.7) {
+		process_pause(p, span);
+	} else {
+		p->deaf_until = f->cluster->world->now + span;
+		p->mute_until = u < 0.85 ? p->deaf_until : p->mute_until;
+		world_log(f->cluster->world, "%s is cut off for %.3f s", p->name,
+			  (double)span / SECOND);
+	}
+}
+
+/* Those of ZooKeeper. */
+static void strike_keeper(struct faults *f, enum world_fault fault)
+{
+	struct keeper *keeper = f->cluster->world->keeper;
+	uint64_t draw = rng_next(&f->rng);
+
+	if (!keeper)
+		return;
+	if (fault == FAULT_EXPIRY)
+		keeper_expire(keeper, draw);
+	else if (fault == FAULT_SERVERS)
+		keeper_stop(keeper, around(f, 8 * SECOND));
+	else if (fault == FAULT_SERVERS_CUT)
+		keeper_cut(keeper, draw);
+	else
+		keeper_cut_off(keeper, draw, around(f, 10 * SECOND));
 }
 
 void faults_strike(struct faults *f, enum world_fault fault)
@@ -230,6 +289,15 @@ void faults_strike(struct faults *f, enum world_fault fault)
 	case FAULT_OPERATOR:
 		operators_act(&f->operators, &f->rng);
 		break;
+	case FAULT_EXPIRY:
+	case FAULT_SERVERS:
+	case FAULT_SERVERS_CUT:
+	case FAULT_SERVERS_OFF:
+		strike_keeper(f, fault);
+		break;
+	case FAULT_LEADER:
+		strike_leader(f);
+		break;
 	case WORLD_FAULTS:
 		break;
 	}
@@ -248,7 +316,9 @@ static void on_fault(struct happening *h)
 	struct faults *f = container_of(h, struct faults, next);
 	bool skipped = f->skip && f->skip(f->context, f->count);
 	int64_t pause = around(f, f->every);
-	enum world_fault fault = (enum world_fault)faults_below(f, WORLD_FAULTS);
+	bool alone = f->cluster->master_count == 1;
+	enum world_fault fault =
+		(enum world_fault)faults_below(f, alone ? ALONE_FAULTS : WORLD_FAULTS);
 
 	if (!skipped)
 		faults_strike(f, fault);
@@ -265,6 +335,8 @@ void faults_begin(struct faults *f, const struct cluster *cluster, int64_t every
 	number_next(f);
 	if (every)
 		world_after(cluster->world, &f->next, around(f, every));
+	if (every && cluster->world->keeper)
+		keeper_disturb(cluster->world->keeper);
 }
 
 void faults_end(struct faults *f)
@@ -283,7 +355,10 @@ void faults_end(struct faults *f)
 		p->deaf_until = p->mute_until = 0;
 		p->doom = DOOM_NONE;
 	}
-	disk_mend(master_part_disk(c->master));
+	if (c->world->keeper)
+		keeper_mend(c->world->keeper);
+	else
+		disk_mend(master_part_disk(c->masters[0]));
 	for (int i = 0; i < c->agent_count; i++)
 		disk_mend(agent_part_disk(c->agents[i]));
 	operators_undo(&f->operators);

@@ -4,11 +4,19 @@
 #include "lab/scenario/scenario_internal.h"
 #include "lab/world/disk.h"
 
+/* The one that acts, or the first. */
+static struct master_part *master_of(const struct cluster *c)
+{
+	struct master_part *master = cluster_master(c);
+
+	return master ? master : c->masters[0];
+}
+
 static struct process *process_of(const struct cluster *c, struct part_name name)
 {
 	switch (name.kind) {
 	case PART_MASTER:
-		return master_part_process(c->master);
+		return master_part_process(master_of(c));
 	case PART_AGENT:
 		return name.number < c->agent_count ? agent_part_process(c->agents[name.number])
 						    : NULL;
@@ -22,14 +30,14 @@ static struct process *process_of(const struct cluster *c, struct part_name name
 static struct disk *disk_of(const struct cluster *c, struct part_name name)
 {
 	if (name.kind == PART_MASTER)
-		return master_part_disk(c->master);
+		return master_part_disk(master_of(c));
 	return name.number < c->agent_count ? agent_part_disk(c->agents[name.number]) : NULL;
 }
 
 static void end_life(const struct cluster *c, struct part_name name, bool crash)
 {
 	if (name.kind == PART_MASTER)
-		master_part_kill(c->master, crash);
+		master_part_kill(master_of(c), crash);
 	else if (name.kind == PART_AGENT && name.number < c->agent_count)
 		agent_part_kill(c->agents[name.number], crash);
 	else if (name.kind == PART_SCHEDULER && name.number < c->scheduler_count)
@@ -155,7 +163,7 @@ static void do_clock(const struct cluster *c, const struct scenario_event *e)
 		return;
 	c->world->faults[FAULT_CLOCK]++;
 	if (e->part.kind == PART_MASTER)
-		master_part_set_clock(c->master, skew);
+		master_part_set_clock(master_of(c), skew);
 	else
 		agent_part_set_clock(c->agents[e->part.number], skew);
 }

@@ -199,13 +199,21 @@ static const char *header_of(const char *const *headers, const char *name)
 	return NULL;
 }
 
+/* What those see who look at it. NULL: they do not. */
+static const ProtobufCMessageDescriptor *type_at(const char *path)
+{
+	if (strstr(path, "/api/v1/executor"))
+		return &mesos__executor__call__descriptor;
+	if (strstr(path, "/api/v1/scheduler"))
+		return &mesos__scheduler__call__descriptor;
+	return NULL;
+}
+
 /* What goes over the wire is what those see who look at it. */
 static uint64_t sim_client_post(struct http_client *client, const char *path,
 				const char *const *headers, const void *body, size_t len)
 {
-	const ProtobufCMessageDescriptor *type = strstr(path, "executor")
-							 ? &mesos__executor__call__descriptor
-							 : &mesos__scheduler__call__descriptor;
+	const ProtobufCMessageDescriptor *type = type_at(path);
 	const char *stream_id = header_of(headers, "Mesos-Stream-Id");
 	struct letter letter = {.kind = LETTER_CALL, .number = ++*client->loop->next_call};
 	struct arena arena;
@@ -219,7 +227,10 @@ static uint64_t sim_client_post(struct http_client *client, const char *path,
 	}
 	arena_init(&arena);
 	buf_append(&letter.bytes, body, len);
-	letter.message = proto_unpack(type, &arena, body, len, NULL);
+	if (type)
+		letter.message = proto_unpack(type, &arena, body, len, NULL);
+	else
+		letter.path = path;
 	letter.name = stream_id ? xstrdup(stream_id) : NULL;
 	conn_send(client->conn, client->loop->process, &letter);
 	arena_free(&arena);
@@ -269,7 +280,7 @@ static struct http_client *find_client(const struct sim_loop *loop, const struct
 	return NULL;
 }
 
-/* Of an answer the letter's name is the stream's id, or else the text. */
+/* Of an answer the letter's name is the stream's id, or where else to ask, or else the text. */
 static struct http_answer answer_of(const struct letter *letter)
 {
 	const char *text = letter->name ? letter->name : "";
@@ -279,7 +290,7 @@ static struct http_answer answer_of(const struct letter *letter)
 		.status = letter->status,
 		.content_type = "",
 		.stream_id = good ? text : "",
-		.location = "",
+		.location = letter->status == 307 ? text : "",
 		.disposition = "",
 		.body = {text, good ? 0 : strlen(text)},
 	};

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <uv.h>
+
+#include "base/random.h"
 
 static void free_closed(struct sim_loop *loop)
 {
@@ -25,6 +28,7 @@ void sim_loop_init(struct sim_loop *loop, struct process *process, uint64_t *nex
 	*loop = (struct sim_loop){.process = process, .next_call = next_call};
 	list_init(&loop->clients);
 	list_init(&loop->closed_clients);
+	list_init(&loop->streams);
 	list_init(&loop->closing);
 	loop->end_of_turn.run = on_end_of_turn;
 }
@@ -105,7 +109,7 @@ void uv_close(uv_handle_t *handle, void (*closed)(uv_handle_t *handle))
 /* ---- time and environment -------------------------------------------------------------------- */
 
 static struct {
-	const struct world *world;
+	struct world *world;
 	char *const *environment;
 } self;
 
@@ -118,6 +122,29 @@ void sim_be(const struct process *process, char *const *environment)
 int64_t clock_wall(void)
 {
 	return self.world->now;
+}
+
+int64_t clock_now(void)
+{
+	return self.world->now;
+}
+
+uint64_t uv_hrtime(void)
+{
+	return (uint64_t)(self.world->now - self.world->begin);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	int64_t now = clock == CLOCK_REALTIME ? self.world->now : (int64_t)uv_hrtime();
+
+	*out = (struct timespec){now / SECOND, now % SECOND};
+	return 0;
+}
+
+uint64_t rng_entropy(void)
+{
+	return rng_next(&self.world->rng);
 }
 
 char *getenv(const char *name)

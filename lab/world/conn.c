@@ -195,6 +195,17 @@ static enum conn_side side_of(const struct conn *conn, const struct process *p)
 	return conn->of[CONN_CLIENT].process == p ? CONN_CLIENT : CONN_SERVER;
 }
 
+size_t conn_waiting(const struct conn *conn, const struct process *from)
+{
+	const struct conn_end *end = &conn->of[!side_of(conn, from)];
+	struct parcel *parcel, *next;
+	size_t bytes = 0;
+
+	list_for_each (parcel, next, &end->inbox, link)
+		bytes += parcel->letter.bytes.len;
+	return bytes;
+}
+
 /* Somebody sends into a connection that is no more: now it learns of it. */
 static void get_no_answer(struct conn *conn, enum conn_side side)
 {

@@ -9,8 +9,9 @@ enum letter_kind {
 	/* libprocess: `type` the message's, `from` the sender's pid; `name` the receiver's if it is
 	 * a driver, of which there may be several at an address */
 	LETTER_MESSAGE,
-	LETTER_CALL,  /* of an API: answered by a REPLY with its number; `name` the stream id */
-	LETTER_REPLY, /* `status`; `name` the stream id of a subscription, or the text */
+	LETTER_CALL, /* of an API: answered by a REPLY with its number; `name` the stream id */
+	/* `status`; `name` the stream id of a subscription, or the text, or where else to ask */
+	LETTER_REPLY,
 	LETTER_EVENT, /* on the stream that a subscription opened */
 };
 
@@ -20,6 +21,7 @@ struct letter {
 	int status;
 	bool force;				/* of a SUBSCRIBE of v0: a failover */
 	const ProtobufCMessageDescriptor *type; /* of a MESSAGE */
+	const char *path; /* of a CALL that is none of schedulers and executors; static */
 	char *name;
 	char *from;
 	struct buf bytes;

@@ -31,6 +31,7 @@ struct process {
 	int64_t paused_since;
 	enum doom doom; /* with its next letter */
 	bool vanishes;	/* its machine goes with it: nobody tells its peers */
+	bool killed;	/* it ends by that, and takes leave of nobody */
 };
 
 void process_start(struct process *p, struct world *w, const struct process_ops *ops,

@@ -30,6 +30,8 @@ struct conn {
 
 /* NULL if nobody listens there or it cannot be reached now. */
 struct conn *conn_open(struct process *from, const char *address);
+/* Bytes that it sent and that are on their way. */
+size_t conn_waiting(const struct conn *conn, const struct process *from);
 /* Takes over the letter's parts. Letters arrive in order, or not at all after a break. */
 void conn_send(struct conn *conn, const struct process *from, struct letter *letter);
 /* The other end hears of it after all that was sent before. */

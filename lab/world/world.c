@@ -23,7 +23,12 @@ const char *const world_fault_names[WORLD_FAULTS] = {"kill",
 						     "torn write",
 						     "clock set",
 						     "pause",
-						     "operator"};
+						     "operator",
+						     "expired session",
+						     "servers down",
+						     "servers cut",
+						     "servers out of reach",
+						     "leader"};
 
 /* ---- time ------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
  *	echo.c	  letters that arrive twice
  *	pid.c	  streams and libprocess on top (wires.h)
  *	disk.c	  what a process has stored, and what a crash leaves of it
+ *	thread.c  threads of processes, for code that blocks
  */
 #ifndef LAB_WORLD_WORLD_H
 #define LAB_WORLD_WORLD_H
@@ -33,6 +34,7 @@ struct letter;
 struct content;
 struct disk;
 struct executor_life;
+struct keeper;
 
 /* Something that will happen. The memory is the owner's; what it is part of is found by
  * container_of. */
@@ -57,7 +59,14 @@ enum world_fault {
 	FAULT_CLOCK,	  /* a host's clock is set; seen by the next life of its process */
 	FAULT_PAUSE,	  /* a process is stopped, and continued later: its time jumps */
 	FAULT_OPERATOR,	  /* none, but it changes as much: somebody uses the operator API */
+	/* Where there are several masters: */
+	FAULT_EXPIRY,	   /* a session with ZooKeeper ends, and its owner lives */
+	FAULT_SERVERS,	   /* of ZooKeeper: they are down for a while */
+	FAULT_SERVERS_CUT, /* one connection to them breaks */
+	FAULT_SERVERS_OFF, /* they cannot be reached by one process, which others can */
+	FAULT_LEADER,	   /* kill -9, crash, a stop or a partition of the leading master */
 	WORLD_FAULTS,
+	ALONE_FAULTS = FAULT_EXPIRY, /* those of a single master */
 };
 extern const char *const world_fault_names[WORLD_FAULTS];
 
@@ -121,6 +130,7 @@ struct world {
 	struct content *spare; /* of letters that are gone */
 
 	char *failure;		   /* the invariant that does not hold, or NULL */
+	struct keeper *keeper;	   /* ZooKeeper, if there are several masters; or NULL */
 	struct observer *observer; /* or NULL */
 	struct coverage *coverage; /* or NULL */
 	bool unchecked;		   /* see lab/lab.h */
