@@ -32,6 +32,42 @@ static bool audit_leaf(const struct leaf *leaf, struct err *why)
 			leaf->framework->id, leaf->role_name);
 }
 
+static bool is_below(const struct role *role, const struct role *top)
+{
+	while (role && role != top)
+		role = role->parent;
+	return role == top;
+}
+
+static size_t count_active(const struct allocator *a, const struct role *role)
+{
+	struct alloc_framework *framework, *next;
+	struct leaf *leaf, *next_leaf;
+	size_t count = 0;
+
+	HASH_ITER (hh, a->frameworks, framework, next) {
+		HASH_ITER (hh, framework->leaves, leaf, next_leaf)
+			count += leaf->node.group && is_below(leaf->role, role);
+	}
+	return count;
+}
+
+/* Those below the role. */
+static bool audit_roles(const struct allocator *a, const struct role *role, struct err *why)
+{
+	struct role *child, *next;
+
+	HASH_ITER (hh, role->children, child, next) {
+		if (child->active != count_active(a, child))
+			return !err_set(why, ERR_STATE,
+					"allocator: role %s: active frameworks are miscounted",
+					child->component);
+		if (!audit_roles(a, child, why))
+			return false;
+	}
+	return true;
+}
+
 /* A shared volume counts once for each of them: without such, a whole is the sum of its parts. */
 static bool audit_shares(const struct allocator *a, struct err *why)
 {
@@ -70,7 +106,7 @@ bool allocator_audit(const struct allocator *a, struct err *why)
 				return false;
 		}
 	}
-	return audit_shares(a, why);
+	return audit_roles(a, &a->root, why) && audit_shares(a, why);
 }
 
 const struct resources *allocator_agent_used(const struct alloc_agent *agent)

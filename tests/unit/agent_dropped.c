@@ -263,6 +263,31 @@ Test(agent_dropped, messages_reach_an_old_executor)
 	rig_expect(&rig, "send " EXECUTOR " FrameworkToExecutorMessage\n");
 }
 
+static int64_t told_grace;
+
+static void watch_kill(struct rig *r, const struct agent_action *action)
+{
+	const Mesos__Internal__KillTaskMessage *kill =
+		action->type == AGENT_SEND_MESSAGE ? (const void *)action->send_message.message
+						   : NULL;
+
+	if (kill && kill->base.descriptor == &mesos__internal__kill_task_message__descriptor &&
+	    kill->kill_policy)
+		told_grace = kill->kill_policy->grace_period->nanoseconds;
+}
+
+Test(agent_dropped, an_old_executor_is_told_how_to_kill)
+{
+	old_executor();
+	rig.watch = watch_kill;
+	rig_message(&rig, RIG_MASTER,
+		    rig_parse(&rig, &mesos__internal__kill_task_message__descriptor,
+			      "{\"framework_id\":{\"value\":\"F\"},\"task_id\":{\"value\":\"t\"},"
+			      "\"kill_policy\":{\"grace_period\":{\"nanoseconds\":3}}}"));
+	rig_expect(&rig, "send " EXECUTOR " KillTaskMessage t\n");
+	cr_expect_eq(told_grace, 3);
+}
+
 /* Its only task was killed before it came: it is told to go. */
 Test(agent_dropped, an_old_executor_without_work_is_shut_down)
 {

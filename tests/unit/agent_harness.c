@@ -229,9 +229,26 @@ static void take_actions(struct rig *rig)
 
 /* ---- starting and stepping ----------------------------------------------- */
 
+/* Its caller's texts are gone when it has them. */
+static int create_agent(struct rig *rig, struct err *err)
+{
+	struct agent_options options = rig->options;
+	const char **texts[] = {&options.ip, &options.hostname, &options.version, &options.work_dir,
+				&options.launcher_program};
+	char *copies[sizeof(texts) / sizeof(*texts)];
+	int rv;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		*texts[i] = copies[i] = *texts[i] ? xstrdup(*texts[i]) : NULL;
+	rv = agent_create(&options, &rig->agent, err);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		free(copies[i]);
+	return rv;
+}
+
 int rig_try_start(struct rig *rig, bool rebooted, struct err *err)
 {
-	int rv = agent_create(&rig->options, &rig->agent, err);
+	int rv = create_agent(rig, err);
 
 	for (size_t i = 0; rv == 0 && i < rig->pair_count; i++) {
 		const struct rig_pair *pair = &rig->pairs[i];

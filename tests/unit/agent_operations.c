@@ -41,6 +41,20 @@ Test(agent_operations, repeat_their_status_until_it_is_acknowledged)
 	cr_assert_not(strstr(rig_take(&rig), "UpdateOperationStatus"));
 }
 
+/* The next master has not kept us waiting. */
+Test(agent_operations, repeat_their_status_soon_after_a_registration)
+{
+	apply(1, json(RESERVE(64, "r")));
+	rig_tick(&rig, 10 * SECOND);
+	rig_tick(&rig, 20 * SECOND);
+	rig_reregister(&rig);
+	cr_assert(strstr(rig_take(&rig), "UpdateOperationStatusMessage op1 FINISHED"));
+	rig_tick(&rig, 10 * SECOND - 1);
+	cr_assert_not(strstr(rig_take(&rig), "UpdateOperationStatus"));
+	rig_tick(&rig, 1);
+	cr_assert(strstr(rig_take(&rig), "UpdateOperationStatusMessage op1 FINISHED"));
+}
+
 Test(agent_operations, known_ones_are_not_applied_again)
 {
 	apply(1, json(RESERVE(64, "r")));

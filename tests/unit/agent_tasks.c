@@ -377,6 +377,21 @@ Test(agent_tasks, an_executor_that_was_not_asked_for_yet_is_shut_down)
 			 "\"Executor terminated\"\n");
 }
 
+/* It hears of all that the agent has when it is back. */
+Test(agent_tasks, no_executor_is_shut_down_by_a_master_that_is_lost)
+{
+	rig_running(&rig, "a", "e", 1);
+	rig_take(&rig);
+	rig_detect(&rig, NULL);
+	rig_take(&rig);
+	shut_executor_down("e");
+	rig_expect(&rig, "");
+	rig_reregister(&rig);
+	rig_take(&rig);
+	shut_executor_down("e");
+	rig_expect(&rig, "event 1 SHUTDOWN\n");
+}
+
 /* ---- kills (6.4) --------------------------------------------------------- */
 
 Test(agent_tasks, kill_by_situation)

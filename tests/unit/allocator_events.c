@@ -55,6 +55,29 @@ Test(allocator_events, what_is_unknown_is_ignored)
 	lab_close(&lab);
 }
 
+/* As a task ends that used resources of several roles. */
+Test(allocator_events, what_comes_back_may_be_of_several_roles)
+{
+	static const char both[] =
+		"fw(q)@s1 cpus(reservations: [(STATIC,q)]):1; mem(reservations: [(STATIC,q)]):64, "
+		"fw(r)@s1 cpus(reservations: [(STATIC,r)]):1; mem(reservations: [(STATIC,r)]):64";
+	struct lab lab = lab_open(NULL);
+	struct resources back, more;
+
+	lab_agent(&lab, "s1", "cpus(r):1;mem(r):64;cpus(q):1;mem(q):64");
+	lab_framework(&lab, "fw", "r,q");
+	lab_expect_event(&lab, both);
+	back = kit_allocated(lab.shapes, "r", "cpus(r):1;mem(r):64");
+	more = kit_allocated(lab.shapes, "q", "cpus(q):1;mem(q):64");
+	resources_add(&back, &more);
+	cr_assert_eq(back.count, 4);
+	named_recover(lab.a, lab.now, "fw", "s1", &back, NULL);
+	lab_expect_tick(&lab, both);
+	resources_free(&back);
+	resources_free(&more);
+	lab_close(&lab);
+}
+
 Test(allocator_events, declined_resources_wait_for_the_batch)
 {
 	struct lab lab = lab_open(NULL);

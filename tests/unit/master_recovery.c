@@ -273,8 +273,11 @@ Test(master_recovery, a_framework_resubscribes_before_its_agents)
 	uint64_t s;
 
 	driver_restart(d, "M2");
+	driver_pass(d, SECOND);
 	s = driver_subscribe(d, "M-0000", "\"failover_timeout\":60,\"checkpoint\":true");
 	expect(d, "SUBSCRIBED", "M-0000", "\"id\":\"M2\"");
+	cr_expect_eq(master_find_framework(d->m, "M-0000")->registered_time, d->now,
+		     "this master knows it from now on");
 	driver_call(d, s,
 		    "{\"type\":\"RECONCILE\"," FID ",\"reconcile\":{\"tasks\":[{\"task_id\":"
 		    "{\"value\":\"run\"}},{\"task_id\":{\"value\":\"lost\"}},{\"task_id\":"

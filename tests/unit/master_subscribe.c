@@ -224,6 +224,21 @@ Test(master_subscribe, back_in_time_stops_the_timeout)
 	cr_expect(framework_connected(master_find_framework(d->m, "M-0000")));
 }
 
+Test(master_subscribe, it_keeps_the_time_of_its_first_subscription)
+{
+	int64_t first = d->now;
+	struct framework *f;
+
+	driver_subscribe(d, NULL, "\"failover_timeout\":60");
+	f = master_find_framework(d->m, "M-0000");
+	cr_expect_eq(f->registered_time, first);
+	driver_close(d, 1);
+	driver_pass(d, SECOND);
+	driver_subscribe(d, "M-0000", "\"failover_timeout\":60");
+	cr_expect_eq(f->registered_time, first);
+	cr_expect_eq(f->reregistered_time, first + SECOND);
+}
+
 Test(master_subscribe, without_failover_timeout_it_is_removed_at_once)
 {
 	driver_subscribe(d, NULL, NULL);

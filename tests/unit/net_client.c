@@ -338,6 +338,13 @@ static void talk_to_liar(const char *lie, size_t len, const char *wanted)
 	cr_expect_str_eq(answers.data, wanted, "'%s' to '%s'", answers.data, lie);
 }
 
+#define TWICE "HTTP/1.1 200 OK\r\nContent-Type: a\r\nContent-Type: b\r\nContent-Length: 1\r\n\r\nx"
+
+Test(client, takes_the_last_of_a_header_that_comes_twice)
+{
+	talk_to_liar(TWICE, strlen(TWICE), "200 b  x|");
+}
+
 Test(client, bears_bad_answers)
 {
 	talk_to_liar("", 0, "failed|");
