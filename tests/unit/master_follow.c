@@ -380,6 +380,42 @@ Test(follow, who_lacks_something_is_not_named)
 	cr_expect(ends_complete());
 }
 
+#define LARGE (100 * 1024)
+
+/* What changes meanwhile has numbers, and is told, too. */
+Test(follow, who_has_a_part_of_the_beginning_says_so)
+{
+	char *value = xcalloc(1, LARGE), key[16];
+	const Mesita__FollowWord *word;
+	int expected[KEYS];
+	struct err err;
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(key, sizeof(key), "large/%d", i);
+		warm_table_apply(&table, &(struct store_op){{key, strlen(key)}, {value, LARGE}});
+	}
+	nothing_expected(expected);
+	until(&fixture, noted_number == 1);
+	mute = true;
+	turn_to_server();
+	until(&fixture, warm_table_count(&copy) > 0);
+	while (held_count == 0) {
+		write_batch(expected, 1);
+		fixture_turn(&fixture);
+	}
+	cr_assert_lt(warm_table_count(&copy), 200);
+	word = proto_unpack(&mesita__follow_word__descriptor, &held[0]->arena, held[0]->body.data,
+			    held[0]->body.len, &err);
+	cr_assert(word, "%s", err.text);
+	cr_expect_gt(word->number, 0);
+	cr_expect_not(word->whole);
+	mute = false;
+	followers_hear(followers, held[--held_count]);
+	until(&fixture, followers_counted(followers) == 1);
+	cr_expect_geq(warm_table_count(&copy), 200);
+	free(value);
+}
+
 Test(follow, who_does_not_answer_is_waited_for_until_the_note_is_without_it)
 {
 	int expected[KEYS];
