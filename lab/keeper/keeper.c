@@ -19,6 +19,10 @@
 #define BEHIND_HIGH (400 * MILLISECOND)
 #define SHORT_LIVED 0.15 /* chance of a connection, while servers are disturbed, */
 #define SHORT_LIFE_HIGH (30 * MILLISECOND) /* to live so long */
+#define BREAKS                                                                                     \
+	0.1	/* chance of one, while servers are disturbed, to break at a change that matters */
+#define MANY 16 /* reads that are asked for at once, and take long, */
+#define MANY_HIGH (300 * MILLISECOND)
 #define MISSED_MAX 2 /* pings without an answer; there are three in the session's time */
 
 struct keeper {
@@ -515,10 +519,17 @@ static void on_answer(struct happening *h)
 	question_clear(q);
 }
 
+/* Not if it only makes what stays, of which there may be hundreds in a row. */
+static bool matters(const struct keeper_op *op)
+{
+	return op->kind == KEEPER_SET || (op->kind == KEEPER_CREATE && op->flags);
+}
+
 static void on_question(struct happening *h)
 {
 	struct question *q = container_of(h, struct question, way);
 	struct keeper_session *s = q->session;
+	bool breaks;
 
 	if (q->late) {
 		/* Only of a session that is there. */
@@ -536,9 +547,14 @@ static void on_question(struct happening *h)
 		return;
 	}
 	be_heard(s);
-	question_do(q);
-	q->way.run = on_answer;
-	world_at(world_of(s), &q->way, arrival(s));
+	breaks = matters(&q->ops[0]) && s->keeper->disturbed && world_chance(world_of(s), BREAKS);
+	if (!breaks || world_chance(world_of(s), 0.5)) {
+		question_do(q);
+		q->way.run = on_answer;
+		world_at(world_of(s), &q->way, arrival(s));
+	}
+	if (breaks)
+		session_lose(s);
 }
 
 void keeper_ask(struct keeper_session *s, const struct keeper_op *ops, size_t count,
@@ -551,6 +567,8 @@ void keeper_ask(struct keeper_session *s, const struct keeper_op *ops, size_t co
 	q->answered = answered;
 	q->context = context;
 	q->way.run = s->connected ? on_question : on_lost;
+	if (s->connected && count > MANY)
+		s->last = world_of(s)->now + world_between(world_of(s), 0, MANY_HIGH);
 	if (s->connected)
 		world_at(world_of(s), &q->way, arrival(s));
 	else
