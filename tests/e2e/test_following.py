@@ -173,8 +173,10 @@ class FollowingWithCredentials(FollowingCase):
 
 
 class Faults(zookeeper.ElectionCase):
-    """A scheduler keeps launching while masters die and hang. SOAK_SECONDS says how long (15)."""
+    """A scheduler keeps launching while masters and ZooKeeper's servers die and hang. SOAK_SECONDS says
+    how long (15)."""
 
+    kind = zookeeper.Ensemble
     turns = staticmethod(lambda: float(os.environ.get("SOAK_SECONDS", "15")))
 
     def setUp(self):
@@ -230,9 +232,24 @@ class Faults(zookeeper.ElectionCase):
         if self.random.random() < 0.7:
             wait_for(self.copied, "copies of those that follow", 40)
 
-    def harm(self):
+    def harm_server(self):
+        """Something happens to one of ZooKeeper's servers: the others go on."""
+        server = self.random.choice(self.zookeeper.members)
+        if self.random.random() < 0.5:
+            server.process.send_signal(signal.SIGSTOP)
+            self.launch_some()
+            self.wait_leader()
+            server.process.send_signal(signal.SIGCONT)
+        else:
+            server.kill()
+            self.launch_some()
+            self.wait_leader()
+            server.start()
+        server.wait_serving()
+        self.revive()
+
+    def harm_master(self):
         """Something happens to a master."""
-        self.settle()
         leader = self.wait_leader()
         victim = leader if self.random.random() < 0.6 else self.random.choice(self.masters)
         what = self.random.choice(["kill", "kill", "stop", "end"])
@@ -261,7 +278,11 @@ class Faults(zookeeper.ElectionCase):
         turns = 0
         while time.monotonic() < end:
             self.launch_some()
-            self.harm()
+            self.settle()
+            if self.random.random() < 0.25:
+                self.harm_server()
+            else:
+                self.harm_master()
             self.resubscribe()
             turns += 1
         leader = self.wait_leader()
