@@ -234,5 +234,6 @@ void shell_stop(struct shell *shell, int status)
 		return;
 	shell->steps.over = true;
 	shell->exit_status = status;
+	atomic_store(&shell->gives_up, status != 0);
 	uv_stop(&shell->loop);
 }

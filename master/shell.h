@@ -2,6 +2,7 @@
 #ifndef MASTER_SHELL_H
 #define MASTER_SHELL_H
 
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "base/list.h"
@@ -113,6 +114,8 @@ struct shell {
 	uv_signal_t terminate[2];
 	struct hangup hangup; /* with the process's TLS */
 	int exit_status;
+	atomic_bool
+		gives_up; /* on the stores' servers: it ends, and what it would write is nobody's */
 };
 
 /* -- shell.c -- */

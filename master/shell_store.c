@@ -177,6 +177,7 @@ static int open_in_zookeeper(struct shell *shell, struct store *out[STORE_LINES]
 		.zookeeper = &f->group,
 		.zookeeper_timeout_ms = (int)(f->zk_session_timeout / MILLISECOND),
 		.patience = f->registry_store_timeout,
+		.given_up = &shell->gives_up,
 		.notify = store_notify,
 		.context = shell,
 	};

@@ -16,6 +16,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,8 @@ struct store_options {
 	int zookeeper_timeout_ms;	/* of the session */
 	int64_t patience; /* how long servers may be out of reach until opening, loading or a
 			     write fails (zookeeper) */
+	const atomic_bool
+		*given_up; /* set by the owner: they are not waited for any more; or NULL */
 	void (*notify)(void *context); /* may be NULL */
 	void *context;
 };

@@ -57,10 +57,12 @@ static const struct keeper_handlers link_handlers = {
 	.expired = link_expired,
 };
 
-struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms)
+/* Who ends kills the thread. */
+struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms, const atomic_bool *given_up)
 {
 	struct zk_link *link = xcalloc(1, sizeof(*link));
 
+	(void)given_up;
 	link->url = url;
 	link->timeout_ms = timeout_ms;
 	link->process = thread_process(thread_self());

@@ -569,7 +569,7 @@ int store_zookeeper_open(const struct store_options *options, struct store_backe
 	uuid_make(&rng, uuid);
 	uuid_format(uuid, zs->id);
 	pthread_mutex_init(&zs->lock, NULL);
-	zs->link = zk_link_open(&zs->url, options->zookeeper_timeout_ms);
+	zs->link = zk_link_open(&zs->url, options->zookeeper_timeout_ms, options->given_up);
 	rv = take(zs, err);
 	if (rv < 0) {
 		zk_close(&zs->backend);

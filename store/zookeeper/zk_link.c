@@ -10,11 +10,13 @@
 #include "base/memory/arena.h"
 #include "base/time/clock.h"
 
-#define OPEN_RETRY (SECOND / 2) /* while no server's name is known */
+#define OPEN_RETRY (SECOND / 2)	 /* while no server's name is known */
+#define LOOK_AGAIN (SECOND / 10) /* whether it was given up */
 
 struct zk_link {
 	const struct zk_url *url;
 	int timeout_ms;
+	const atomic_bool *given_up; /* or NULL */
 	zhandle_t *handle;
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -38,13 +40,14 @@ static void link_state_seen(zhandle_t *handle, int type, int state, const char *
 	pthread_mutex_unlock(&link->lock);
 }
 
-struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms)
+struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms, const atomic_bool *given_up)
 {
 	struct zk_link *link = xcalloc(1, sizeof(*link));
 	pthread_condattr_t attributes;
 
 	link->url = url;
 	link->timeout_ms = timeout_ms;
+	link->given_up = given_up;
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -94,14 +97,20 @@ static bool is_over(struct zk_link *link)
 	return over;
 }
 
+static bool is_given_up(const struct zk_link *link)
+{
+	return link->given_up && atomic_load(link->given_up);
+}
+
 static bool is_reached(struct zk_link *link, int64_t deadline)
 {
 	bool reached;
 	int64_t now;
 
 	pthread_mutex_lock(&link->lock);
-	while (!link->connected && !link->over && (now = clock_now()) < deadline)
-		link_wait(link, deadline - now);
+	while (!link->connected && !link->over && !is_given_up(link) &&
+	       (now = clock_now()) < deadline)
+		link_wait(link, deadline - now < LOOK_AGAIN ? deadline - now : LOOK_AGAIN);
 	reached = link->connected;
 	pthread_mutex_unlock(&link->lock);
 	return reached;
@@ -124,7 +133,7 @@ zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err
 		} else if (is_reached(link, deadline)) {
 			return link->handle;
 		}
-	} while (clock_now() < deadline);
+	} while (clock_now() < deadline && !is_given_up(link));
 	err_set(err, ERR_IO, "ZooKeeper at %s is not reached", link->url->servers);
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef THREADED
 #define THREADED /* zookeeper.h: functions that wait */
 #endif
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,11 +15,13 @@
 
 struct zk_link;
 
-struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms);
+/* `given_up`, if it is there, is looked at while servers are waited for: true ends that. */
+struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms, const atomic_bool *given_up);
 void zk_link_close(struct zk_link *link);
 
 /* Waits until the servers are reached, in a new session if the last one ended. NULL at the deadline
- * (clock_now()), with ERR_IO in `err`. The handle is good until the next call. */
+ * (clock_now()), or if it was given up, with ERR_IO in `err`. The handle is good until the next
+ * call. */
 zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err);
 
 /* Who reads many nodes does not wait for one after the other: this many are asked for at once. */

@@ -8,13 +8,14 @@ import processes
 from processes import SCALE, wait_for
 
 JAR = "/usr/share/java/zookeeper.jar"
+HOST = "127.0.0.1"              # where the servers are
 # A tick is 100 ms, so that sessions of seconds are possible.
 CONFIG = """tickTime=100
 initLimit=100
 syncLimit=50
 dataDir=%(data)s
 clientPort=%(port)d
-clientPortAddress=127.0.0.1
+clientPortAddress=%(host)s
 admin.enableServer=false
 4lw.commands.whitelist=*
 """
@@ -44,20 +45,21 @@ class Server:
         os.makedirs(os.path.join(self.directory, "data"))
         self.config = os.path.join(self.directory, "zoo.cfg")
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(CONFIG % {"data": os.path.join(self.directory, "data"), "port": self.port})
+            file.write(CONFIG % {
+                "data": os.path.join(self.directory, "data"), "port": self.port, "host": HOST})
         self.process = None
 
     def join(self, servers, number):
         """It is that one of several servers."""
         with open(self.config, "a", encoding="ascii") as file:
             for index, server in enumerate(servers):
-                file.write("server.%d=127.0.0.1:%d:%d\n" % ((index + 1,) + server.peer_ports))
+                file.write("server.%d=%s:%d:%d\n" % ((index + 1, HOST) + server.peer_ports))
         with open(os.path.join(self.directory, "data", "myid"), "w", encoding="ascii") as file:
             file.write("%d\n" % number)
 
     @property
     def servers(self):
-        return "127.0.0.1:%d" % self.port
+        return "%s:%d" % (HOST, self.port)
 
     def url(self, path="/mesos", credentials=""):
         return "zk://%s%s%s" % (credentials, self.servers, path)
@@ -78,7 +80,7 @@ class Server:
 
     def ask(self, word):
         """The answer to one of the words of four letters."""
-        with socket.create_connection(("127.0.0.1", self.port), 5) as link:
+        with socket.create_connection((HOST, self.port), 5) as link:
             link.sendall(word)
             answer = b""
             while True:

@@ -1,6 +1,8 @@
 /* The registry in ZooKeeper, on one in memory: what is written is there for whoever opens it next,
  * whatever answers were lost, and who is deposed writes nothing more. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +19,12 @@
 
 static struct zk_url url = {.servers = (char *)"nowhere:1"};
 static struct err err;
+static atomic_bool given_up;
 
 static void reset(void)
 {
 	zookeeper_fake_reset();
+	given_up = false;
 	url.credentials = NULL;
 }
 
@@ -34,6 +38,7 @@ static int try_open(int64_t patience, struct store_backend **out)
 		.zookeeper = &url,
 		.zookeeper_timeout_ms = 1000,
 		.patience = patience,
+		.given_up = &given_up,
 	};
 
 	err.text[0] = '\0';
@@ -466,6 +471,28 @@ Test(store_zookeeper, patience_ends)
 	zookeeper_fake.lost = 1 << 30;
 	cr_expect_eq(write_one(b, "a", "1"), ERR_IO);
 	cr_expect(strstr(err.text, "did not take a write in time"), "%s", err.text);
+	b->ops->close(b);
+}
+
+static void *give_up(void *ignored)
+{
+	given_up = true;
+	return NULL;
+}
+
+/* Also if it is waited for already. */
+Test(store_zookeeper, who_gives_up_does_not_wait, .timeout = 20)
+{
+	struct store_backend *b = open_store(), *other;
+	pthread_t thread;
+
+	zookeeper_fake.unreachable = true;
+	zookeeper_fake.lost = 1;
+	zookeeper_fake.lost_expire = true;
+	pthread_create(&thread, NULL, give_up, NULL);
+	cr_expect_eq(write_one(b, "a", "1"), ERR_IO);
+	pthread_join(thread, NULL);
+	cr_expect_eq(try_open(HOUR, &other), ERR_IO);
 	b->ops->close(b);
 }
 
