@@ -234,6 +234,22 @@ Test(libmesos, strings_that_name_no_master)
 	}
 }
 
+/* Its connections would be open to all. */
+Test(libmesos, an_environment_of_tls_that_makes_no_sense)
+{
+	setenv("LIBPROCESS_SSL_ENABLED", "true", 1);
+	setenv("LIBPROCESS_SSL_KEY_FILE", "/no/such/key", 1);
+	setenv("LIBPROCESS_SSL_CERT_FILE", "/no/such/certificate", 1);
+	trace_clear();
+	make("127.0.0.1:1", NULL, true);
+	cr_assert_eq(libmesos_scheduler_start(driver), DRIVER_ABORTED);
+	cr_assert(noted("error:"), "%s", trace);
+	cr_assert(noted("/no/such/"), "%s", trace);
+	cr_assert_eq(libmesos_scheduler_join(driver), DRIVER_ABORTED);
+	libmesos_scheduler_free(driver);
+	driver = NULL;
+}
+
 /* ---- many threads -------------------------------------------------------------- */
 
 #define THREADS 4

@@ -37,6 +37,17 @@ static void render(const struct offload_read *read, struct buf *body, const char
 		body->len = BIG;
 		return;
 	}
+	if (!strcmp(path, "/signals")) {
+		struct sigaction action;
+
+		sigaction(SIGUSR1, NULL, &action);
+		buf_printf(body, "SIGUSR1 %s, ",
+			   action.sa_handler == SIG_DFL ? "ends it" : "is handled");
+		sigaction(SIGUSR2, NULL, &action);
+		buf_printf(body, "SIGUSR2 %s",
+			   action.sa_handler == SIG_IGN ? "is ignored" : "is not ignored");
+		return;
+	}
 	if (!strcmp(path, "/json"))
 		*content_type = "application/json";
 	if (!strcmp(path, "/long"))
@@ -108,6 +119,21 @@ Test(offload, a_child_answers)
 	raw_expect(&raw, GET("/hello"), "\r\n\r\nhello");
 	raw_expect(&raw, GET("/json?b=2"), "application/json");
 	until(&fixture, raw_has(&raw, "<b=2 by "));
+}
+
+static void handle_signal(int number)
+{
+	(void)number;
+}
+
+/* A handler writes to pipes that are the parent's. */
+Test(offload, a_child_handles_no_signals)
+{
+	signal(SIGUSR1, handle_signal);
+	signal(SIGUSR2, SIG_IGN);
+	raw_expect(&raw, GET("/signals"), "SIGUSR1 ends it, SIGUSR2 is ignored");
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGUSR2, SIG_DFL);
 }
 
 Test(offload, one_child_answers_all_who_wait)
