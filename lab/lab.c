@@ -15,6 +15,7 @@
 #include "base/memory/arena.h"
 #include "lab/books/books.h"
 #include "lab/coverage/coverage.h"
+#include "lab/ensemble/ends.h"
 #include "lab/ensemble/ensemble.h"
 #include "lab/parts/parts.h"
 #include "lab/scenario/faults.h"
@@ -44,6 +45,7 @@ struct lab {
 	struct cluster cluster;
 	struct faults faults;
 	struct books *books; /* NULL: there are several masters */
+	struct ends *ends;   /* if there are */
 	struct scenario_play play;
 	double cpus, disk; /* of all agents */
 	uint64_t steps;
@@ -314,6 +316,7 @@ static void create_masters(struct lab *lab)
 	}
 	e->world = w;
 	e->keeper = w->keeper = keeper_create(w);
+	lab->ends = ends_open(w);
 	for (int i = 0; i < STORE_LINES; i++)
 		epochs_init(&e->lines[i], w, lines[i], i == LINE_WARM);
 	for (int i = 0; i < lab->cluster.master_count; i++)
@@ -326,6 +329,7 @@ static void destroy_masters(struct lab *lab)
 		master_part_destroy(lab->masters[i]);
 	if (!is_shared(lab->options))
 		return;
+	ends_close(lab->ends);
 	keeper_destroy(lab->ensemble.keeper);
 	for (int i = 0; i < STORE_LINES; i++)
 		epochs_free(&lab->ensemble.lines[i]);
