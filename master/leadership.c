@@ -39,11 +39,12 @@ static void warm_progress(void *context)
 		uv_async_send(&shell->stored);
 }
 
+/* Those that leave because this master ends keep their place: one of them leads next. */
 static uint64_t note_followers(void *context, const char *text)
 {
 	struct shell *shell = context;
 
-	return store_note(shell->stores[LINE_REGISTRY], text);
+	return shell->steps.over ? UINT64_MAX : store_note(shell->stores[LINE_REGISTRY], text);
 }
 
 static bool has_others(const struct shell *shell)

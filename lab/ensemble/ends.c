@@ -86,8 +86,8 @@ static void ends_sent(struct observer *o, const struct process *from, const stru
 	(void)from, (void)conn, (void)to;
 	if (letter->kind == LETTER_MESSAGE && letter->type == TYPE(status_update_message) &&
 	    str_has_prefix(from->name, "agent"))
-		agent_says(ends, ((const Mesos__Internal__StatusUpdateMessage *)letter->message)
-					 ->update);
+		agent_says(ends,
+			   ((const Mesos__Internal__StatusUpdateMessage *)letter->message)->update);
 }
 
 /* ---- what they are told ---------------------------------------------------------------------- */

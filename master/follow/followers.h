@@ -37,7 +37,8 @@ struct followers_options {
 	struct rng *rng;
 	struct warm_table *table; /* the owner's */
 	const char *holder;	  /* of the registry; copied */
-	/* Has the registry's note written; its number, from 1, rising by 1. */
+	/* Has the registry's note written; its number, from 1, rising by 1; UINT64_MAX: it is not
+	 * written any more. */
 	uint64_t (*note)(void *context, const char *text);
 	/* Something became durable, or nobody is waited for any more. */
 	void (*progress)(void *context);

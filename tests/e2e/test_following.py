@@ -75,6 +75,9 @@ class Following(FollowingCase):
     def test_a_new_leader_knows_frameworks_and_tasks_at_once(self):
         self.check_a_new_leader()
 
+    def test_also_if_the_one_before_is_told_to_end(self):
+        self.check_a_new_leader(lambda leader: leader.terminate())
+
     def test_also_if_the_one_before_hangs(self):
         """As one that is cut off: it may think that it leads, and ends when it goes on."""
         first = self.masters[0]
