@@ -175,6 +175,8 @@ static int take_scenario(struct command *c, const char *path)
 	c->scenario_path = path;
 	c->lab.scenario = c->scenario;
 	frame = scenario_frame(c->scenario);
+	if (frame.masters > 0)
+		c->lab.masters = frame.masters;
 	if (frame.agents > 0)
 		c->lab.agents = frame.agents;
 	if (frame.schedulers >= 0)

@@ -632,27 +632,57 @@ void keeper_cut(struct keeper *keeper, uint64_t draw)
 		session_lose(s);
 }
 
+static void session_cut_off(struct keeper_session *s, int64_t span)
+{
+	struct world *w = world_of(s);
+
+	s->cut_until = w->now + span;
+	world_log(w, "%s does not reach the servers until %.3f", owner_of(s),
+		  (double)(s->cut_until - w->begin) / SECOND);
+}
+
+static void session_expire(struct keeper_session *s)
+{
+	world_log(world_of(s), "the session of %s is taken for over", owner_of(s));
+	session_end(s);
+	if (s->connected && !process_paused(s->process))
+		turn_after(s, world_between(world_of(s), DELAY_LOW, RECONNECT_HIGH));
+}
+
 void keeper_cut_off(struct keeper *keeper, uint64_t draw, int64_t span)
 {
 	struct keeper_session *s = session_drawn(keeper, draw);
 
-	if (!s)
-		return;
-	s->cut_until = keeper->world->now + span;
-	world_log(keeper->world, "%s does not reach the servers until %.3f", owner_of(s),
-		  (double)(s->cut_until - keeper->world->begin) / SECOND);
+	if (s)
+		session_cut_off(s, span);
 }
 
 void keeper_expire(struct keeper *keeper, uint64_t draw)
 {
 	struct keeper_session *s = session_drawn(keeper, draw);
 
-	if (!s)
-		return;
-	world_log(keeper->world, "the session of %s is taken for over", owner_of(s));
-	session_end(s);
-	if (s->connected && !process_paused(s->process))
-		turn_after(s, world_between(keeper->world, DELAY_LOW, RECONNECT_HIGH));
+	if (s)
+		session_expire(s);
+}
+
+void keeper_cut_off_process(struct keeper *keeper, const struct process *process, int64_t span)
+{
+	struct keeper_session *s, *next;
+
+	list_for_each (s, next, &keeper->sessions, link) {
+		if (s->process == process)
+			session_cut_off(s, span);
+	}
+}
+
+void keeper_expire_process(struct keeper *keeper, const struct process *process)
+{
+	struct keeper_session *s, *next;
+
+	list_for_each (s, next, &keeper->sessions, link) {
+		if (s->process == process && s->alive)
+			session_expire(s);
+	}
 }
 
 void keeper_mend(struct keeper *keeper)

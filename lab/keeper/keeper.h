@@ -94,6 +94,9 @@ void keeper_cut(struct keeper *keeper, uint64_t draw);
 void keeper_cut_off(struct keeper *keeper, uint64_t draw, int64_t span);
 /* ... or is taken for dead by the servers. */
 void keeper_expire(struct keeper *keeper, uint64_t draw);
+/* The last two for all sessions of a process. */
+void keeper_cut_off_process(struct keeper *keeper, const struct process *process, int64_t span);
+void keeper_expire_process(struct keeper *keeper, const struct process *process);
 /* All is well again. */
 void keeper_mend(struct keeper *keeper);
 

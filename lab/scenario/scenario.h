@@ -18,7 +18,7 @@ struct scenario;
 
 /* What a scenario says of the run as a whole; -1 if it does not. */
 struct scenario_frame {
-	int agents, schedulers;
+	int masters, agents, schedulers;
 	int64_t span, fault_every;
 };
 

@@ -269,6 +269,9 @@ static int parse_line(struct scenario *s, char **words, int count, struct err *e
 		return parse_event(s, words, count, err);
 	if (count != 2)
 		return err_set(err, ERR_INVALID, "not understood: %s", words[0]);
+	if (!strcmp(words[0], "masters") &&
+	    parse_count(words[1], LAB_MASTERS_MAX, &s->frame.masters))
+		return 0;
 	if (!strcmp(words[0], "agents") && parse_count(words[1], LAB_PARTS_MAX, &s->frame.agents))
 		return 0;
 	if (!strcmp(words[0], "schedulers") &&
@@ -300,7 +303,7 @@ int scenario_parse(const char *text, struct scenario **out, struct err *err)
 	char *copy = xstrdup(text), *rest = copy, *line, *words[WORDS_MAX];
 	int number = 0, rv = 0;
 
-	s->frame = (struct scenario_frame){-1, -1, -1, -1};
+	s->frame = (struct scenario_frame){-1, -1, -1, -1, -1};
 	while (!rv && (line = strsep(&rest, "\n"))) {
 		int count = split_line(line, words);
 

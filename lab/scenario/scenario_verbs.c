@@ -1,6 +1,7 @@
 /* What can happen in a scenario. Nothing happens to a part that is not there, or not alive. */
 #include <string.h>
 
+#include "lab/keeper/keeper.h"
 #include "lab/scenario/scenario_internal.h"
 #include "lab/world/disk.h"
 
@@ -178,6 +179,36 @@ static void do_pause(const struct cluster *c, const struct scenario_event *e)
 	process_pause(p, e->span);
 }
 
+/* ---- ZooKeeper, if there are several masters ---- */
+
+static void do_servers_down(const struct cluster *c, const struct scenario_event *e)
+{
+	if (!c->world->keeper)
+		return;
+	c->world->faults[FAULT_SERVERS]++;
+	keeper_stop(c->world->keeper, e->span);
+}
+
+static void do_servers_off(const struct cluster *c, const struct scenario_event *e)
+{
+	struct process *p = process_of(c, e->part);
+
+	if (!c->world->keeper || !p)
+		return;
+	c->world->faults[FAULT_SERVERS_OFF]++;
+	keeper_cut_off_process(c->world->keeper, p, e->span);
+}
+
+static void do_expire(const struct cluster *c, const struct scenario_event *e)
+{
+	struct process *p = process_of(c, e->part);
+
+	if (!c->world->keeper || !p)
+		return;
+	c->world->faults[FAULT_EXPIRY]++;
+	keeper_expire_process(c->world->keeper, p);
+}
+
 static void do_desert(const struct cluster *c, const struct scenario_event *e)
 {
 	if (e->part.number >= c->scheduler_count)
@@ -235,6 +266,9 @@ static const struct verb verbs[] = {
 	{"repeat", "N", "", do_repeat, NULL},
 	{"clock", "HD", "ahead back", do_clock, NULL},
 	{"pause", "HD", "", do_pause, NULL},
+	{"servers-down", "D", "", do_servers_down, NULL},
+	{"servers-off", "PD", "", do_servers_off, NULL},
+	{"expire", "P", "", do_expire, NULL},
 	{"desert", "S", "", do_desert, NULL},
 	{"fail-over", "S", "", do_fail_over, NULL},
 	{"expect", "SN", "", do_expect, NULL},

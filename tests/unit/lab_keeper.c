@@ -25,18 +25,14 @@ TestSuite(keeper_tree, .init = set_up, .fini = tear_down);
 
 static struct keeper_op create(const char *path, const char *data, int flags)
 {
-	return (struct keeper_op){.kind = KEEPER_CREATE,
-				  .path = path,
-				  .data = {data, strlen(data)},
-				  .flags = flags};
+	return (struct keeper_op){
+		.kind = KEEPER_CREATE, .path = path, .data = {data, strlen(data)}, .flags = flags};
 }
 
 static struct keeper_op set(const char *path, const char *data, int version)
 {
-	return (struct keeper_op){.kind = KEEPER_SET,
-				  .path = path,
-				  .data = {data, strlen(data)},
-				  .version = version};
+	return (struct keeper_op){
+		.kind = KEEPER_SET, .path = path, .data = {data, strlen(data)}, .version = version};
 }
 
 static struct keeper_op removal(const char *path)
