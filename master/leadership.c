@@ -23,12 +23,6 @@ static void depose(struct shell *shell, const char *why)
 	shell_stop(shell, 1);
 }
 
-static void forget_leader(struct shell *shell)
-{
-	free(shell->leader);
-	shell->leader = NULL;
-}
-
 /* ---- what others know beyond the registry ------------------------------------------- */
 
 static void warm_progress(void *context)
@@ -50,19 +44,6 @@ static uint64_t note_followers(void *context, const char *text)
 static bool has_others(const struct shell *shell)
 {
 	return shell->flags->zk && shell->flags->registry_kind == REGISTRY_ZOOKEEPER;
-}
-
-static void follow(struct shell *shell, const Mesos__MasterInfo *leader)
-{
-	if (shell->following)
-		following_turn(shell->following, leader ? strchr(leader->pid, '@') + 1 : NULL);
-}
-
-static void follow_no_more(struct shell *shell)
-{
-	if (shell->following)
-		shell->warm_copy = following_finish(shell->following);
-	shell->following = NULL;
 }
 
 static void be_followed(struct shell *shell)
@@ -91,50 +72,23 @@ static void leadership_loaded(struct shell *shell, const struct err *failure)
 	shell->led(shell, failure);
 }
 
-static void leadership_won(struct shell *shell)
+static void leadership_won(void *context, char *copy)
 {
-	if (shell->standing >= STANDING_LOADING)
+	struct shell *shell = context;
+
+	shell->warm_copy = copy;
+	if (shell->steps.over)
 		return;
-	log_info("elected as the leading master");
-	forget_leader(shell);
-	follow_no_more(shell);
 	shell->standing = STANDING_LOADING;
 	shell_store_open(shell, leadership_loaded);
 }
 
-static void leadership_told(void *context, const Mesos__MasterInfo *leader, bool ours)
+static void leadership_over(void *context, const char *why)
 {
 	struct shell *shell = context;
 
-	if (shell->steps.over)
-		return;
-	if (ours) {
-		leadership_won(shell);
-		return;
-	}
-	if (shell->standing >= STANDING_LOADING) {
-		depose(shell, leader ? "another master was elected" : "nobody leads any more");
-		return;
-	}
-	forget_leader(shell);
-	follow(shell, leader);
-	if (!leader) {
-		log_info("no master leads");
-		return;
-	}
-	/* Mesos leads to the host's name; members of other libraries may have none. */
-	shell->leader = leader->hostname
-				? xprintf("%s:%u", leader->hostname, (unsigned)leader->port)
-				: xstrdup(strchr(leader->pid, '@') + 1);
-	log_info("the leading master is %s (%s)", leader->pid, shell->leader);
-}
-
-static void leadership_lost(void *context)
-{
-	struct shell *shell = context;
-
-	if (!shell->steps.over && shell->standing >= STANDING_LOADING)
-		depose(shell, "Lost candidacy as a leader");
+	if (!shell->steps.over)
+		depose(shell, why);
 }
 
 static void leadership_failed(void *context, const char *why)
@@ -149,13 +103,21 @@ static void leadership_failed(void *context, const char *why)
 
 void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const struct err *err))
 {
-	static const struct election_handlers handlers = {
-		.leader = leadership_told,
-		.lost = leadership_lost,
+	static const struct candidacy_handlers handlers = {
+		.elected = leadership_won,
+		.over = leadership_over,
 		.failed = leadership_failed,
 	};
 	const struct master_flags *f = shell->flags;
 	const Mesos__MasterInfo *info = master_info(shell->steps.core);
+	struct candidacy_options options = {
+		.loop = &shell->loop,
+		.group = &f->group,
+		.session_timeout_ms = (int)(f->zk_session_timeout / MILLISECOND),
+		.info = info,
+		.handlers = &handlers,
+		.context = shell,
+	};
 
 	shell->led = led;
 	if (!f->zk) {
@@ -165,21 +127,22 @@ void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const
 	}
 	if (has_others(shell)) {
 		shell->public_address = xprintf("%s:%u", info->hostname, (unsigned)info->port);
-		shell->following = following_create(&shell->loop, &shell->warm,
-						    f->group.credentials, shell->public_address);
+		options.table = &shell->warm;
+		options.address = shell->public_address;
 	}
-	shell->election =
-		election_open(&shell->loop, &f->group, (int)(f->zk_session_timeout / MILLISECOND),
-			      master_info(shell->steps.core), &handlers, shell);
+	shell->candidacy = candidacy_open(&options);
+}
+
+const char *leadership_leader(const struct shell *shell)
+{
+	return shell->candidacy ? candidacy_leader(shell->candidacy) : NULL;
 }
 
 void leadership_leave(struct shell *shell)
 {
-	if (shell->election)
-		election_close(shell->election);
-	shell->election = NULL;
-	forget_leader(shell);
-	follow_no_more(shell);
+	if (shell->candidacy)
+		candidacy_close(shell->candidacy);
+	shell->candidacy = NULL;
 }
 
 /* ---- clients of one that does not lead -------------------------------------------- */
@@ -195,7 +158,7 @@ static void lead_away(const struct shell *shell, struct http_request *request)
 {
 	const char *headers[] = {"Location", NULL, NULL};
 
-	headers[1] = arena_printf(&request->arena, "//%s%s%s%s", shell->leader,
+	headers[1] = arena_printf(&request->arena, "//%s%s%s%s", leadership_leader(shell),
 				  router_resolve(&shell->router, request),
 				  *request->query ? "?" : "", request->query);
 	http_reply(request, 307, NULL, NULL, 0, headers);
@@ -216,7 +179,7 @@ bool leadership_admits(void *context, struct http_request *request, const struct
 	}
 	if (is_own(route->path))
 		return true;
-	if (shell->leader)
+	if (leadership_leader(shell))
 		lead_away(shell, request);
 	else
 		http_reply_text(request, 503, "No leader elected");

@@ -269,7 +269,7 @@ static void led(struct shell *shell, const struct err *failure)
 	if (!failure) {
 		master_steps_begin(&shell->steps);
 		whitelist_start(shell);
-		if (shell->election || serve(shell, &err) == 0)
+		if (shell->candidacy || serve(shell, &err) == 0)
 			return;
 	}
 	log_error("the master cannot start: %s", err.text);

@@ -11,8 +11,8 @@
 #include "master/core/master.h"
 #include "master/core/view.h"
 #include "master/flags.h"
+#include "master/follow/candidacy.h"
 #include "master/follow/followers.h"
-#include "master/follow/following.h"
 #include "master/rate_limits.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
@@ -22,7 +22,6 @@
 #include "net/event_streams.h"
 #include "net/http.h"
 #include "net/libprocess.h"
-#include "net/masters/election.h"
 #include "net/offload.h"
 #include "store/store.h"
 
@@ -70,7 +69,6 @@ struct shell {
 	struct warm_table warm;	       /* of this leader, or copied from another one */
 	uint64_t warm_last;	       /* batch that went there */
 	struct followers *followers;   /* who copy it; NULL: this one does not lead */
-	struct following *following;   /* it copies; NULL: it leads, or there are no others */
 	char *warm_copy;	       /* what it is called if it is a copy, heap; or NULL */
 	struct shell_loading *loading; /* until the stores are read; shell_store.c */
 	struct shell_write {
@@ -88,8 +86,7 @@ struct shell {
 	struct rate_limits *rate_limits; /* NULL until started */
 	struct whitelist *whitelist;	 /* NULL without --whitelist */
 	enum standing standing;
-	struct election *election; /* NULL without --zk */
-	char *leader;		   /* another one, "host:port"; heap; NULL: none is known */
+	struct candidacy *candidacy;				 /* NULL without --zk */
 	void (*led)(struct shell *shell, const struct err *err); /* leadership_seek() */
 	struct offload *offload;				 /* big reads */
 	struct router router;
@@ -188,6 +185,8 @@ void page_stop(struct shell *shell);
 void leadership_seek(struct shell *shell, void (*led)(struct shell *shell, const struct err *err));
 /* Of the election; another master may lead at once. */
 void leadership_leave(struct shell *shell);
+/* Another one that leads, "host:port"; NULL: none is known. */
+const char *leadership_leader(const struct shell *shell);
 /* Of the router: false if the request was answered, as it is for the leader. */
 bool leadership_admits(void *shell, struct http_request *request, const struct route *route);
 

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/memory/arena.h"
-#include "base/zk/zk_url.h"
 #include "lab/ensemble/shared_registry.h"
+#include "master/follow/candidacy.h"
 #include "master/follow/followers.h"
-#include "master/follow/following.h"
 #include "net/masters/election.h"
 
 /* Leaders often die when others are about to rely on them: soon after they lead, or have a note
@@ -25,15 +24,14 @@ struct master_place {
 	struct place_handlers handlers;
 	void *context;
 	enum standing standing;
-	struct election *election;
+	struct candidacy *candidacy;
 	struct shared_registry *registry; /* once it was elected */
-	struct following *following;	  /* until then */
 	struct followers *followers;	  /* once it leads */
 	struct warm_table warm;
 	uint64_t warm_last;
 	char *warm_copy; /* heap: what the table is called if it is a copy */
 	char *holder;	 /* heap: our opening */
-	char *address, *leader;
+	char *address;
 	bool goes_on;  /* with what the leader before knew */
 	uint64_t note; /* number of the last one that it wanted written */
 	struct contents loaded[STORE_LINES];
@@ -259,45 +257,22 @@ static const struct shared_registry_handlers shared_registry_handlers = {
 	.failed = registry_failed,
 };
 
-static void place_won(struct master_place *place)
+static void place_elected(void *context, char *copy)
 {
-	if (place->standing != CANDIDATE)
-		return;
+	struct master_place *place = context;
+
 	world_log(world_of(place), "%s is elected", place->loop->process->name);
+	place->warm_copy = copy;
+	if (place->why)
+		return;
 	place->standing = LOADING;
-	place->warm_copy = following_finish(place->following);
-	place->following = NULL;
 	place->registry =
 		shared_registry_open(place->loop->process, &shared_registry_handlers, place);
 }
 
-/* ---- the election ---------------------------------------------------------------------------- */
-
-static void place_told(void *context, const Mesos__MasterInfo *leader, bool ours)
+static void place_over(void *context, const char *why)
 {
-	struct master_place *place = context;
-	const char *address = leader ? strchr(leader->pid, '@') + 1 : NULL;
-
-	if (place->why)
-		return;
-	free(place->leader);
-	place->leader = NULL;
-	if (ours) {
-		place_won(place);
-	} else if (place->standing != CANDIDATE) {
-		must_end(place, leader ? "another master was elected" : "nobody leads any more");
-	} else {
-		place->leader = address ? xprintf("//%s", address) : NULL;
-		following_turn(place->following, address);
-	}
-}
-
-static void place_lost(void *context)
-{
-	struct master_place *place = context;
-
-	if (place->standing != CANDIDATE)
-		must_end(place, "Lost candidacy as a leader");
+	must_end(context, why);
 }
 
 static void place_failed(void *context, const char *why)
@@ -321,6 +296,16 @@ static void place_add_follower(void *context, struct http_request *request)
 	followers_add(((struct master_place *)context)->followers, request);
 }
 
+static void lead_away(struct master_place *place, struct conn *conn, const struct letter *letter)
+{
+	const char *leader = candidacy_leader(place->candidacy);
+	char *where = leader ? xprintf("//%s", leader) : NULL;
+
+	sim_answer(place->loop, conn, letter, where ? 307 : 503,
+		   where ? where : "No leader elected");
+	free(where);
+}
+
 bool place_receive(struct master_place *place, struct conn *conn, const struct letter *letter)
 {
 	bool call = letter->kind == LETTER_CALL;
@@ -328,10 +313,8 @@ bool place_receive(struct master_place *place, struct conn *conn, const struct l
 	if (sim_loop_receive(place->loop, conn, letter))
 		return true;
 	if (place->standing != LEADER) {
-		if (call && place->standing == CANDIDATE && place->leader)
-			sim_answer(place->loop, conn, letter, 307, place->leader);
-		else if (call)
-			sim_answer(place->loop, conn, letter, 503, "No leader elected");
+		if (call)
+			lead_away(place, conn, letter);
 		return true;
 	}
 	if (!call || !letter->path)
@@ -354,14 +337,20 @@ struct master_place *place_begin(struct ensemble *ensemble, struct sim_loop *loo
 				 const Mesos__MasterInfo *info,
 				 const struct place_handlers *handlers, void *context)
 {
-	static const struct election_handlers election = {
-		.leader = place_told,
-		.lost = place_lost,
+	static const struct candidacy_handlers candidacy = {
+		.elected = place_elected,
+		.over = place_over,
 		.failed = place_failed,
 	};
+	static const struct zk_url group = {.servers = "keeper:2181", .path = "/mesos"};
 	struct master_place *place = xcalloc(1, sizeof(*place));
-	struct zk_url url;
-	struct err err;
+	struct candidacy_options options = {
+		.loop = loop,
+		.group = &group,
+		.session_timeout_ms = ELECTION_SESSION_TIMEOUT_MS,
+		.info = info,
+		.handlers = &candidacy,
+	};
 
 	place->ensemble = ensemble;
 	place->loop = loop;
@@ -373,19 +362,16 @@ struct master_place *place_begin(struct ensemble *ensemble, struct sim_loop *loo
 	place->address = xstrdup(loop->process->address);
 	warm_table_init(&place->warm);
 	sim_be(loop->process, NULL);
-	place->following = following_create(loop, &place->warm, NULL, place->address);
-	zk_url_parse(ENSEMBLE_URL, &url, &err);
-	place->election =
-		election_open(loop, &url, ELECTION_SESSION_TIMEOUT_MS, info, &election, place);
-	zk_url_free(&url);
+	options.table = &place->warm;
+	options.address = place->address;
+	options.context = place;
+	place->candidacy = candidacy_open(&options);
 	return place;
 }
 
 void place_end(struct master_place *place)
 {
-	election_close(place->election);
-	if (place->following)
-		following_close(place->following);
+	candidacy_close(place->candidacy);
 	sim_serve_end(place->loop);
 	if (place->followers)
 		followers_close(place->followers);
@@ -398,7 +384,6 @@ void place_end(struct master_place *place)
 	warm_table_clear(&place->warm);
 	free(place->warm_copy);
 	free(place->holder);
-	free(place->leader);
 	free(place->address);
 	free(place->why);
 	free(place);

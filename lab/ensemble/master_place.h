@@ -1,6 +1,6 @@
-/* A master's place among several: the election, the registry in ZooKeeper, and who follows whom, by
- * production code. As master/leadership.c and master/shell_store.c do it, which serve the real
- * ones. Belongs to one life of a process. */
+/* A master's place among several: its candidacy, the registry in ZooKeeper, and who follows it, by
+ * production code. What master/leadership.c and master/shell_store.c do between them, which serve
+ * the real ones, is here once more. Belongs to one life of a process. */
 #ifndef LAB_ENSEMBLE_MASTER_PLACE_H
 #define LAB_ENSEMBLE_MASTER_PLACE_H
 

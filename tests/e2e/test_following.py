@@ -45,7 +45,7 @@ class FollowingCase(zookeeper.ElectionCase):
     def ends(scheduler, name):
         """States of the task that are no part of its life."""
         return {status["state"] for status in scheduler.updates.get(name, ())} - {
-            "TASK_STARTING", "TASK_RUNNING"}
+            "TASK_STAGING", "TASK_STARTING", "TASK_RUNNING"}
 
     def check_a_new_leader(self, end=lambda leader: leader.kill()):
         self.wait_copies()
@@ -274,7 +274,7 @@ class Faults(zookeeper.ElectionCase):
 
     def ended(self, name):
         return [s["state"] for s in self.scheduler.updates.get(name, ())
-                if s["state"] not in ("TASK_STARTING", "TASK_RUNNING")]
+                if s["state"] not in ("TASK_STAGING", "TASK_STARTING", "TASK_RUNNING")]
 
     def test_books_balance(self):
         end = time.monotonic() + self.turns() * zookeeper.SCALE

@@ -96,8 +96,8 @@ void page_root(void *context, struct http_request *request)
 	}
 	if (!is_get(request))
 		return;
-	if (shell->standing == STANDING_CANDIDATE && shell->leader) {
-		headers[1] = arena_printf(&request->arena, "//%s/", shell->leader);
+	if (shell->standing == STANDING_CANDIDATE && leadership_leader(shell)) {
+		headers[1] = arena_printf(&request->arena, "//%s/", leadership_leader(shell));
 		http_reply(request, 307, NULL, NULL, 0, headers);
 	} else if (shell->flags->webui_dir) {
 		page_send_file(shell, request, "index.html");

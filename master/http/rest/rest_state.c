@@ -372,13 +372,14 @@ void rest_redirect(void *context, struct http_request *request)
 	const Mesos__MasterInfo *info = shell->steps.core->info;
 	const char *path = router_resolve(&shell->router, request);
 	const char *headers[] = {"Location", NULL, NULL};
+	const char *leader = leadership_leader(shell);
 
 	if (strcmp(path, "/master/redirect")) {
 		http_reply_text(request, 404, NULL);
 		return;
 	}
-	headers[1] = shell->leader ? arena_printf(&request->arena, "//%s", shell->leader)
-				   : arena_printf(&request->arena, "//%s:%d", info->hostname,
-						  (int)info->port);
+	headers[1] =
+		leader ? arena_printf(&request->arena, "//%s", leader)
+		       : arena_printf(&request->arena, "//%s:%d", info->hostname, (int)info->port);
 	http_reply(request, 307, NULL, NULL, 0, headers);
 }
