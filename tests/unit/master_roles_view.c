@@ -47,6 +47,25 @@ Test(master_roles_view, roles_that_are_known)
 	arena_free(&arena);
 }
 
+/* Those that --roles names, used or not. */
+Test(master_roles_view, roles_that_may_be_used)
+{
+	struct roles_view view;
+	struct arena arena;
+
+	driver_destroy(d);
+	d = driver_prepare();
+	d->options.roles = "a, b";
+	driver_start(d);
+	driver_subscribe(d, NULL, "\"role\":\"b\"");
+	arena_init(&arena);
+	roles_view_make(&view, d->m, &arena);
+	cr_expect(roles_view_find(&view, "a"));
+	cr_expect(roles_view_find(&view, "b"));
+	roles_view_free(&view);
+	arena_free(&arena);
+}
+
 Test(master_roles_view, a_role_may_have_many_frameworks)
 {
 	char id[16];

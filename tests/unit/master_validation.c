@@ -563,7 +563,8 @@ Test(master_validation, a_good_group_is_one_order)
 	driver_agent_like(d, AGENT1, AGENT_WITH_DISK, NULL);
 	driver_subscribe(d, NULL, NULL);
 	accept_offer(GROUP(GROUP_EXECUTOR, GROUP_TASK "," SECOND_TASK));
-	expect(d, "RunTaskGroupMessage", "\"launch_executor\":true", "\"value\":\"u\"");
+	expect(d, "RunTaskGroupMessage", "\"launch_executor\":true", "\"value\":\"u\"",
+	       "\"resource_version_uuids\"");
 	refute(d, "RunTaskMessage");
 	refute(d, "TASK_ERROR");
 	driver_forget(d);
