@@ -356,7 +356,8 @@ static void open_lab(struct lab *lab, const struct lab_options *o)
 		lab->books = books_open(w);
 	lab->cluster.master_count = is_shared(o) ? o->masters : 1;
 	w->trace.show = o->trace;
-	w->coverage = o->coverage;
+	/* It knows one master, whose next life goes on where the one before ended. */
+	w->coverage = is_shared(o) ? NULL : o->coverage;
 	w->unchecked = o->unchecked;
 	if (w->coverage)
 		coverage_restart(w->coverage);
