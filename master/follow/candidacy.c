@@ -54,8 +54,8 @@ static void candidacy_told(void *context, const Mesos__MasterInfo *leader, bool 
 		return;
 	}
 	if (c->elected) {
-		c->handlers->over(c->context, leader ? "another master was elected"
-						     : "nobody leads any more");
+		c->handlers->over(c->context,
+				  leader ? "another master was elected" : "nobody leads any more");
 		return;
 	}
 	candidacy_forget_leader(c);
@@ -96,8 +96,8 @@ struct candidacy *candidacy_open(const struct candidacy_options *o)
 	c->handlers = o->handlers;
 	c->context = o->context;
 	if (o->table)
-		c->following = following_create(o->loop, o->table, o->group->credentials,
-						o->address);
+		c->following =
+			following_create(o->loop, o->table, o->group->credentials, o->address);
 	c->election =
 		election_open(o->loop, o->group, o->session_timeout_ms, o->info, &handlers, c);
 	return c;

@@ -378,6 +378,30 @@ Test(master_agents, unreachable_tasks_that_did_not_survive_are_forgotten)
 	cr_expect_eq(master_find_framework(d->m, "M-0000")->unreachable_count, 0);
 }
 
+/* One that came back is none of them; the oldest go. */
+Test(master_agents, unreachable_tasks_have_so_much_room)
+{
+	struct framework *f;
+
+	d->m->options.max_unreachable_tasks_per_framework = 1;
+	run(AWARE);
+	f = master_find_framework(d->m, "M-0000");
+	silence();
+	driver_reregister(d, AGENT1, "M-S0", REPORT("TASK_RUNNING"));
+	driver_pass(d, 2 * SECOND);
+	driver_launch(d, 1, "M-0000", d->m->offers->id, "M-S0", "u", NULL);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "u", "TASK_RUNNING", 2);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "u", 2);
+	cr_expect_eq(f->unreachable_count, 0);
+	silence();
+	cr_expect_eq(f->unreachable_count, 1);
+	cr_expect_eq(HASH_COUNT(f->unreachable), 1);
+	cr_expect_not(framework_find_task(f, "t"));
+	cr_expect_not(framework_find_task(f, "u"));
+	driver_pass(d, 15 * DAY);
+	cr_expect_eq(f->unreachable_count, 0);
+}
+
 Test(master_agents, unreachable_tasks_keep_their_id)
 {
 	run(AWARE);
