@@ -315,6 +315,18 @@ Test(agent_shown, members_of_state)
 	buf_free(&names);
 }
 
+/* Of those that are over nothing. */
+Test(agent_shown, what_executors_have_is_in_state)
+{
+	struct agent_view view = view_of(NULL);
+
+	cr_expect_str_eq(part_of_state(&view, "\"unreserved_resources_allocated\":", ",\"gpus"),
+			 "{\"cpus\":0.0");
+	live();
+	cr_expect_str_neq(part_of_state(&view, "\"unreserved_resources_allocated\":", ",\"gpus"),
+			  "{\"cpus\":0.0");
+}
+
 Test(agent_shown, frameworks_that_are_over_are_in_state)
 {
 	struct agent_view view = view_of(NULL);

@@ -354,6 +354,7 @@ Test(agent_updates, statuses_are_completed)
 	cr_assert_eq(last_status->source, MESOS__TASK_STATUS__SOURCE__SOURCE_EXECUTOR);
 	cr_assert_eq(rig_uuid_number(last_status->uuid), 1);
 	cr_assert_float_eq(last_status->timestamp, clock_seconds(rig.now), 1e-6);
+	cr_assert(last_status->has_timestamp);
 	cr_assert_str_eq(last_status->container_status->container_id->value,
 			 rig_container(&rig, "e"));
 	cr_assert_eq(last_status->container_status->executor_pid, 42);

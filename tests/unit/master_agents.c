@@ -165,6 +165,32 @@ Test(master_agents, that_have_more_than_a_sum_can_hold)
 	cr_expect(sums_check(d->m, NULL));
 }
 
+/* What metrics tell, looked at before and after each change. */
+Test(master_agents, sums_follow_what_is_used)
+{
+	const struct master_sums *sums;
+
+	driver_agent(d, AGENT1);
+	sums = sums_now(d->m);
+	cr_expect_eq(sums->agents.active, 1);
+	cr_expect(sums->agents.used[0][0] == 0);
+	driver_subscribe(d, NULL, AWARE);
+	driver_launch(d, 1, "M-0000", "M-O0", "M-S0", "t", NULL);
+	sums = sums_now(d->m);
+	cr_expect_eq(sums->agents.active, 1);
+	cr_expect(sums->agents.used[0][0] > 0);
+	driver_update(d, AGENT1, "M-S0", "M-0000", "t", "TASK_FINISHED", 1);
+	driver_acknowledge(d, 1, "M-0000", "M-S0", "t", 1);
+	sums = sums_now(d->m);
+	cr_expect_eq(sums->agents.active, 1);
+	cr_expect(sums->agents.used[0][0] == 0);
+	cr_expect(sums_check(d->m, NULL));
+	silence();
+	sums = sums_now(d->m);
+	cr_expect_eq(sums->agents.active, 0);
+	cr_expect(sums->agents.total[0][0] == 0);
+}
+
 /* ---- links --------------------------------------------------------------------------- */
 
 Test(master_agents, a_broken_link_loses_tasks_without_checkpoint)

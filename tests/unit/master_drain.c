@@ -335,6 +335,19 @@ Test(master_drain, survives_being_unreachable)
 	cr_expect_eq(drain_state(), DRAINING);
 }
 
+Test(master_drain, an_unreachable_agent_drains_when_it_is_back)
+{
+	come(NULL, NULL);
+	silence();
+	cr_assert(master_find_departed(d->m->unreachable, "M-S0"));
+	cr_expect_eq(order("DRAIN_AGENT", "M-S0", ""), 0);
+	driver_forget(d);
+	come("M-S0", NULL);
+	expect(d, "DrainSlaveMessage");
+	update_slave();
+	cr_expect_eq(drain_state(), DRAINED);
+}
+
 Test(master_drain, orders_to_agents_that_are_not_here)
 {
 	come(NULL, NULL);
