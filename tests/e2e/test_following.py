@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import time
 
@@ -224,11 +225,22 @@ class Faults(zookeeper.ElectionCase):
             if not self.alive(master):
                 master.start()
 
+    @staticmethod
+    def waits_for(leader):
+        """The followers that the leader's log says it waits for."""
+        followers = set()
+        for line in log_of(leader).rpartition("elected as")[2].splitlines():
+            found = re.search(r"follower (\S+) (is up to date|any more)", line)
+            if found and found[2] == "any more":
+                followers.discard(found[1])
+            elif found:
+                followers.add(found[1])
+        return followers
+
     def copied(self):
         """Both that follow have all; whoever leads."""
         self.revive()
-        leader = self.wait_leader()
-        return log_of(leader).rpartition("elected as")[2].count("is up to date") >= 2
+        return len(self.waits_for(self.wait_leader())) == 2
 
     def settle(self):
         """Mostly those that follow have caught up before something happens."""
@@ -262,8 +274,8 @@ class Faults(zookeeper.ElectionCase):
             if victim is leader and self.random.random() < 0.6:
                 self.wait_leader(but=[victim])
             elif counted:
-                wait_for(lambda: "any more" in log_of(leader).rpartition("up to date")[2] or
-                         not self.alive(leader), "it is missed", 30)
+                wait_for(lambda: len(self.waits_for(leader)) < 2 or not self.alive(leader),
+                         "it is missed", 30)
             victim.signal(signal.SIGCONT)
         elif self.alive(victim):
             victim.signal(signal.SIGKILL if what == "kill" else signal.SIGTERM)
