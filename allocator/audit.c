@@ -32,37 +32,21 @@ static bool audit_leaf(const struct leaf *leaf, struct err *why)
 			leaf->framework->id, leaf->role_name);
 }
 
-static bool is_below(const struct role *role, const struct role *top)
+/* Those below the role; each counts its own active frameworks and those of its children. */
+static bool audit_roles(const struct role *role, struct err *why)
 {
-	while (role && role != top)
-		role = role->parent;
-	return role == top;
-}
-
-static size_t count_active(const struct allocator *a, const struct role *role)
-{
-	struct alloc_framework *framework, *next;
-	struct leaf *leaf, *next_leaf;
-	size_t count = 0;
-
-	HASH_ITER (hh, a->frameworks, framework, next) {
-		HASH_ITER (hh, framework->leaves, leaf, next_leaf)
-			count += leaf->node.group && is_below(leaf->role, role);
-	}
-	return count;
-}
-
-/* Those below the role. */
-static bool audit_roles(const struct allocator *a, const struct role *role, struct err *why)
-{
-	struct role *child, *next;
+	struct role *child, *next, *below, *after;
 
 	HASH_ITER (hh, role->children, child, next) {
-		if (child->active != count_active(a, child))
+		size_t active = child->frameworks.count;
+
+		HASH_ITER (hh, child->children, below, after)
+			active += below->active;
+		if (child->active != active)
 			return !err_set(why, ERR_STATE,
 					"allocator: role %s: active frameworks are miscounted",
 					child->component);
-		if (!audit_roles(a, child, why))
+		if (!audit_roles(child, why))
 			return false;
 	}
 	return true;
@@ -106,7 +90,7 @@ bool allocator_audit(const struct allocator *a, struct err *why)
 				return false;
 		}
 	}
-	return audit_roles(a, &a->root, why) && audit_shares(a, why);
+	return audit_roles(&a->root, why) && audit_shares(a, why);
 }
 
 const struct resources *allocator_agent_used(const struct alloc_agent *agent)
