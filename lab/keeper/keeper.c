@@ -1,4 +1,4 @@
-#include "lab/keeper/keeper.h"
+#include "lab/keeper/keeper_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,12 +6,9 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/memory/arena.h"
-#include "lab/keeper/keeper_tree.h"
 
-#define DELAY_LOW (50 * MICROSECOND)
 #define DELAY_HIGH (4 * MILLISECOND)
 #define RECONNECT_LOW (5 * MILLISECOND)
-#define RECONNECT_HIGH (1500 * MILLISECOND)
 #define REFUSAL_HIGH (300 * MILLISECOND) /* of what is asked without a connection */
 #define LATE_HIGH (400 * MILLISECOND)	 /* until what a broken connection held is carried out */
 #define LATE 0.3			 /* chance that it is at all */
@@ -24,39 +21,6 @@
 #define MANY 16 /* reads that are asked for at once, and take long, */
 #define MANY_HIGH (300 * MILLISECOND)
 #define MISSED_MAX 2 /* pings without an answer; there are three in the session's time */
-
-struct keeper {
-	struct world *world;
-	struct keeper_tree tree;
-	struct list sessions; /* struct keeper_session.link */
-	uint64_t last;	      /* session's number */
-	int64_t stopped_until;
-	bool disturbed;
-};
-
-struct keeper_session {
-	struct list link;
-	struct keeper *keeper;
-	struct process *process; /* NULL: closed by its owner */
-	const struct keeper_handlers *handlers;
-	void *context;
-	int64_t timeout;
-	uint64_t number; /* at the servers; 0: not begun */
-	bool alive;	 /* at the servers */
-	bool connected;	 /* as its owner knows */
-	bool over;	 /* likewise */
-	bool broken;	 /* something was lost on the connection: it will be noticed */
-	int64_t cut_until;
-	int64_t heard; /* by the servers */
-	int missed;
-	int64_t behind;		 /* the server of the connection */
-	uint64_t seen;		 /* it never sees what was before that change */
-	int64_t last;		 /* when the last request arrives, or its answer */
-	struct list asked;	 /* struct question.link, oldest first */
-	struct list watched;	 /* struct watched.link */
-	struct happening turn;	 /* a ping, or a try to connect */
-	struct happening expiry; /* at the servers */
-};
 
 struct watched {
 	struct list link;
@@ -80,12 +44,7 @@ struct question {
 	size_t answer_count;
 };
 
-static struct world *world_of(const struct keeper_session *s)
-{
-	return s->keeper->world;
-}
-
-static const char *owner_of(const struct keeper_session *s)
+const char *keeper_owner(const struct keeper_session *s)
 {
 	return s->process ? s->process->name : "nobody";
 }
@@ -134,7 +93,7 @@ static void question_clear(struct question *q)
 
 static void question_free(struct question *q)
 {
-	world_cancel(world_of(q->session), &q->way);
+	world_cancel(keeper_world(q->session), &q->way);
 	list_remove(&q->link);
 	question_clear(q);
 }
@@ -151,24 +110,24 @@ static void answer_with(struct question *q, int code)
 
 /* ---- the way to the servers ---------------------------------------------------------------- */
 
-static bool servers_are_up(const struct keeper *keeper)
+bool keeper_is_up(const struct keeper *keeper)
 {
 	return keeper->stopped_until <= keeper->world->now;
 }
 
 static bool is_way_open(const struct keeper_session *s)
 {
-	int64_t now = world_of(s)->now;
+	int64_t now = keeper_world(s)->now;
 
-	return servers_are_up(s->keeper) && s->cut_until <= now && s->process &&
+	return keeper_is_up(s->keeper) && s->cut_until <= now && s->process &&
 	       s->process->deaf_until <= now && s->process->mute_until <= now &&
 	       !process_paused(s->process);
 }
 
 static int64_t arrival(struct keeper_session *s)
 {
-	struct world *w = world_of(s);
-	int64_t when = w->now + world_between(w, DELAY_LOW, DELAY_HIGH);
+	struct world *w = keeper_world(s);
+	int64_t when = w->now + world_between(w, KEEPER_DELAY_LOW, DELAY_HIGH);
 
 	s->last = when > s->last ? when : s->last;
 	return s->last;
@@ -176,7 +135,7 @@ static int64_t arrival(struct keeper_session *s)
 
 static void session_free(struct keeper_session *s)
 {
-	struct world *w = world_of(s);
+	struct world *w = keeper_world(s);
 
 	while (!list_empty(&s->asked))
 		question_free(list_first(&s->asked, struct question, link));
@@ -195,19 +154,19 @@ static void session_free(struct keeper_session *s)
 }
 
 /* At the servers. */
-static void session_end(struct keeper_session *s)
+void keeper_session_end(struct keeper_session *s)
 {
 	if (!s->alive)
 		return;
 	s->alive = false;
-	world_cancel(world_of(s), &s->expiry);
-	tree_end_session(&s->keeper->tree, world_of(s)->now, s->number);
+	world_cancel(keeper_world(s), &s->expiry);
+	tree_end_session(&s->keeper->tree, keeper_world(s)->now, s->number);
 }
 
 static void on_expiry(struct happening *h)
 {
 	struct keeper_session *s = container_of(h, struct keeper_session, expiry);
-	struct world *w = world_of(s);
+	struct world *w = keeper_world(s);
 	int64_t until = s->heard + s->timeout;
 
 	/* Servers that were down give everybody the whole time once more. */
@@ -217,20 +176,20 @@ static void on_expiry(struct happening *h)
 		world_at(w, &s->expiry, until);
 		return;
 	}
-	world_log(w, "the servers take the session of %s for over", owner_of(s));
-	session_end(s);
+	world_log(w, "the servers take the session of %s for over", keeper_owner(s));
+	keeper_session_end(s);
 	if (!s->process)
 		session_free(s);
 }
 
 static void be_heard(struct keeper_session *s)
 {
-	s->heard = world_of(s)->now;
+	s->heard = keeper_world(s)->now;
 }
 
-static void turn_after(struct keeper_session *s, int64_t span)
+void keeper_turn_after(struct keeper_session *s, int64_t span)
 {
-	world_after(world_of(s), &s->turn, span);
+	world_after(keeper_world(s), &s->turn, span);
 }
 
 static void on_question(struct happening *h);
@@ -242,12 +201,13 @@ static void question_linger(const struct question *q)
 	struct keeper_session *s = q->session;
 	struct question *late;
 
-	if (q->answers || q->ops[0].kind > KEEPER_DELETE || !world_chance(world_of(s), LATE))
+	if (q->answers || q->ops[0].kind > KEEPER_DELETE || !world_chance(keeper_world(s), LATE))
 		return;
 	late = question_make(s, q->ops, q->count);
 	late->late = true;
 	late->way.run = on_question;
-	world_after(world_of(s), &late->way, world_between(world_of(s), DELAY_LOW, LATE_HIGH));
+	world_after(keeper_world(s), &late->way,
+		    world_between(keeper_world(s), KEEPER_DELAY_LOW, LATE_HIGH));
 }
 
 static void on_lost(struct happening *h)
@@ -259,21 +219,21 @@ static void on_lost(struct happening *h)
 }
 
 /* No callback but the last may close it. */
-static void session_lose(struct keeper_session *s)
+void keeper_session_lose(struct keeper_session *s)
 {
 	struct question *q, *next;
 
 	if (!s->connected)
 		return;
-	world_log(world_of(s), "%s loses its connection to the servers", owner_of(s));
+	world_log(keeper_world(s), "%s loses its connection to the servers", keeper_owner(s));
 	s->connected = false;
-	turn_after(s, world_between(world_of(s), RECONNECT_LOW, RECONNECT_HIGH));
+	keeper_turn_after(s, world_between(keeper_world(s), RECONNECT_LOW, KEEPER_RECONNECT_HIGH));
 	list_for_each (q, next, &s->asked, link) {
 		if (q->late || q->way.run == on_lost)
 			continue;
 		question_linger(q);
 		q->way.run = on_lost;
-		world_after(world_of(s), &q->way, 0);
+		world_after(keeper_world(s), &q->way, 0);
 	}
 	s->handlers->lost(s->context);
 }
@@ -285,7 +245,7 @@ static void tell_watches(struct keeper_session *s);
 
 static void session_reach(struct keeper_session *s)
 {
-	struct world *w = world_of(s);
+	struct world *w = keeper_world(s);
 	bool fresh = !s->number;
 
 	if (s->number && !s->alive) {
@@ -305,9 +265,9 @@ static void session_reach(struct keeper_session *s)
 	s->behind = world_chance(w, BEHIND) ? world_between(w, 0, BEHIND_HIGH) : 0;
 	if (s->keeper->disturbed && world_chance(w, SHORT_LIVED)) {
 		s->broken = true;
-		turn_after(s, world_between(w, 0, SHORT_LIFE_HIGH));
+		keeper_turn_after(s, world_between(w, 0, SHORT_LIFE_HIGH));
 	} else {
-		turn_after(s, s->timeout / 3);
+		keeper_turn_after(s, s->timeout / 3);
 	}
 	tell_watches(s);
 	s->handlers->connected(s->context, fresh);
@@ -324,15 +284,16 @@ static void on_turn(struct happening *h)
 	if (!s->connected && open) {
 		session_reach(s);
 	} else if (!s->connected) {
-		turn_after(s, world_between(world_of(s), RECONNECT_LOW, RECONNECT_HIGH));
+		keeper_turn_after(
+			s, world_between(keeper_world(s), RECONNECT_LOW, KEEPER_RECONNECT_HIGH));
 	} else if (open && s->alive && !s->broken) {
 		be_heard(s);
 		s->missed = 0;
-		turn_after(s, s->timeout / 3);
+		keeper_turn_after(s, s->timeout / 3);
 	} else if (open || ++s->missed >= MISSED_MAX) {
-		session_lose(s);
+		keeper_session_lose(s);
 	} else {
-		turn_after(s, s->timeout / 3);
+		keeper_turn_after(s, s->timeout / 3);
 	}
 }
 
@@ -351,7 +312,7 @@ struct keeper_session *keeper_open(struct keeper *keeper, struct process *proces
 	list_init(&s->asked);
 	list_init(&s->watched);
 	list_append(&keeper->sessions, &s->link);
-	turn_after(s, world_between(keeper->world, DELAY_LOW, DELAY_HIGH));
+	keeper_turn_after(s, world_between(keeper->world, KEEPER_DELAY_LOW, DELAY_HIGH));
 	return s;
 }
 
@@ -362,9 +323,9 @@ void keeper_close(struct keeper_session *s, bool in_order)
 
 	s->process = NULL;
 	s->connected = false;
-	world_cancel(world_of(s), &s->turn);
+	world_cancel(keeper_world(s), &s->turn);
 	if (reached)
-		session_end(s);
+		keeper_session_end(s);
 	if (!s->alive) {
 		session_free(s);
 		return;
@@ -409,7 +370,7 @@ static void watch_fire(struct watched *watched)
 
 	watched->fired = true;
 	if (s->process && s->connected)
-		world_at(world_of(s), &watched->telling, arrival(s));
+		world_at(keeper_world(s), &watched->telling, arrival(s));
 }
 
 static void tell_watches(struct keeper_session *s)
@@ -461,7 +422,7 @@ static void do_read(struct keeper_session *s, const struct keeper_op *op,
 		    struct keeper_answer *answer)
 {
 	const struct keeper_tree *tree = &s->keeper->tree;
-	uint64_t shown = tree_zxid_at(tree, world_of(s)->now - s->behind);
+	uint64_t shown = tree_zxid_at(tree, keeper_world(s)->now - s->behind);
 
 	s->seen = shown > s->seen ? shown : s->seen;
 	if (op->kind == KEEPER_SYNC) {
@@ -490,7 +451,7 @@ static void question_do(struct question *q)
 			do_read(s, &q->ops[i], &q->answers[i]);
 		return;
 	}
-	q->answers->code = tree_change(&s->keeper->tree, world_of(s)->now, s->number, q->ops,
+	q->answers->code = tree_change(&s->keeper->tree, keeper_world(s)->now, s->number, q->ops,
 				       q->count, &name, &q->answers->version);
 	q->answers->name = name;
 	if (q->answers->code == ZOK)
@@ -533,7 +494,7 @@ static void on_question(struct happening *h)
 
 	if (q->late) {
 		/* Only of a session that is there. */
-		if (s->alive && servers_are_up(s->keeper))
+		if (s->alive && keeper_is_up(s->keeper))
 			question_do(q);
 		question_free(q);
 		return;
@@ -543,18 +504,19 @@ static void on_question(struct happening *h)
 		return;
 	}
 	if (!s->alive) {
-		session_lose(s);
+		keeper_session_lose(s);
 		return;
 	}
 	be_heard(s);
-	breaks = matters(&q->ops[0]) && s->keeper->disturbed && world_chance(world_of(s), BREAKS);
-	if (!breaks || world_chance(world_of(s), 0.5)) {
+	breaks = matters(&q->ops[0]) && s->keeper->disturbed &&
+		 world_chance(keeper_world(s), BREAKS);
+	if (!breaks || world_chance(keeper_world(s), 0.5)) {
 		question_do(q);
 		q->way.run = on_answer;
-		world_at(world_of(s), &q->way, arrival(s));
+		world_at(keeper_world(s), &q->way, arrival(s));
 	}
 	if (breaks)
-		session_lose(s);
+		keeper_session_lose(s);
 }
 
 void keeper_ask(struct keeper_session *s, const struct keeper_op *ops, size_t count,
@@ -568,11 +530,12 @@ void keeper_ask(struct keeper_session *s, const struct keeper_op *ops, size_t co
 	q->context = context;
 	q->way.run = s->connected ? on_question : on_lost;
 	if (s->connected && count > MANY)
-		s->last = world_of(s)->now + world_between(world_of(s), 0, MANY_HIGH);
+		s->last = keeper_world(s)->now + world_between(keeper_world(s), 0, MANY_HIGH);
 	if (s->connected)
-		world_at(world_of(s), &q->way, arrival(s));
+		world_at(keeper_world(s), &q->way, arrival(s));
 	else
-		world_after(world_of(s), &q->way, world_between(world_of(s), 0, REFUSAL_HIGH));
+		world_after(keeper_world(s), &q->way,
+			    world_between(keeper_world(s), 0, REFUSAL_HIGH));
 }
 
 char *keeper_peek(const struct keeper *keeper, const char *path)
@@ -583,117 +546,6 @@ char *keeper_peek(const struct keeper *keeper, const char *path)
 	if (tree_get(&keeper->tree, keeper->tree.zxid, path, &data, &version) != ZOK)
 		return NULL;
 	return (char *)data.data;
-}
-
-/* ---- faults
- * --------------------------------------------------------------------------------------- */
-
-static struct keeper_session *session_drawn(struct keeper *keeper, uint64_t draw)
-{
-	struct keeper_session *s, *next;
-	uint64_t count = 0;
-
-	list_for_each (s, next, &keeper->sessions, link)
-		count += s->process && s->alive;
-	if (!count)
-		return NULL;
-	count = draw % count;
-	list_for_each (s, next, &keeper->sessions, link) {
-		if (s->process && s->alive && count-- == 0)
-			return s;
-	}
-	return NULL;
-}
-
-void keeper_disturb(struct keeper *keeper)
-{
-	keeper->disturbed = true;
-}
-
-bool keeper_disturbed(const struct keeper *keeper)
-{
-	return keeper->disturbed;
-}
-
-void keeper_stop(struct keeper *keeper, int64_t span)
-{
-	int64_t until = keeper->world->now + span;
-
-	keeper->stopped_until = until > keeper->stopped_until ? until : keeper->stopped_until;
-	world_log(keeper->world, "ZooKeeper's servers are down until %.3f",
-		  (double)(keeper->stopped_until - keeper->world->begin) / SECOND);
-}
-
-void keeper_cut(struct keeper *keeper, uint64_t draw)
-{
-	struct keeper_session *s = session_drawn(keeper, draw);
-
-	if (s && !process_paused(s->process))
-		session_lose(s);
-}
-
-static void session_cut_off(struct keeper_session *s, int64_t span)
-{
-	struct world *w = world_of(s);
-
-	s->cut_until = w->now + span;
-	world_log(w, "%s does not reach the servers until %.3f", owner_of(s),
-		  (double)(s->cut_until - w->begin) / SECOND);
-}
-
-static void session_expire(struct keeper_session *s)
-{
-	world_log(world_of(s), "the session of %s is taken for over", owner_of(s));
-	session_end(s);
-	if (s->connected && !process_paused(s->process))
-		turn_after(s, world_between(world_of(s), DELAY_LOW, RECONNECT_HIGH));
-}
-
-void keeper_cut_off(struct keeper *keeper, uint64_t draw, int64_t span)
-{
-	struct keeper_session *s = session_drawn(keeper, draw);
-
-	if (s)
-		session_cut_off(s, span);
-}
-
-void keeper_expire(struct keeper *keeper, uint64_t draw)
-{
-	struct keeper_session *s = session_drawn(keeper, draw);
-
-	if (s)
-		session_expire(s);
-}
-
-void keeper_cut_off_process(struct keeper *keeper, const struct process *process, int64_t span)
-{
-	struct keeper_session *s, *next;
-
-	list_for_each (s, next, &keeper->sessions, link) {
-		if (s->process == process)
-			session_cut_off(s, span);
-	}
-}
-
-void keeper_expire_process(struct keeper *keeper, const struct process *process)
-{
-	struct keeper_session *s, *next;
-
-	list_for_each (s, next, &keeper->sessions, link) {
-		if (s->process == process && s->alive)
-			session_expire(s);
-	}
-}
-
-void keeper_mend(struct keeper *keeper)
-{
-	struct keeper_session *s, *next;
-
-	keeper->disturbed = false;
-	if (!servers_are_up(keeper))
-		keeper->stopped_until = keeper->world->now;
-	list_for_each (s, next, &keeper->sessions, link)
-		s->cut_until = 0;
 }
 
 /* ---- life

@@ -5,7 +5,8 @@
  * although their owner lives, or live on for a while after it died; servers show what was before.
  * What a session asks for is carried out and answered in order.
  *
- *	keeper.c       sessions, and the way to the servers
+ *	keeper.c       sessions, and what they ask
+ *	keeper_faults.c  what befalls the servers, and the ways to them
  *	keeper_tree.c  the nodes
  *
  * Not modelled: who may do what, limits of sizes, requests that take long. */
