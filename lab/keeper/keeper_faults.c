@@ -59,7 +59,8 @@ static void session_expire(struct keeper_session *s)
 	world_log(keeper_world(s), "the session of %s is taken for over", keeper_owner(s));
 	keeper_session_end(s);
 	if (s->connected && !process_paused(s->process))
-		keeper_turn_after(s, world_between(keeper_world(s), KEEPER_DELAY_LOW, KEEPER_RECONNECT_HIGH));
+		keeper_turn_after(
+			s, world_between(keeper_world(s), KEEPER_DELAY_LOW, KEEPER_RECONNECT_HIGH));
 }
 
 void keeper_cut_off(struct keeper *keeper, uint64_t draw, int64_t span)
