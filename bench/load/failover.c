@@ -19,6 +19,7 @@ struct failover {
 	struct http_client *client; /* NULL between two questions */
 	int64_t next;
 	uint64_t messages; /* until a master was found */
+	size_t asked;	   /* whom last: the old address (0), then the standbys */
 	bool asking;
 	bool found;
 };
@@ -58,26 +59,55 @@ void failover_begin(struct failover *f, int64_t now)
 
 /* ---- is there a new one ------------------------------------------------------------ */
 
-/* A master that has not read its registry yet says 503. */
+/* A master that has not read its registry yet says 503, one that does not lead 307. */
 static void answered_cb(void *context, const struct http_answer *answer)
 {
 	struct failover *f = context;
 
 	f->asking = false;
-	f->found = f->found || answer->status == 200;
+	if (f->found || answer->status != 200)
+		return;
+	f->found = true;
+	fprintf(stderr, "bench_load: a master answers\n");
+}
+
+/* The next one of the addresses at which a master may come. */
+static void next_address(struct failover *f, const char **host, int *port)
+{
+	const struct plan *plan = &f->load->plan;
+
+	f->asked = (f->asked + 1) % (plan->standby_count + 1);
+	*host = f->asked ? plan->standby[f->asked - 1].host : plan->host;
+	*port = f->asked ? plan->standby[f->asked - 1].port : plan->port;
+}
+
+/* The one that answered is the master from now on; the old one may follow it one day. */
+static void adopt_address(struct failover *f)
+{
+	struct plan *plan = &f->load->plan;
+	struct plan_address old = {plan->host, plan->port};
+
+	if (!f->asked)
+		return;
+	plan->host = plan->standby[f->asked - 1].host;
+	plan->port = plan->standby[f->asked - 1].port;
+	plan->standby[f->asked - 1] = old;
+	f->asked = 0;
 }
 
 void failover_look(struct failover *f, int64_t now)
 {
 	static const char *const headers[] = {"Content-Type", "application/json", "Accept",
 					      "application/json", NULL};
-	const struct plan *plan = &f->load->plan;
+	const char *host;
+	int port;
 
 	if (f->found || f->asking || now < f->next)
 		return;
 	if (f->client)
 		http_client_close(f->client);
-	f->client = http_client_create(&f->load->loop, plan->host, plan->port);
+	next_address(f, &host, &port);
+	f->client = http_client_create(&f->load->loop, host, port);
 	f->asking = true;
 	f->next = now + LOOK_EVERY;
 	http_client_send(f->client, "POST", "/api/v1", headers, QUESTION, strlen(QUESTION),
@@ -105,6 +135,7 @@ void failover_return(struct failover *f, int64_t now)
 	if (load->failover_figures.found == 0) {
 		load->failover_figures.found = now;
 		f->messages = messages_so_far(load);
+		adopt_address(f);
 		load->master_pid = process_find(load->plan.port);
 		fleet_return(load->fleet, now);
 		f->next = now;

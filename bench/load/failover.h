@@ -1,9 +1,9 @@
-/* A master that dies while tasks run, and a new one at the same address.
+/* A master that dies while tasks run, and a new one at the same address or at that of a standby.
  *
- * The run says "ready for failover" and waits. Once a connection breaks, it asks the address
- * until a master answers that has its registry; then the agents come back with their tasks and
- * the schedulers subscribe with their ids. When all have, each scheduler asks for all of its
- * tasks: the new master has to know each, once. */
+ * The run says "ready for failover" and waits. Once a connection breaks, it asks the addresses
+ * until a master answers that has its registry. It says "a master answers", and the agents come
+ * back with their tasks and the schedulers subscribe with their ids. When all have, each scheduler
+ * asks for all of its tasks: the new master has to know each, once. */
 #ifndef BENCH_LOAD_FAILOVER_H
 #define BENCH_LOAD_FAILOVER_H
 

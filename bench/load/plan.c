@@ -21,6 +21,7 @@
 /* clang-format off */
 static struct flag table[] = {
 	TEXT(master, NULL, "Address of the master, host:port."),
+	TEXT(standbys, "", "Masters that may lead after it, host:port with commas (--failover)."),
 	TEXT(ip, "127.0.0.1", "Address at which the agents listen."),
 	INTEGER(agents, "100", "Simulated agents."),
 	INTEGER(connections, "0", "Connections of the agents to the master, and of it to them; 0: one for each 1000."),
@@ -243,6 +244,26 @@ static char *basic_authorization(const char *principal, const char *secret)
 	return buf_take(&text);
 }
 
+static int parse_standbys(struct plan *p, struct err *err)
+{
+	char *texts = xstrdup(p->standbys), *rest = texts, *text;
+	int rv = 0;
+
+	while (rv == 0 && (text = strsep(&rest, ",")) && *text) {
+		struct plan_address *standby = &p->standby[p->standby_count];
+
+		if (p->standby_count == PLAN_STANDBYS_MAX)
+			rv = err_set(err, ERR_INVALID, "more than %d", PLAN_STANDBYS_MAX);
+		else
+			rv = address_parse(text, 5050, &standby->host, &standby->port, err);
+		p->standby_count += rv == 0;
+	}
+	free(texts);
+	if (rv == 0 && p->standby_count > 0 && (!p->failover || p->drivers > 0))
+		rv = err_set(err, ERR_INVALID, "needs --failover, and no --drivers");
+	return rv < 0 ? err_wrap(err, rv, "--standbys") : 0;
+}
+
 static int check(struct plan *p, struct err *err)
 {
 	int rv;
@@ -252,6 +273,9 @@ static int check(struct plan *p, struct err *err)
 	rv = address_parse(p->master, 5050, &p->host, &p->port, err);
 	if (rv < 0)
 		return err_wrap(err, rv, "--master");
+	rv = parse_standbys(p, err);
+	if (rv < 0)
+		return rv;
 	p->as_json = strcmp(p->encoding, "json") == 0;
 	if (!p->as_json && strcmp(p->encoding, "protobuf") != 0)
 		return err_set(err, ERR_INVALID, "--encoding=%s: must be protobuf or json",
@@ -296,6 +320,8 @@ int plan_parse(struct plan_flags *out, int argc, char **argv, struct err *err)
 
 void plan_free(struct plan_flags *plan)
 {
+	for (size_t i = 0; i < plan->plan.standby_count; i++)
+		free(plan->plan.standby[i].host);
 	free(plan->plan.host);
 	free(plan->plan.authorization);
 	flags_free(&plan->flags);

@@ -15,9 +15,16 @@
 #define PLAN_TASKS_MAX 20000000
 #define PLAN_TASKS_PER_OFFER_MAX 1000
 #define PLAN_PROBES_MAX 1000
+#define PLAN_STANDBYS_MAX 8
+
+struct plan_address {
+	char *host; /* heap */
+	int port;
+};
 
 struct plan {
 	const char *master;
+	const char *standbys;
 	const char *ip;
 	const char *encoding;
 	const char *principal, *secret; /* NULL: nobody */
@@ -78,6 +85,8 @@ struct plan {
 	/* worked out */
 	char *host;
 	int port;
+	struct plan_address standby[PLAN_STANDBYS_MAX];
+	size_t standby_count;
 	bool as_json;	     /* encoding of the scheduler API */
 	char *authorization; /* what --principal says, or NULL */
 	bool poll_as_json;

@@ -16,6 +16,7 @@ TITLES = {
     "reads": "READS",
     "memory": "MEMORY of the master",
     "guard": "WITH CARE: 1,000 agents x 10 schedulers, and operators who watch",
+    "masters": "THREE MASTERS with a ZooKeeper",
     "tasks": "REAL TASKS `true` on one agent",
     "jvm": "JVM: Mesos' jars on libmesos.so",
     "allocator": "ALLOCATOR",

@@ -25,6 +25,21 @@ def ask(address, method, path, body=None, headers=None):
         connection.close()
 
 
+def redirect(address):
+    """HOST:PORT of the master that leads, as a master says."""
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=SECONDS)
+    try:
+        connection.request("GET", "/redirect")
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != 307:
+            raise Failure("GET /redirect: HTTP %d" % answer.status)
+        return answer.headers["Location"].rpartition("/")[2]
+    finally:
+        connection.close()
+
+
 def call(address, name, encoding):
     """The answer of a call of the operator API without parameters, in json or protobuf."""
     accept = "application/json" if encoding == "json" else "application/x-protobuf"

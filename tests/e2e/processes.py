@@ -6,6 +6,7 @@ process are ever signalled.
 """
 
 import ctypes
+import http.client
 import os
 import signal
 import subprocess
@@ -157,7 +158,8 @@ def wait_for(probe, what, timeout=15):
             if value:
                 return value
             last = None
-        except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError,
+                TypeError) as error:
             last = error
         if time.monotonic() > deadline:
             raise Timeout("no %s within %g s%s" % (what, timeout * SCALE,

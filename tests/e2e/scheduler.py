@@ -185,6 +185,9 @@ class Scheduler:
             return None
         return self._wait(probe, kind, timeout)
 
+    def closed(self):
+        return self._closed
+
     def wait_closed(self, timeout=15):
         self._wait(lambda: self._closed, "end of the stream", timeout, may_be_closed=True)
 

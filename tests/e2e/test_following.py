@@ -186,7 +186,7 @@ class Faults(zookeeper.ElectionCase):
     def setUp(self):
         super().setUp()
         self.random = random.Random(int(os.environ.get("SOAK_SEED", "1")))
-        self.launched, self.led = [], 0
+        self.launched, self.led, self.subscribed_at = [], 0, None
         self.scheduler = self.scheduler_at(self.masters[0], name="soak", failover_timeout=3600,
                                            checkpoint=True)
         self.scheduler.run("exec sleep 100000", task_id="sentinel")
@@ -218,6 +218,7 @@ class Faults(zookeeper.ElectionCase):
             return leader
         leader = wait_for(subscribed, "a subscription", 30)
         self.led += "going on with" in log_of(leader).rpartition("elected as")[2]
+        self.subscribed_at = leader.process
 
     def revive(self):
         """As a supervisor does."""
@@ -288,6 +289,18 @@ class Faults(zookeeper.ElectionCase):
         return [s["state"] for s in self.scheduler.updates.get(name, ())
                 if s["state"] not in ("TASK_STAGING", "TASK_STARTING", "TASK_RUNNING")]
 
+    def all_ended(self):
+        """Asks the leader of today for what has not ended. A session may be over, and its master with
+        it, after the last harm, too."""
+        self.revive()
+        leader = self.wait_leader()
+        if leader.process is not self.subscribed_at or self.scheduler.closed():
+            self.wait_agent(leader)
+            self.resubscribe()
+            # Of what got lost on its way to a master that died, the next one has never heard.
+            self.scheduler.reconcile(*[name for name in self.launched if not self.ended(name)])
+        return all(map(self.ended, self.launched)) and leader
+
     def test_books_balance(self):
         end = time.monotonic() + self.turns() * zookeeper.SCALE
         turns = 0
@@ -300,13 +313,8 @@ class Faults(zookeeper.ElectionCase):
                 self.harm_master()
             self.resubscribe()
             turns += 1
-        leader = self.wait_leader()
-        self.wait_agent(leader)
-        self.resubscribe()
-
-        # Of what got lost on its way to a master that died, the next one has never heard.
-        self.scheduler.reconcile(*[name for name in self.launched if not self.ended(name)])
-        wait_for(lambda: all(map(self.ended, self.launched)), "the end of every task", 60)
+        self.subscribed_at = None
+        leader = wait_for(self.all_ended, "the end of every task", 60)
         for name in self.launched:
             self.assertEqual(len(set(self.ended(name))), 1, (name, self.ended(name)))
         # What runs all the time has noticed nothing.

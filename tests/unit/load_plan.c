@@ -59,6 +59,26 @@ Test(plan, holds)
 	REFUSE("not killed", "--hold", "--tasks=4", "--kill=0.1");
 }
 
+Test(plan, standbys)
+{
+	ACCEPT("--failover", "--tasks=10", "--standbys=127.0.0.1:5051,127.0.0.2:5052");
+	cr_assert_eq(flags.plan.standby_count, 2);
+	cr_assert_str_eq(flags.plan.standby[0].host, "127.0.0.1");
+	cr_assert_eq(flags.plan.standby[0].port, 5051);
+	cr_assert_str_eq(flags.plan.standby[1].host, "127.0.0.2");
+	cr_assert_eq(flags.plan.standby[1].port, 5052);
+	plan_free(&flags);
+	ACCEPT("--tasks=10", "--standbys=");
+	cr_assert_eq(flags.plan.standby_count, 0);
+	plan_free(&flags);
+	REFUSE("needs --failover", "--tasks=10", "--standbys=127.0.0.1:5051");
+	REFUSE("needs --failover, and no --drivers", "--failover", "--tasks=10", "--drivers=1",
+	       "--standbys=127.0.0.1:5051");
+	REFUSE("--standbys", "--failover", "--tasks=10", "--standbys=127.0.0.1:x");
+	REFUSE("more than 8", "--failover", "--tasks=10",
+	       "--standbys=a:1,a:2,a:3,a:4,a:5,a:6,a:7,a:8,a:9");
+}
+
 Test(plan, bounds)
 {
 	ACCEPT("--tasks=10", "--agents=2500");

@@ -1,6 +1,7 @@
 /* Agents of the fleet that come back to a new master: each says who it is and what runs on
  * it, as often as it takes, with some thousands under way at a time. The plan may spread
  * them over time. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,10 @@ void fleet_lost_master(struct fleet *f)
 
 void fleet_return(struct fleet *f, int64_t now)
 {
+	const struct plan *plan = &f->load->plan;
+
+	/* It may be another one. */
+	snprintf(f->master, sizeof(f->master), "master@%s:%d", plan->host, plan->port);
 	f->returning = true;
 	f->returning_since = now;
 	fleet_return_more(f, now);

@@ -5,9 +5,9 @@ import subprocess
 import tempfile
 import time
 
-from . import daemons, figure, metrics, processes
-from .context import Case
-from .figure import Figure
+from .. import daemons, figure, metrics, processes
+from ..context import Case
+from ..figure import Figure
 
 PROCESSES = 6                   # of `mesita local --agents=3`: supervisor, guardian, four daemons
 

@@ -1,14 +1,14 @@
 """All cases of the set, in the order in which they run, and the choice among them."""
 
-from . import (allocation, failover, growth, guarding, jvm, latency, launching, paper, reading, real_tasks,
-               starting)
+from . import (allocation, failover, growth, guarding, jvm, latency, launching, masters, paper, reading,
+               real_tasks, starting)
 
 ALL = [*starting.CASES, *launching.CASES, *latency.CASES, *paper.CASES, *failover.CASES, *reading.CASES,
-       *growth.CASES, *guarding.CASES, *real_tasks.CASES, *jvm.CASES, *allocation.CASES]
+       *growth.CASES, *guarding.CASES, *masters.CASES, *real_tasks.CASES, *jvm.CASES, *allocation.CASES]
 
 # What --quick runs: of sizes that are the same when scaled down, one.
 QUICK = ("start", "launch/10x1", "launch/1000x10", "launch/1000x10v0", "launch/1000x10mixwaiting", "latency",
-         "paper/10000", "failover", "reads", "memory", "guard", "tasks", "allocator")
+         "paper/10000", "failover", "reads", "memory", "guard", "masters", "tasks", "allocator")
 
 
 def fits(case, name):

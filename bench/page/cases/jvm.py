@@ -13,12 +13,12 @@ import time
 import unittest
 import urllib.request
 
-from . import daemons, figure, processes
-from .context import Case
-from .figure import Figure
-from .processes import Failure, LeftOut
+from .. import daemons, figure, processes
+from ..context import Case
+from ..figure import Figure
+from ..processes import Failure, LeftOut
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 TASKS, ROUNDS = 200000, 3
 SPARK_ROUNDS, SPARK_SECONDS = 3, 120
 WORKERS, CORES, MEMORY_MB = 3, 2, 512

@@ -3,9 +3,9 @@ answers and by such that do not, and of tasks like people's."""
 
 import resource
 
-from . import figure
-from .context import MAX_INFLIGHT, Case
-from .figure import Figure
+from .. import figure
+from ..context import MAX_INFLIGHT, Case
+from ..figure import Figure
 
 SIZES = [(agents, schedulers) for agents in (10, 1000, 10000) for schedulers in (1, 10, 200)]
 TARGET_AGENTS, TARGET_SCHEDULERS = 1000, 10

@@ -1,8 +1,9 @@
 """A master with tens of thousands of agents dies with -9 and is started again."""
 
-from . import figure, launching
-from .context import Case
-from .figure import Figure
+from .. import figure
+from ..context import Case
+from ..figure import Figure
+from . import launching
 
 AGENTS, TASKS, SCHEDULERS = 40000, 400000, 10
 # Tasks on their way at a time while the cluster is filled.

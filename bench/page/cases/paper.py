@@ -2,9 +2,9 @@
 running on each agent, which are as many as fit: everything is taken. How long does one more
 framework wait until it runs a task?"""
 
-from . import figure
-from .context import Case
-from .figure import Figure
+from .. import figure
+from ..context import Case
+from ..figure import Figure
 
 SIZES = (10000, 50000)
 SCHEDULERS = 200

@@ -13,9 +13,9 @@ import threading
 import time
 import urllib.request
 
-from . import daemons, figure, processes
-from .context import Case
-from .figure import Figure
+from .. import daemons, figure, processes
+from ..context import Case
+from ..figure import Figure
 
 HIERARCHY = "/sys/fs/cgroup"
 RESOURCES = "--resources=cpus:4;mem:65536;disk:4096"

@@ -5,9 +5,9 @@ import contextlib
 import statistics
 import time
 
-from . import figure, metrics, processes
-from .context import Case
-from .figure import Figure
+from .. import figure, metrics, processes
+from ..context import Case
+from ..figure import Figure
 
 AGENTS, TASKS = 1000, 100000
 FILL_SECONDS = 120

@@ -3,10 +3,11 @@ half of its top rate, and while something disturbs it."""
 
 import contextlib
 
-from . import figure, launching, metrics, processes
-from .context import Case
-from .figure import Figure
-from .processes import Failure
+from .. import figure, metrics, processes
+from ..context import Case
+from ..figure import Figure
+from ..processes import Failure
+from . import launching
 
 SECONDS, LEAD = 5, 1
 IDLE_RATE = 50

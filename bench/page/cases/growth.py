@@ -9,9 +9,9 @@ import contextlib
 import signal
 import time
 
-from . import figure, metrics, processes
-from .context import Case
-from .figure import Figure
+from .. import figure, metrics, processes
+from ..context import Case
+from ..figure import Figure
 
 PORTIONS = (0.25, 0.25, 0.5)
 SETTLE_SECONDS = 10

@@ -1,15 +1,14 @@
 """What it costs to be careful: authentication and access control lists, TLS, operators who watch
-every change, and masters that follow. Each is held against the same run without it."""
+every change. Each is held against the same run without it."""
 
 import contextlib
 import json
 import os
-import shutil
-import urllib.request
 
-from . import daemons, figure, launching, processes
-from .context import Case
-from .figure import Figure
+from .. import daemons, figure, processes
+from ..context import Case
+from ..figure import Figure
+from . import launching
 
 RULES = 1000
 SECONDS = 3
@@ -121,50 +120,5 @@ def run_watched(context):
                  noise=figure.NOISE_MEMORY, targets=[figure.below(200)])
 
 
-def read(path):
-    with open(path, encoding="ascii") as file:
-        return file.read().strip()
-
-
-def leader_of(cluster, masters):
-    """Address and pid of the master that leads."""
-    with urllib.request.urlopen("http://%s/state" % cluster.info["master"], timeout=30) as answer:
-        address = json.load(answer)["leader"].split("@")[1]
-    folder = os.path.join(cluster.info["work_dir"], "master-")
-    for n in range(1, masters + 1) if masters > 1 else ():
-        if read("%s%d.port" % (folder, n)) == address.split(":")[1]:
-            return address, int(read("%s%d.pid" % (folder, n)))
-    return address, cluster.daemons("master")[0]
-
-
-def spent(pid):
-    """Seconds of processors that a process had so far."""
-    ticks = read("/proc/%d/stat" % pid).rsplit(")", 1)[1].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
-
-def led(context, masters):
-    """Tasks a second, and the leader's processor time of each."""
-    shape = launching.shape(context, launching.TARGET_AGENTS, launching.TARGET_SCHEDULERS)
-    with daemons.Local(context.mesita, 0, "--masters=%d" % masters,
-                       "--allocation_interval=100ms") as cluster:
-        address, pid = leader_of(cluster, masters)
-        before = spent(pid)
-        found = context.load(address, echo=False, **shape)
-        return found["tasks_per_second"], (spent(pid) - before) / found["tasks_done"] * 1e6
-
-
-def run_followed(context):
-    if not shutil.which("java"):
-        return
-    (rate, cpu), (rate_alone, cpu_alone) = led(context, 3), led(context, 1)
-    yield Figure("guard", "followed", "cpu", "leader's CPU of a task, two masters follow", cpu,
-                 "us", cpu_alone, "one master", noise=0.05,
-                 targets=[figure.at_most(1.05, "ratio")])
-    yield Figure("guard", "followed", "rate", "tasks/s, all on this machine", rate, "tasks/s",
-                 rate_alone, "one master", more_is_better=True)
-
-
 CASES = [Case("guard/launch", 3 * (SECONDS + 1), run, own_master=True),
-         Case("guard/watched", 2 * (WATCH_SECONDS + 1), run_watched, own_master=True),
-         Case("guard/followed", 20, run_followed, own_master=True)]
+         Case("guard/watched", 2 * (WATCH_SECONDS + 1), run_watched, own_master=True)]

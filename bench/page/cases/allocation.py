@@ -1,8 +1,8 @@
 """The allocator's own benchmarks: all are kept, those with a target are on the page."""
 
-from . import figure
-from .context import Case
-from .figure import Figure
+from .. import figure
+from ..context import Case
+from ..figure import Figure
 
 # Name: (label, the limit in words, targets, instead of the tool's own ratio)
 ON_PAGE = {
