@@ -35,6 +35,11 @@ int64_t clock_wall(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+int64_t clock_steady(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
 int64_t clock_catch_up(void)
 {
 	int64_t jump = clock_wall() - clock_now();

@@ -25,6 +25,10 @@ int64_t clock_wall(void);
  * is ahead of what it would have been; 0 mostly. Whoever calls this moves its timers by as much. */
 int64_t clock_catch_up(void);
 
+/* Since some moment in the past; nobody sets it, and any thread may ask. For how long something
+ * takes, and until when it is waited for, where nobody moves deadlines with clock_catch_up(). */
+int64_t clock_steady(void);
+
 /* Seconds as a double, as Mesos' messages carry times. */
 double clock_seconds(int64_t time);
 

@@ -6,6 +6,9 @@
 #define PERM_READ 1 /* ZOO_PERM_READ and ZOO_PERM_ALL, which are no constants for C */
 #define PERM_ALL 0x1f
 
+/* Otherwise libzookeeper looks the names of the servers up at each turn of its loop. */
+#define NAMES_GOOD_MS 1000
+
 static void silent(const char *line)
 {
 	(void)line; /* what matters is told by the watcher and by codes */
@@ -17,7 +20,10 @@ zhandle_t *zk_handle_open(const struct zk_url *url, watcher_fn watcher, int time
 	zhandle_t *handle =
 		zookeeper_init2(url->servers, watcher, timeout_ms, NULL, context, 0, silent);
 
-	if (handle && url->credentials)
+	if (!handle)
+		return NULL;
+	zoo_set_servers_resolution_delay(handle, NAMES_GOOD_MS);
+	if (url->credentials)
 		zoo_add_auth(handle, "digest", url->credentials, (int)strlen(url->credentials),
 			     NULL, NULL);
 	return handle;

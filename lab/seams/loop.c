@@ -129,6 +129,11 @@ int64_t clock_now(void)
 	return self.world->now;
 }
 
+int64_t clock_steady(void)
+{
+	return self.world->now;
+}
+
 uint64_t uv_hrtime(void)
 {
 	return (uint64_t)(self.world->now - self.world->begin);

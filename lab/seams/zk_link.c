@@ -104,11 +104,11 @@ zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err
 		if (!link->session)
 			link->session = keeper_open(link->process->world->keeper, link->process,
 						    link->timeout_ms, &link_handlers, link);
-		while (alive && !link->connected && !link->over && clock_now() < deadline)
+		while (alive && !link->connected && !link->over && clock_steady() < deadline)
 			alive = link_wait(link, deadline);
 		if (alive && link->connected)
 			return (zhandle_t *)link;
-	} while (alive && clock_now() < deadline);
+	} while (alive && clock_steady() < deadline);
 	err_set(err, ERR_IO, "ZooKeeper at %s is not reached", link->url->servers);
 	return NULL;
 }

@@ -81,17 +81,11 @@ static struct slice key_of(const struct warm_pair *pair)
 	return (struct slice){pair->key, pair->key_len};
 }
 
-static int by_key(const struct warm_pair *a, const struct warm_pair *b)
-{
-	return slice_compare(key_of(a), key_of(b));
-}
-
 int warm_table_each(struct warm_table *table,
 		    int (*each)(void *context, struct slice key, struct slice value), void *context)
 {
 	int rv = 0;
 
-	HASH_SORT(table->pairs, by_key);
 	for (struct warm_pair *pair = table->pairs; pair && rv == 0; pair = pair->hh.next)
 		rv = each(context, key_of(pair), pair->value);
 	return rv;

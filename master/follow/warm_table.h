@@ -26,8 +26,7 @@ void warm_table_init(struct warm_table *table);
 void warm_table_apply(struct warm_table *table, const struct store_op *op);
 void warm_table_clear(struct warm_table *table);
 size_t warm_table_count(const struct warm_table *table);
-/* Calls `each` for all pairs in the byte order of their keys; a non-zero return stops and is
- * returned. Not while there are cursors. */
+/* Calls `each` for all pairs, in no order; a non-zero return stops and is returned. */
 int warm_table_each(struct warm_table *table,
 		    int (*each)(void *context, struct slice key, struct slice value),
 		    void *context);

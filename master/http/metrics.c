@@ -418,6 +418,8 @@ void metrics_each(const struct shell *shell, metric_fn *each, void *context)
 
 	each(context, "master/uptime_secs", clock_seconds((int64_t)uv_hrtime() - shell->began));
 	each(context, "master/elected", m->elected_time != 0);
+	each(context, "master/standbys_ready",
+	     shell->followers ? (double)followers_counted(shell->followers) : 0);
 	each(context, "master/outstanding_offers", HASH_COUNT(m->offers));
 	each(context, "master/operator_event_stream_subscribers", (double)shell->watcher_count);
 	/* Each event is done before the next is read: there is never a backlog. */

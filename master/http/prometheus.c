@@ -122,6 +122,8 @@ static const struct prometheus_row rows[] = {
 	      "Answers that they hold."),
 	COUNTER("master/reads/processes_made", "master_read_processes_made_total", NULL,
 		"Processes made to answer big reads."),
+	GAUGE("master/standbys_ready", "master_standbys_ready", NULL,
+	      "Masters that follow and whose copy is complete, as the leader counts them."),
 	COUNTER("master/reads/failed", "master_reads_failed_total", NULL,
 		"Big reads that were not answered whole."),
 	/* Both are never anything but 0: the next event is read when the one before is done. */

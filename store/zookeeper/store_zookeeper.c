@@ -203,7 +203,7 @@ static bool was_written(struct zk_store *zs, const struct head_seen *seen)
 
 static int part_write(struct zk_store *zs, struct part *part, struct err *err)
 {
-	int64_t deadline = clock_now() + zs->patience;
+	int64_t deadline = clock_steady() + zs->patience;
 	bool undecided = false;
 	struct head_seen seen;
 	zhandle_t *handle;
@@ -230,7 +230,7 @@ static int part_write(struct zk_store *zs, struct part *part, struct err *err)
 		if (code != ZBADVERSION && !zk_is_passing(code))
 			return refused(zs, code, "write to", err);
 		undecided = true;
-		if (clock_now() >= deadline)
+		if (clock_steady() >= deadline)
 			break;
 	}
 	return err_set(err, ERR_IO, "ZooKeeper at %s did not take a write in time",
@@ -354,7 +354,7 @@ static void reading_free(struct reading *reading)
  * until the last one was read. */
 static int read_values(struct zk_store *zs, struct reading *reading, struct err *err)
 {
-	int64_t deadline = clock_now() + zs->patience;
+	int64_t deadline = clock_steady() + zs->patience;
 	struct head_seen seen;
 	zhandle_t *handle;
 	int code;
@@ -368,7 +368,7 @@ static int read_values(struct zk_store *zs, struct reading *reading, struct err 
 			code = head_read(zs, handle, &seen);
 		if (code == ZOK)
 			return seen.ours ? 0 : deposed(zs, err);
-		if (!zk_is_passing(code) || clock_now() >= deadline)
+		if (!zk_is_passing(code) || clock_steady() >= deadline)
 			return refused(zs, code, "read", err);
 	}
 	return ERR_IO;
@@ -488,7 +488,7 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 /* What fails for now is tried as a whole again: a claim may be made twice. */
 static int take(struct zk_store *zs, struct err *err)
 {
-	int64_t deadline = clock_now() + zs->patience;
+	int64_t deadline = clock_steady() + zs->patience;
 	zhandle_t *handle;
 	int code = ZOK;
 
@@ -506,7 +506,7 @@ static int take(struct zk_store *zs, struct err *err)
 				"The registry '%s' in ZooKeeper has format %d, which a newer "
 				"mesita wrote; this one reads formats up to %d",
 				zs->root, zs->newer, STORE_FORMAT);
-		if (!zk_is_passing(code) || clock_now() >= deadline)
+		if (!zk_is_passing(code) || clock_steady() >= deadline)
 			return refused(zs, code, "open", err);
 	}
 	return ERR_IO;

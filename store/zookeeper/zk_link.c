@@ -109,7 +109,7 @@ static bool is_reached(struct zk_link *link, int64_t deadline)
 
 	pthread_mutex_lock(&link->lock);
 	while (!link->connected && !link->over && !is_given_up(link) &&
-	       (now = clock_now()) < deadline)
+	       (now = clock_steady()) < deadline)
 		link_wait(link, deadline - now < LOOK_AGAIN ? deadline - now : LOOK_AGAIN);
 	reached = link->connected;
 	pthread_mutex_unlock(&link->lock);
@@ -133,7 +133,7 @@ zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err
 		} else if (is_reached(link, deadline)) {
 			return link->handle;
 		}
-	} while (clock_now() < deadline && !is_given_up(link));
+	} while (clock_steady() < deadline && !is_given_up(link));
 	err_set(err, ERR_IO, "ZooKeeper at %s is not reached", link->url->servers);
 	return NULL;
 }

@@ -20,7 +20,7 @@ struct zk_link *zk_link_open(const struct zk_url *url, int timeout_ms, const ato
 void zk_link_close(struct zk_link *link);
 
 /* Waits until the servers are reached, in a new session if the last one ended. NULL at the deadline
- * (clock_now()), or if it was given up, with ERR_IO in `err`. The handle is good until the next
+ * (clock_steady()), or if it was given up, with ERR_IO in `err`. The handle is good until the next
  * call. */
 zhandle_t *zk_link_reach(struct zk_link *link, int64_t deadline, struct err *err);
 

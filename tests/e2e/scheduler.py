@@ -219,6 +219,13 @@ class Scheduler:
     def states(self, task_id):
         return [status["state"] for status in self.updates.get(task_id, ())]
 
+    def ends(self, task_id):
+        """The terminal states that were told. Of one that ends while it is asked for, a master that has
+        forgotten it says that it is unknown: the end before that is what counts."""
+        ends = [status for status in self.updates.get(task_id, ()) if status["state"] in TERMINAL]
+        return [status["state"] for status in ends
+                if status is ends[0] or status.get("reason") != "REASON_RECONCILIATION"]
+
     # -- calls
 
     def post(self, call, headers=None):

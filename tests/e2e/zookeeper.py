@@ -11,6 +11,7 @@ JAR = "/usr/share/java/zookeeper.jar"
 HOST = "127.0.0.1"              # where the servers are
 # A tick is 100 ms, so that sessions of seconds are possible.
 CONFIG = """tickTime=100
+maxSessionTimeout=600000
 initLimit=100
 syncLimit=50
 dataDir=%(data)s
@@ -21,6 +22,7 @@ admin.enableServer=false
 """
 JAVA = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
         "-Dzookeeper.forceSync=no",     # a busy disk must not end sessions; nobody cuts the power
+        "-Dzookeeper.preAllocSize=256",  # KB of its log at a time, for small disks
         "-cp", JAR]
 SESSION = 2                     # seconds; what masters and agents ask for, times SCALE
 
@@ -37,6 +39,8 @@ def needed(test):
 
 class Server:
     """One that can be killed and started again on its port; alone, if it is not told of others."""
+
+    prefix = []  # what runs it: a program and its arguments
 
     def __init__(self, base):
         self.port = harness.free_port()
@@ -67,7 +71,7 @@ class Server:
     def start(self):
         with open(os.path.join(self.directory, "log"), "ab") as log:
             self.process = processes.spawn(
-                JAVA + ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config],
+                self.prefix + JAVA + ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config],
                 stdout=log, stderr=log)
         return self
 
@@ -105,8 +109,9 @@ class Server:
 class Ensemble:
     """Three of them, as one."""
 
-    def __init__(self, base):
-        self.members = [Server(base) for _ in range(3)]
+    def __init__(self, base, place=lambda base, _: base):
+        """`place(base, name)` gives each a directory of its own."""
+        self.members = [Server(place(base, "zookeeper%d" % number)) for number in (1, 2, 3)]
         for index, server in enumerate(self.members):
             server.join(self.members, index + 1)
 
@@ -150,13 +155,15 @@ class ElectionCase(harness.TestCase):
         for master in self.masters[1:]:
             master.start()
             self.wait_follower(master)
-        self.agent_daemon = harness.Agent(
-            self.base, "agent", self.masters[0],
-            {"master": self.url, "zk_session_timeout": self.session()})
+        self.agent_daemon = self.make_agent()
         self.agent_daemon.start().wait_registered()
 
     def session(self):
         return "%gsecs" % (SESSION * SCALE)
+
+    def make_agent(self):
+        return harness.Agent(self.base, "agent", self.masters[0], {
+            "master": self.url, "zk_session_timeout": self.session()})
 
     def make_master(self, name, **flags):
         master = harness.Master(os.path.join(self.base, name), {

@@ -210,6 +210,13 @@ void fake_zookeeper_answer(void)
 
 /* ---- libzookeeper ------------------------------------------------------------------------- */
 
+int zoo_set_servers_resolution_delay(zhandle_t *handle, int delay_ms)
+{
+	(void)handle;
+	(void)delay_ms;
+	return ZOK;
+}
+
 zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
 			   const clientid_t *clientid, void *context, int flags,
 			   log_callback_fn log)

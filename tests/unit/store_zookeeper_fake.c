@@ -146,6 +146,13 @@ static void state_tell(zhandle_t *h, int state)
 	h->watcher(h, ZOO_SESSION_EVENT, state, "", h->context);
 }
 
+int zoo_set_servers_resolution_delay(zhandle_t *handle, int delay_ms)
+{
+	(void)handle;
+	(void)delay_ms;
+	return ZOK;
+}
+
 zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
 			   const clientid_t *clientid, void *context, int flags,
 			   log_callback_fn log_callback)

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/log/log.h"
 #include "base/table.h"
+#include "base/time/clock.h"
 
 #define LOCK_SECONDS 10
 #define MARK_MAX (1024 * 1024)
@@ -23,7 +24,7 @@
 int image_lock(const char *store, bool alone, int seconds, struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = 50000000};
-	time_t deadline = time(NULL) + seconds;
+	int64_t deadline = clock_steady() + seconds * SECOND;
 	char *path = xprintf("%s/lock", store);
 	bool made = sandbox_make_directories(store, err) == 0, locked = false;
 	int fd = -1;
@@ -35,7 +36,7 @@ int image_lock(const char *store, bool alone, int seconds, struct err *err)
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	while (fd >= 0 && !(locked = !flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB)) &&
-	       time(NULL) < deadline)
+	       clock_steady() < deadline)
 		nanosleep(&pause, NULL);
 	if (fd >= 0 && !locked) {
 		err_set(err, ERR_STATE, "Images are being %s; try again later",

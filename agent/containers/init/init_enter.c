@@ -14,6 +14,7 @@
 #include "agent/containers/init/init_internal.h"
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
+#include "base/time/clock.h"
 
 #define DEPTH_MAX 8 /* an executor, the init outside, the init inside; others are not looked at */
 #define READ_SIZE 16384
@@ -135,7 +136,7 @@ static void read_user(pid_t program, struct user *user)
 static pid_t await_inside(pid_t pid, pid_t *program, int *mounts)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
-	time_t deadline = time(NULL) + START_SECONDS;
+	int64_t deadline = clock_steady() + START_SECONDS * SECOND;
 	pid_t inside;
 
 	for (;;) {
@@ -145,7 +146,7 @@ static pid_t await_inside(pid_t pid, pid_t *program, int *mounts)
 			return inside;
 		if (inside)
 			close(*mounts);
-		if (time(NULL) > deadline || (kill(pid, 0) && errno == ESRCH))
+		if (clock_steady() > deadline || (kill(pid, 0) && errno == ESRCH))
 			return 0;
 		nanosleep(&pause, NULL);
 	}

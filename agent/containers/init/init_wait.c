@@ -8,6 +8,7 @@
 
 #include "agent/containers/init/init_internal.h"
 #include "agent/containers/posix/process_tree.h"
+#include "base/time/clock.h"
 
 /* What cannot be killed in this time (it hangs in the kernel) is left alone. */
 #define KILL_SECONDS 5
@@ -60,7 +61,7 @@ int init_wait(pid_t child, const sigset_t *all, enum init_keeps keeps, struct te
 void init_kill_rest(void)
 {
 	struct timespec pause = {.tv_nsec = 1000000};
-	time_t deadline = time(NULL) + KILL_SECONDS;
+	int64_t deadline = clock_steady() + KILL_SECONDS * SECOND;
 
 	for (;;) {
 		pid_t *children = process_children();
@@ -71,7 +72,7 @@ void init_kill_rest(void)
 		free(children);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (!any || time(NULL) > deadline)
+		if (!any || clock_steady() > deadline)
 			return;
 		nanosleep(&pause, NULL);
 	}

@@ -20,7 +20,6 @@ INFLIGHT = 4000
 # (warm_task_delay of master/core): the leader dies when everything has been quiet for longer.
 QUIET = 3
 READY, SERVES = "ready for failover", "a master answers"
-COPY = "is up to date"          # what a leader says of a follower
 REGISTRATIONS, RECORD = 10000, 400
 
 
@@ -63,10 +62,10 @@ class Ensemble(daemons.Local):
                 pass            # it was killed
         raise processes.Failure("no master is there")
 
-    def wait_copies(self, leader):
-        processes.wait_until(
-            lambda: self.read("master-%d.log" % leader).count(COPY) >= self.masters - 1,
-            "masters that follow")
+    def wait_copies(self, address):
+        """Until the masters that follow could go on."""
+        processes.wait_until(lambda: metrics.total(address, ["master/standbys_ready"]) ==
+                             self.masters - 1, "masters that follow")
 
 
 def spent(pid):
@@ -114,7 +113,7 @@ class Change:
 
     def heard(self, line):
         if READY in line:
-            self.cluster.wait_copies(self.leader)
+            self.cluster.wait_copies(self.address)
             time.sleep(QUIET)
             self.ended = time.monotonic()
             os.kill(self.pid, self.signal)

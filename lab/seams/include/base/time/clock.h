@@ -6,7 +6,9 @@
 
 #define clock_wall sim_clock_wall
 #define clock_now sim_clock_now
+#define clock_steady sim_clock_steady
 int64_t clock_wall(void);
 int64_t clock_now(void);
+int64_t clock_steady(void);
 
 #endif
