@@ -433,6 +433,7 @@ static void write_report(struct lab *lab, struct lab_report *report)
 	report->virtual_time = w->now - w->begin;
 	report->kept = lab->ensemble.kept;
 	report->forgotten = lab->ensemble.forgotten;
+	report->cached = lab->ensemble.cached;
 	memcpy(report->faults, w->faults, sizeof(report->faults));
 	for (int i = 0; i < lab->options->schedulers; i++) {
 		struct scheduler_counts counts = scheduler_part_counts(lab->schedulers[i]);

@@ -49,8 +49,9 @@ struct lab_report {
 	int64_t virtual_time;
 	uint64_t faults[WORLD_FAULTS];
 	uint64_t launched, finished, lost;
-	/* Of several masters: those that led, with what the one before knew, and without. */
-	uint64_t kept, forgotten;
+	/* Of several masters: those that led, with what the one before knew, and without; and those
+	 * that did not have to read the registry. */
+	uint64_t kept, forgotten, cached;
 };
 
 void lab_run(const struct lab_options *options, struct lab_report *report);

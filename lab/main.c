@@ -86,6 +86,7 @@ static uint64_t main_mix(uint64_t a, uint64_t b)
 
 static int run_seeds(struct command *c)
 {
+	uint64_t kept = 0, forgotten = 0, cached = 0;
 	uint64_t failed = 0, faults = 0, hash = 0;
 	double hours = 0;
 
@@ -99,12 +100,19 @@ static int run_seeds(struct command *c)
 		hours += (double)report.virtual_time / HOUR;
 		for (int k = 0; k < WORLD_FAULTS; k++)
 			faults += report.faults[k];
+		kept += report.kept;
+		forgotten += report.forgotten;
+		cached += report.cached;
 		lab_report_free(&report);
 	}
 	if (c->seeds)
 		printf("%" PRIu64 " seeds, %.0f cluster-hours, %" PRIu64
 		       " faults, traces %016" PRIx64 ", %" PRIu64 " failed\n",
 		       c->seeds, hours, faults, hash, failed);
+	if (c->lab.masters > 1)
+		printf("%" PRIu64 " leaders went on with a copy, %" PRIu64 " without; %" PRIu64
+		       " did not have to read the registry\n",
+		       kept, forgotten, cached);
 	return failed ? 1 : 0;
 }
 

@@ -58,6 +58,8 @@ static void be_followed(struct shell *shell)
 		.context = shell,
 	};
 
+	shell->registry_copy = registry_copy_create(&shell->warm);
+	shell_store_mark(shell);
 	shell->followers = followers_create(&options);
 }
 

@@ -337,6 +337,8 @@ static void refuse_waiting(struct shell *shell)
 static void stop(struct shell *shell)
 {
 	shell->steps.over = true;
+	/* Nothing is done any more: the next one may lead while this one tidies up. */
+	leadership_leave(shell);
 	refuse_waiting(shell);
 	page_stop(shell);
 	if (shell->messenger)
@@ -345,7 +347,6 @@ static void stop(struct shell *shell)
 	if (shell->http)
 		http_server_close(shell->http, NULL, NULL);
 	whitelist_stop(shell);
-	leadership_leave(shell);
 	uv_close((uv_handle_t *)&shell->tick, NULL);
 	verbosity_close(&shell->verbosity);
 	for (int i = 0; i < 2; i++)

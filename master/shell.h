@@ -13,6 +13,7 @@
 #include "master/flags.h"
 #include "master/follow/candidacy.h"
 #include "master/follow/followers.h"
+#include "master/follow/registry_copy.h"
 #include "master/rate_limits.h"
 #include "master/steps/steps.h"
 #include "master/timing.h"
@@ -66,11 +67,12 @@ struct shell {
 	/* NULL until opened. With the registry in ZooKeeper that of LINE_WARM stays so: `warm` is
 	 * in its place. */
 	struct store *stores[STORE_LINES];
-	struct warm_table warm;	       /* of this leader, or copied from another one */
-	uint64_t warm_last;	       /* batch that went there */
-	struct followers *followers;   /* who copy it; NULL: this one does not lead */
-	char *warm_copy;	       /* what it is called if it is a copy, heap; or NULL */
-	struct shell_loading *loading; /* until the stores are read; shell_store.c */
+	struct warm_table warm;		     /* of this leader, or copied from another one */
+	uint64_t warm_last;		     /* batch that went there */
+	struct followers *followers;	     /* who copy it; NULL: this one does not lead */
+	struct registry_copy *registry_copy; /* of the table, if it is in use */
+	char *warm_copy;		     /* what it is called if it is a copy, heap; or NULL */
+	struct shell_loading *loading;	     /* until the stores are read; shell_store.c */
 	struct shell_write {
 		uint64_t ticket;
 		int64_t since;	      /* uv_hrtime */
@@ -161,6 +163,8 @@ void shell_store_open(struct shell *shell,
 /* Gives up reading, or closes what is open after an orderly end, and waits for it. */
 void shell_store_close(struct shell *shell);
 /* Batches of the line that are on their way to the disk. */
+/* Those that follow learn what is written of the registry. */
+void shell_store_mark(struct shell *shell);
 uint64_t shell_store_queued(const struct shell *shell, enum store_line line);
 /* Of the outlet (master/steps/steps.h). */
 uint64_t shell_store_write(void *shell, enum store_line line, enum store_class class,

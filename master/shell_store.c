@@ -35,6 +35,23 @@ static uint64_t write_warm_table(struct shell *shell, const struct store_op *ops
 	return shell->warm_last;
 }
 
+/* A change of the table that nobody waits for. */
+static void tell_unawaited(void *context, const struct store_op *ops, size_t count)
+{
+	struct shell *shell = context;
+
+	if (shell->followers)
+		followers_tell(shell->followers, ops, count, shell->warm_last);
+}
+
+void shell_store_mark(struct shell *shell)
+{
+	char mark[STORE_MARK_MAX];
+	uint64_t number = store_mark(shell->stores[LINE_REGISTRY], mark);
+
+	registry_copy_durable(shell->registry_copy, number, mark, tell_unawaited, shell);
+}
+
 /* What those have, too, that are waited for. */
 static uint64_t warm_durable(const struct shell *shell)
 {
@@ -50,6 +67,8 @@ uint64_t shell_store_write(void *context, enum store_line line, enum store_class
 	if (is_warm_table(shell, line))
 		return write_warm_table(shell, ops, count);
 	number = store_write(shell->stores[line], class, ops, count);
+	if (line == LINE_REGISTRY && shell->registry_copy)
+		registry_copy_wrote(shell->registry_copy, number, ops, count);
 	if (line == LINE_REGISTRY && shell->write_count < SHELL_WRITES_TIMED)
 		shell->writes[shell->write_count++] =
 			(struct shell_write){number, (int64_t)uv_hrtime()};
@@ -108,8 +127,10 @@ static void tell_line(struct shell *shell, enum store_line line)
 	durable = store_durable(shell->stores[line]);
 	if (line == LINE_REGISTRY)
 		time_writes(shell, durable);
-	if (shell->followers && line == LINE_REGISTRY)
+	if (shell->followers && line == LINE_REGISTRY) {
+		shell_store_mark(shell);
 		followers_noted(shell->followers, store_noted(shell->stores[line]));
+	}
 	if (master_steps_stored(&shell->steps, line, store_applied(shell->stores[line]), durable))
 		uv_async_send(&shell->stored);
 }
@@ -150,6 +171,21 @@ static int load_pair(void *context, struct slice key, struct slice value)
 	return 0;
 }
 
+static int load_warm_pair(void *context, struct slice key, struct slice value)
+{
+	return registry_copy_is(key) ? 0 : load_pair(context, key, value);
+}
+
+/* Those that follow are told of it, too. */
+static int load_registry_pair(void *context, struct slice key, struct slice value)
+{
+	struct shell_loading *loading = context;
+
+	if (!store_is_cached(loading->shell->stores[LINE_REGISTRY]))
+		registry_copy_put(&loading->shell->warm, key, value);
+	return load_pair(context, key, value);
+}
+
 /* What was copied counts if it is all that the master before this one acted on. Otherwise it may be
  * over long since, and this one starts without. */
 static void choose_warm_table(struct shell *shell)
@@ -164,25 +200,35 @@ static void choose_warm_table(struct shell *shell)
 	if (*note)
 		log_info("there is no complete copy of what the master before knew: frameworks and "
 			 "tasks are known when they come back");
-	warm_table_clear(&shell->warm);
+	registry_copy_keep(&shell->warm);
 }
 
 static int open_in_zookeeper(struct shell *shell, struct store *out[STORE_LINES], struct err *err)
 {
 	const struct master_flags *f = shell->flags;
 	char *path = xprintf("%s.mesita/registry", f->group.path);
+	struct store_cache cache = {.mark = {NULL, 0}};
 	const struct store_options registry = {
 		.backend = "zookeeper",
 		.path = path,
 		.zookeeper = &f->group,
 		.zookeeper_timeout_ms = (int)(f->zk_session_timeout / MILLISECOND),
 		.patience = f->registry_store_timeout,
+		.cache = &cache,
 		.given_up = &shell->gives_up,
 		.notify = store_notify,
 		.context = shell,
 	};
-	int rv = store_open(&registry, &out[LINE_REGISTRY], err);
+	int rv;
 
+	/* The mark that is in half of a copy says nothing of the other half. */
+	if (shell->warm_copy)
+		registry_copy_offer(&shell->warm, &cache);
+	rv = store_open(&registry, &out[LINE_REGISTRY], err);
+	if (rv == 0 && store_is_cached(out[LINE_REGISTRY]))
+		log_info("the copy of the registry is what ZooKeeper has");
+	else if (rv == 0)
+		registry_copy_drop(&shell->warm);
 	if (rv == 0)
 		choose_warm_table(shell);
 	free(path);
@@ -225,13 +271,16 @@ static void load_stores(uv_work_t *work)
 	struct shell_loading *loading = work->data;
 	struct shell *shell = loading->shell;
 
+	bool has_table = is_warm_table(shell, LINE_WARM);
+
 	loading->rv = open_stores(shell, shell->stores, &loading->err);
 	for (int i = 0; i < STORE_LINES && loading->rv == 0; i++) {
 		if (is_warm_table(shell, i))
-			loading->rv = warm_table_each(&shell->warm, load_pair, loading);
+			loading->rv = warm_table_each(&shell->warm, load_warm_pair, loading);
 		else
-			loading->rv =
-				store_load(shell->stores[i], "", load_pair, loading, &loading->err);
+			loading->rv = store_load(shell->stores[i], "",
+						 has_table ? load_registry_pair : load_pair,
+						 loading, &loading->err);
 	}
 }
 
@@ -277,6 +326,7 @@ void shell_store_close(struct shell *shell)
 	}
 	for (int i = 0; i < STORE_LINES; i++)
 		store_close(shell->stores[i]);
+	registry_copy_free(shell->registry_copy);
 	warm_table_clear(&shell->warm);
 	free(shell->warm_copy);
 }

@@ -26,6 +26,10 @@ struct store_backend_ops {
 	const char *(*holder)(struct store_backend *backend);
 	int (*note)(struct store_backend *backend, const char *text, struct err *err);
 	const char *(*note_before)(struct store_backend *backend);
+	/* Of such, too: the mark of what is written so far, see store_mark(), by the thread that
+	 * writes; and store_is_cached(). */
+	void (*mark)(struct store_backend *backend, char mark[STORE_MARK_MAX]);
+	bool (*cached)(struct store_backend *backend);
 	void (*close)(struct store_backend *backend); /* frees it */
 };
 

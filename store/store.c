@@ -34,6 +34,8 @@ struct store {
 	struct list waiting;	 /* of groups, oldest first */
 	char *note;		 /* that waits, or NULL; heap */
 	uint64_t note_number;	 /* of the last one */
+	uint64_t marked;	 /* the batch up to which `mark` says what is written */
+	char mark[STORE_MARK_MAX];
 	bool closing;
 
 	uint64_t last_number; /* the caller's thread only */
@@ -55,6 +57,19 @@ static int group_apply(struct store *store, struct store_group *group, bool sync
 	return rv;
 }
 
+/* Before anybody is told that something was written. */
+static void mark_written(struct store *store, uint64_t number)
+{
+	struct store_backend *backend = store->backend;
+
+	if (!backend->ops->mark)
+		return;
+	pthread_mutex_lock(&store->lock);
+	store->marked = number;
+	backend->ops->mark(backend, store->mark);
+	pthread_mutex_unlock(&store->lock);
+}
+
 static void store_fail(struct store *store, const struct err *err)
 {
 	atomic_store(&store->failure, xstrdup(err->text[0] ? err->text : "the store failed"));
@@ -73,6 +88,7 @@ static void drain(struct store *store, struct list *groups, bool sync)
 			if (group_apply(store, group, last && sync, &err) < 0) {
 				store_fail(store, &err);
 			} else {
+				mark_written(store, group->last);
 				atomic_store(&store->applied, group->last);
 				if (last && sync)
 					atomic_store(&store->durable, group->last);
@@ -93,6 +109,8 @@ static void write_note(struct store *store, char *note, uint64_t number)
 		if (store->backend->ops->note(store->backend, note, &err) < 0)
 			store_fail(store, &err);
 		else
+			mark_written(store, store_applied(store));
+		if (!store_failed(store))
 			atomic_store(&store->noted, number);
 		if (store->notify)
 			store->notify(store->context);
@@ -193,6 +211,7 @@ int store_open_backend(struct store_backend *backend, void (*notify)(void *conte
 	pthread_cond_init(&store->wake, NULL);
 	pthread_cond_init(&store->progress, NULL);
 	list_init(&store->waiting);
+	mark_written(store, 0);
 	int rv = writer_start(store);
 	if (rv != 0) {
 		store_free(store);
@@ -319,6 +338,24 @@ const char *store_note_before(const struct store *store)
 	struct store_backend *backend = store->backend;
 
 	return backend->ops->note_before ? backend->ops->note_before(backend) : NULL;
+}
+
+uint64_t store_mark(struct store *store, char mark[STORE_MARK_MAX])
+{
+	uint64_t number;
+
+	pthread_mutex_lock(&store->lock);
+	memcpy(mark, store->mark, STORE_MARK_MAX);
+	number = store->marked;
+	pthread_mutex_unlock(&store->lock);
+	return number;
+}
+
+bool store_is_cached(const struct store *store)
+{
+	struct store_backend *backend = store->backend;
+
+	return backend->ops->cached && backend->ops->cached(backend);
 }
 
 const char *store_failed(const struct store *store)

@@ -34,14 +34,27 @@ struct store_op {
 
 struct store;
 
+/* What somebody keeps of a store that one of several may write: used in place of it if nothing was
+ * written since it had that mark. */
+#define STORE_MARK_MAX 128 /* bytes of a mark, with its '\0' */
+struct store_cache {
+	struct slice mark; /* data == NULL: there is none */
+	void (*keys)(void *context, void (*each)(void *context, struct slice key),
+		     void *each_context);
+	struct slice (*value)(void *context, struct slice key); /* good while it is loaded */
+	void *context;
+};
+
 struct store_options {
-	const char *backend;		/* "leveldb", "memory" or "zookeeper" */
-	const char *path;		/* directory, or node of ZooKeeper; made if missing */
-	bool repair;			/* go on with what is left of a damaged one (leveldb) */
-	size_t buffer;			/* bytes gathered before a table is made of them, in
-					   memory and in the log; 0 = 1 MiB */
-	const struct zk_url *zookeeper; /* the servers, and who we are to them (zookeeper) */
-	int zookeeper_timeout_ms;	/* of the session */
+	const char *backend;		 /* "leveldb", "memory" or "zookeeper" */
+	const char *path;		 /* directory, or node of ZooKeeper; made if missing */
+	bool repair;			 /* go on with what is left of a damaged one (leveldb) */
+	size_t buffer;			 /* bytes gathered before a table is made of them, in
+					    memory and in the log; 0 = 1 MiB */
+	const struct zk_url *zookeeper;	 /* the servers, and who we are to them (zookeeper) */
+	int zookeeper_timeout_ms;	 /* of the session */
+	const struct store_cache *cache; /* copied; its context is asked until it is loaded; or NULL
+					   (zookeeper) */
 	int64_t patience; /* how long servers may be out of reach until opening, loading or a
 			     write fails (zookeeper) */
 	const atomic_bool
@@ -67,6 +80,13 @@ uint64_t store_note(struct store *store, const char *text);
 uint64_t store_noted(const struct store *store);
 /* What it said when the store was opened; "": nothing; NULL: there are no notes. */
 const char *store_note_before(const struct store *store);
+
+/* A mark of the keys and values that are there when the batch of the number that is returned, and
+ * none after it, is written; every write of anybody gives another one. "": such a store it is not.
+ */
+uint64_t store_mark(struct store *store, char mark[STORE_MARK_MAX]);
+/* Whether the cache was good when the store was opened. */
+bool store_is_cached(const struct store *store);
 
 /* Calls `each` for every key with the prefix, in byte order; a non-zero return
  * stops and is returned. Sees what store_write() was given before only after it

@@ -17,8 +17,9 @@ struct ensemble {
 	/* The note of the registry that was asked for last, heap, and whether it is durable. */
 	char *note;
 	bool noted;
-	/* Leaders that went on with a copy of what the one before knew, and those that did not. */
-	uint64_t kept, forgotten;
+	/* Leaders that went on with a copy of what the one before knew, and those that did not; and
+	 * those whose copy of the registry was good. */
+	uint64_t kept, forgotten, cached;
 };
 
 #endif

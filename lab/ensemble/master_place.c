@@ -7,6 +7,7 @@
 #include "lab/ensemble/shared_registry.h"
 #include "master/follow/candidacy.h"
 #include "master/follow/followers.h"
+#include "master/follow/registry_copy.h"
 #include "net/masters/election.h"
 
 /* Leaders often die when others are about to rely on them: soon after they lead, or have a note
@@ -28,6 +29,8 @@ struct master_place {
 	struct shared_registry *registry; /* once it was elected */
 	struct followers *followers;	  /* once it leads */
 	struct warm_table warm;
+	struct registry_copy *registry_copy; /* once it leads */
+	bool cached;			     /* it did not read the registry */
 	uint64_t warm_last;
 	char *warm_copy; /* heap: what the table is called if it is a copy */
 	char *holder;	 /* heap: our opening */
@@ -120,6 +123,22 @@ static uint64_t followers_note(void *context, const char *text)
 	return place->note = shared_registry_note(place->registry, text);
 }
 
+static void tell_unawaited(void *context, const struct store_op *ops, size_t count)
+{
+	struct master_place *place = context;
+
+	if (place->followers)
+		followers_tell(place->followers, ops, count, place->warm_last);
+}
+
+static void tell_mark(struct master_place *place)
+{
+	char mark[STORE_MARK_MAX];
+	uint64_t number = shared_registry_mark(place->registry, mark);
+
+	registry_copy_durable(place->registry_copy, number, mark, tell_unawaited, place);
+}
+
 static void registry_progress(void *context)
 {
 	struct master_place *place = context;
@@ -129,6 +148,7 @@ static void registry_progress(void *context)
 	if (shared_registry_noted(place->registry) == place->note &&
 	    !epoch_is_over(place->epochs[LINE_REGISTRY]))
 		place->ensemble->noted = true;
+	tell_mark(place);
 	followers_noted(place->followers, shared_registry_noted(place->registry));
 	place_stored(place, LINE_REGISTRY, shared_registry_durable(place->registry));
 }
@@ -140,6 +160,7 @@ uint64_t place_store(struct master_place *place, int line, enum store_class clas
 
 	if (line == LINE_REGISTRY) {
 		number = shared_registry_write(place->registry, class, ops, count);
+		registry_copy_wrote(place->registry_copy, number, ops, count);
 	} else {
 		for (size_t i = 0; i < count; i++)
 			warm_table_apply(&place->warm, &ops[i]);
@@ -164,22 +185,29 @@ static int load_pair(struct master_place *place, int line, struct slice key, str
 
 static int registry_pair(void *context, struct slice key, struct slice value)
 {
-	return load_pair(context, LINE_REGISTRY, key, value);
+	struct master_place *place = context;
+
+	if (!place->cached)
+		registry_copy_put(&place->warm, key, value);
+	return load_pair(place, LINE_REGISTRY, key, value);
 }
 
 static int warm_pair(void *context, struct slice key, struct slice value)
 {
-	return load_pair(context, LINE_WARM, key, value);
+	return registry_copy_is(key) ? 0 : load_pair(context, LINE_WARM, key, value);
 }
 
-static void registry_opened(void *context, const char *holder, const char *note)
+static void registry_opened(void *context, const char *holder, const char *note, bool cached)
 {
 	struct master_place *place = context;
 
 	place->holder = xstrdup(holder);
 	place->goes_on = place->warm_copy && follow_note_names(note, place->warm_copy);
+	place->cached = cached;
+	if (!cached)
+		registry_copy_drop(&place->warm);
 	if (!place->goes_on)
-		warm_table_clear(&place->warm);
+		registry_copy_keep(&place->warm);
 	warm_table_each(&place->warm, warm_pair, place);
 }
 
@@ -211,6 +239,7 @@ static void begin_epochs(struct master_place *place)
 				    : i == LINE_WARM && !place->goes_on ? FORGETS
 									: GOES_ON);
 	e->kept += last && place->goes_on;
+	e->cached += last && place->cached;
 	e->forgotten += last && !place->goes_on;
 	world_log(e->world, "%s leads, %s", place->loop->process->name,
 		  place->goes_on ? "and knows what the one before knew"
@@ -234,6 +263,8 @@ static void registry_loaded(void *context)
 		return;
 	begin_epochs(place);
 	place->standing = LEADER;
+	place->registry_copy = registry_copy_create(&place->warm);
+	tell_mark(place);
 	place->followers = followers_create(&options);
 	be_frail(place, FRAIL_LEADS_HIGH);
 	place->handlers.leads(place->context);
@@ -260,14 +291,17 @@ static const struct shared_registry_handlers shared_registry_handlers = {
 static void place_elected(void *context, char *copy)
 {
 	struct master_place *place = context;
+	struct store_cache cache;
 
 	world_log(world_of(place), "%s is elected", place->loop->process->name);
 	place->warm_copy = copy;
 	if (place->why)
 		return;
 	place->standing = LOADING;
-	place->registry =
-		shared_registry_open(place->loop->process, &shared_registry_handlers, place);
+	if (copy)
+		registry_copy_offer(&place->warm, &cache);
+	place->registry = shared_registry_open(place->loop->process, copy ? &cache : NULL,
+					       &shared_registry_handlers, place);
 }
 
 static void place_over(void *context, const char *why)
@@ -381,6 +415,7 @@ void place_end(struct master_place *place)
 		contents_free(&place->loaded[i]);
 	world_cancel(world_of(place), &place->telling);
 	world_cancel(world_of(place), &place->frailty);
+	registry_copy_free(place->registry_copy);
 	warm_table_clear(&place->warm);
 	free(place->warm_copy);
 	free(place->holder);

@@ -1,6 +1,7 @@
 #include "lab/ensemble/shared_registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory/arena.h"
 #include "lab/ensemble/ensemble.h"
@@ -15,6 +16,8 @@ struct shared_registry {
 	struct process *process;
 	const struct shared_registry_handlers *handlers;
 	void *context;
+	struct store_cache cache;
+	char mark[STORE_MARK_MAX]; /* of what is durable */
 	struct sim_thread *thread; /* NULL: it has ended */
 	struct store_backend *backend;
 	struct list waiting, writing; /* struct store_group.link */
@@ -58,13 +61,16 @@ static int registry_take(struct shared_registry *r, struct err *err)
 		.zookeeper = &url,
 		.zookeeper_timeout_ms = SESSION_MS,
 		.patience = PATIENCE,
+		.cache = &r->cache,
 	};
 	int rv = store_zookeeper_open(&options, &r->backend, err);
 
 	if (rv < 0)
 		return rv;
+	r->backend->ops->mark(r->backend, r->mark);
 	r->handlers->opened(r->context, r->backend->ops->holder(r->backend),
-			    r->backend->ops->note_before(r->backend));
+			    r->backend->ops->note_before(r->backend),
+			    r->backend->ops->cached(r->backend));
 	return r->backend->ops->load(r->backend, "", r->handlers->pair, r->context, err);
 }
 
@@ -83,6 +89,7 @@ static int write_waiting(struct shared_registry *r, struct err *err)
 		if (rv < 0)
 			return rv;
 		r->durable = group->last;
+		r->backend->ops->mark(r->backend, r->mark);
 		store_group_free(group);
 		tell_later(r);
 	}
@@ -98,8 +105,10 @@ static int write_note(struct shared_registry *r, struct err *err)
 	r->note = NULL;
 	rv = r->backend->ops->note(r->backend, note, err);
 	free(note);
-	if (rv == 0)
+	if (rv == 0) {
 		r->noted = number;
+		r->backend->ops->mark(r->backend, r->mark);
+	}
 	tell_later(r);
 	return rv;
 }
@@ -132,12 +141,15 @@ static void registry_ended(void *context)
 /* ---- for the loop -------------------------------------------------------------------------- */
 
 struct shared_registry *shared_registry_open(struct process *process,
+					     const struct store_cache *cache,
 					     const struct shared_registry_handlers *handlers,
 					     void *context)
 {
 	struct shared_registry *r = xcalloc(1, sizeof(*r));
 
 	r->process = process;
+	if (cache)
+		r->cache = *cache;
 	r->handlers = handlers;
 	r->context = context;
 	r->telling.run = on_registry_tells;
@@ -182,6 +194,12 @@ uint64_t shared_registry_note(struct shared_registry *r, const char *text)
 uint64_t shared_registry_noted(const struct shared_registry *r)
 {
 	return r->noted;
+}
+
+uint64_t shared_registry_mark(struct shared_registry *r, char mark[STORE_MARK_MAX])
+{
+	memcpy(mark, r->mark, STORE_MARK_MAX);
+	return r->durable;
 }
 
 uint64_t shared_registry_durable(const struct shared_registry *r)

@@ -10,7 +10,7 @@ struct shared_registry;
 
 struct shared_registry_handlers {
 	/* On its thread: it is opened; the note of before. */
-	void (*opened)(void *context, const char *holder, const char *note);
+	void (*opened)(void *context, const char *holder, const char *note, bool cached);
 	/* On its thread: a pair of it. */
 	int (*pair)(void *context, struct slice key, struct slice value);
 	/* All of it is read. */
@@ -21,7 +21,9 @@ struct shared_registry_handlers {
 	void (*failed)(void *context, const char *why);
 };
 
+/* `cache`: NULL, or copied. */
 struct shared_registry *shared_registry_open(struct process *process,
+					     const struct store_cache *cache,
 					     const struct shared_registry_handlers *handlers,
 					     void *context);
 /* The process ends. */
@@ -32,6 +34,8 @@ uint64_t shared_registry_write(struct shared_registry *registry, enum store_clas
 /* As store_note() and store_noted(). */
 uint64_t shared_registry_note(struct shared_registry *registry, const char *text);
 uint64_t shared_registry_noted(const struct shared_registry *registry);
+/* As store_mark(). */
+uint64_t shared_registry_mark(struct shared_registry *registry, char mark[STORE_MARK_MAX]);
 uint64_t shared_registry_durable(const struct shared_registry *registry);
 
 #endif

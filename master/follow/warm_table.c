@@ -21,6 +21,11 @@ void warm_table_init(struct warm_table *table)
 	list_init(&table->cursors);
 }
 
+static struct slice key_of(const struct warm_pair *pair)
+{
+	return (struct slice){pair->key, pair->key_len};
+}
+
 static void pair_remove(struct warm_table *table, struct warm_pair *pair)
 {
 	struct warm_cursor *cursor, *next;
@@ -71,14 +76,26 @@ void warm_table_clear(struct warm_table *table)
 		pair_remove(table, pair);
 }
 
+void warm_table_keep(struct warm_table *table, bool (*keeps)(struct slice key))
+{
+	struct warm_pair *pair, *next;
+
+	HASH_ITER (hh, table->pairs, pair, next)
+		if (!keeps(key_of(pair)))
+			pair_remove(table, pair);
+}
+
+struct slice warm_table_get(const struct warm_table *table, struct slice key)
+{
+	struct warm_pair *pair;
+
+	HASH_FIND(hh, table->pairs, key.data, key.len, pair);
+	return pair ? pair->value : (struct slice){NULL, 0};
+}
+
 size_t warm_table_count(const struct warm_table *table)
 {
 	return HASH_COUNT(table->pairs);
-}
-
-static struct slice key_of(const struct warm_pair *pair)
-{
-	return (struct slice){pair->key, pair->key_len};
 }
 
 int warm_table_each(struct warm_table *table,

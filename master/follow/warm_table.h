@@ -25,6 +25,10 @@ void warm_table_init(struct warm_table *table);
 /* A value without data deletes the key. */
 void warm_table_apply(struct warm_table *table, const struct store_op *op);
 void warm_table_clear(struct warm_table *table);
+/* Deletes the keys that it does not keep. */
+void warm_table_keep(struct warm_table *table, bool (*keeps)(struct slice key));
+/* Good until the table changes; data is NULL: it is not there. */
+struct slice warm_table_get(const struct warm_table *table, struct slice key);
 size_t warm_table_count(const struct warm_table *table);
 /* Calls `each` for all pairs, in no order; a non-zero return stops and is returned. */
 int warm_table_each(struct warm_table *table,

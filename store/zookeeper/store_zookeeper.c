@@ -47,10 +47,13 @@ struct zk_store {
 	char *root, *head;
 	char id[UUID_TEXT]; /* ours, of this opening */
 	char note[STORE_NOTE_MAX], note_before[STORE_NOTE_MAX];
+	struct store_cache cache;
+	bool cached;		 /* it holds what was there when this one took over */
 	uint64_t written;	 /* parts, the claim included; `head` says how many */
 	int version;		 /* of `head` */
 	int newer;		 /* format that `head` has, if a newer mesita wrote it */
 	pthread_mutex_t lock;	 /* load() may run beside write(): guards the rest */
+	bool cache_counts;	 /* it holds what is there */
 	struct known_key *known; /* all keys that are there */
 };
 
@@ -263,6 +266,7 @@ static int zk_write(struct store_backend *backend, const struct store_op *ops, s
 
 		part_init(&part, length);
 		pthread_mutex_lock(&zs->lock);
+		zs->cache_counts = false;
 		for (size_t i = 0; i < length; i++)
 			part_add(zs, &part, &ops[i]);
 		pthread_mutex_unlock(&zs->lock);
@@ -350,6 +354,19 @@ static void reading_free(struct reading *reading)
 	free(reading->paths);
 }
 
+/* False: the cache does not count, or not any more. */
+static bool take_values(struct zk_store *zs, struct reading *reading)
+{
+	bool counts;
+
+	pthread_mutex_lock(&zs->lock);
+	counts = zs->cache_counts;
+	pthread_mutex_unlock(&zs->lock);
+	for (size_t i = 0; i < reading->count && counts; i++)
+		value_got(reading, i, zs->cache.value(zs->cache.context, reading->keys[i]));
+	return counts;
+}
+
 /* All values, anew as a whole if a connection breaks. They are of one time if nobody has taken over
  * until the last one was read. */
 static int read_values(struct zk_store *zs, struct reading *reading, struct err *err)
@@ -378,11 +395,13 @@ static int zk_load(struct store_backend *backend, const char *prefix,
 		   int (*each)(void *context, struct slice key, struct slice value), void *context,
 		   struct err *err)
 {
+	struct zk_store *zs = (struct zk_store *)backend;
 	struct reading reading;
-	int rv;
+	int rv = 0;
 
-	reading_init((struct zk_store *)backend, prefix, &reading);
-	rv = read_values((struct zk_store *)backend, &reading, err);
+	reading_init(zs, prefix, &reading);
+	if (!take_values(zs, &reading))
+		rv = read_values(zs, &reading, err);
 	for (size_t i = 0; i < reading.count && rv == 0; i++)
 		rv = each(context, reading.keys[i], reading.values[i]);
 	reading_free(&reading);
@@ -448,6 +467,24 @@ static int list_keys(struct zk_store *zs, zhandle_t *handle)
 	return code;
 }
 
+static void mark_write(const char *id, int version, char mark[STORE_MARK_MAX])
+{
+	snprintf(mark, STORE_MARK_MAX, "%.*s %d", UUID_TEXT - 1, id, version);
+}
+
+/* Whether nothing was written since the cache was made: each write gives `head` a version more, or,
+ * of one who opened the store, another id. */
+static bool is_cache_good(const struct zk_store *zs, const struct head_seen *seen)
+{
+	char mark[STORE_MARK_MAX];
+
+	if (!zs->cache.mark.data)
+		return false;
+	mark_write(seen->id, seen->version, mark);
+	return zs->cache.mark.len == strlen(mark) &&
+	       !memcmp(zs->cache.mark.data, mark, strlen(mark));
+}
+
 static int claim_try(struct zk_store *zs, zhandle_t *handle, const struct head_seen *seen,
 		     struct Stat *stat)
 {
@@ -480,8 +517,22 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 	if (code != ZOK)
 		return code;
 	memcpy(zs->note_before, zs->note, sizeof(zs->note));
+	zs->cached = zs->cache_counts = is_cache_good(zs, &seen);
 	zs->written = 1;
 	zs->version = stat.version;
+	return ZOK;
+}
+
+static void key_offered(void *context, struct slice key)
+{
+	key_note(context, key, true);
+}
+
+static int find_keys(struct zk_store *zs, zhandle_t *handle)
+{
+	if (!zs->cached)
+		return list_keys(zs, handle);
+	zs->cache.keys(zs->cache.context, key_offered, zs);
 	return ZOK;
 }
 
@@ -497,7 +548,7 @@ static int take(struct zk_store *zs, struct err *err)
 		if (code == ZOK)
 			code = claim(zs, handle);
 		if (code == ZOK)
-			code = list_keys(zs, handle);
+			code = find_keys(zs, handle);
 		if (code == ZOK)
 			return 0;
 		if (zs->newer)
@@ -539,6 +590,18 @@ static const char *zk_note_before(struct store_backend *backend)
 	return ((const struct zk_store *)backend)->note_before;
 }
 
+static void zk_mark(struct store_backend *backend, char mark[STORE_MARK_MAX])
+{
+	const struct zk_store *zs = (const struct zk_store *)backend;
+
+	mark_write(zs->id, zs->version, mark);
+}
+
+static bool zk_cached(struct store_backend *backend)
+{
+	return ((const struct zk_store *)backend)->cached;
+}
+
 static const struct store_backend_ops zk_ops = {
 	.group_bytes = GROUP_BYTES_MAX,
 	.write = zk_write,
@@ -546,6 +609,8 @@ static const struct store_backend_ops zk_ops = {
 	.holder = zk_holder,
 	.note = zk_note,
 	.note_before = zk_note_before,
+	.mark = zk_mark,
+	.cached = zk_cached,
 	.close = zk_close,
 };
 
@@ -563,6 +628,8 @@ int store_zookeeper_open(const struct store_options *options, struct store_backe
 	if (options->zookeeper->credentials)
 		zs->url.credentials = xstrdup(options->zookeeper->credentials);
 	zs->patience = options->patience;
+	if (options->cache)
+		zs->cache = *options->cache;
 	zs->root = xstrdup(options->path);
 	zs->head = xprintf("%s/head", zs->root);
 	rng_seed(&rng, rng_entropy());

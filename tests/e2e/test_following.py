@@ -62,6 +62,7 @@ class FollowingCase(zookeeper.ElectionCase):
         self.assertEqual([f["recovered"] for f in state["frameworks"]], [True])
         self.assertEqual(len(state["recovered_slaves"]), 1)
         self.assertRegex(log_of(second), r"going on with \d+ records of the master before")
+        self.assertIn("the copy of the registry is what ZooKeeper has", log_of(second))
         self.agent_daemon.signal(signal.SIGCONT)
         self.wait_agent(second)
         scheduler.address = second.address

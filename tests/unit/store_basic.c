@@ -450,6 +450,69 @@ Test(store_basic, a_failed_write_is_the_end_of_writing)
 	cr_expect(closed);
 }
 
+/* ---- marks ------------------------------------------------------------------------ */
+
+static int faulty_note(struct store_backend *backend, const char *text, struct err *err)
+{
+	return faulty_write(backend, NULL, 0, true, err);
+}
+
+/* How many writes there were. */
+static void faulty_mark(struct store_backend *backend, char mark[STORE_MARK_MAX])
+{
+	snprintf(mark, STORE_MARK_MAX, "%d", ((struct faulty *)backend)->writes);
+}
+
+static const struct store_backend_ops marked_ops = {.write = faulty_write,
+						    .load = faulty_load,
+						    .note = faulty_note,
+						    .mark = faulty_mark,
+						    .close = faulty_close};
+
+Test(store_basic, marks_are_of_what_is_written)
+{
+	struct waiter waiter = WAITER_INIT;
+	bool closed = false;
+	struct faulty *faulty = faulty_new(&closed);
+	char mark[STORE_MARK_MAX];
+	struct store *store = NULL;
+
+	faulty->backend.ops = &marked_ops;
+	cr_assert_eq(store_open_backend(&faulty->backend, waiter_notify, &waiter, &store, NULL), 0);
+	cr_expect_eq(store_mark(store, mark), 0);
+	cr_expect_str_eq(mark, "0");
+	put(store, STORE_SYNCED, "a", "1");
+	wait_for(&waiter, store, store_durable, 1);
+	cr_expect_eq(store_mark(store, mark), 1);
+	cr_expect_str_eq(mark, "1");
+	/* A note changes nothing but the mark. */
+	cr_expect_eq(store_note(store, "something"), 1);
+	wait_for(&waiter, store, store_noted, 1);
+	cr_expect_eq(store_mark(store, mark), 1);
+	cr_expect_str_eq(mark, "2");
+	/* What fails has none. */
+	faulty->fail_at = 3;
+	put(store, STORE_SYNCED, "b", "1");
+	wait_for(&waiter, store, store_durable, 2);
+	cr_assert_not_null(store_failed(store));
+	cr_expect_eq(store_mark(store, mark), 1);
+	cr_expect_str_eq(mark, "2");
+	cr_expect_not(store_is_cached(store));
+	store_close(store);
+}
+
+Test(store_basic, stores_of_one_have_no_marks)
+{
+	struct store *store = open_at("memory", NULL, NULL);
+	char mark[STORE_MARK_MAX] = "x";
+
+	put(store, STORE_SYNCED, "a", "1");
+	store_mark(store, mark);
+	cr_expect_str_eq(mark, "");
+	cr_expect_not(store_is_cached(store));
+	store_close(store);
+}
+
 Test(store_basic, waiting_batches_share_one_sync_and_their_memory)
 {
 	struct waiter waiter = WAITER_INIT;
