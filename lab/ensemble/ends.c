@@ -16,7 +16,7 @@ struct ended_task {
 	UT_hash_handle hh;
 	char uuid[UUID_BYTES]; /* of the status that said it */
 	bool forgotten;	       /* by its agent */
-	char key[];	       /* "<framework>/<task>" */
+	char key[];	       /* "<framework>/<task>@<agent's address>" */
 };
 
 struct ends {
@@ -26,21 +26,15 @@ struct ends {
 	struct buf key;
 };
 
-static const char *key_of(struct ends *ends, const Mesos__FrameworkID *framework,
-			  const Mesos__TaskID *task)
-{
-	buf_clear(&ends->key);
-	buf_printf(&ends->key, "%s/%s", framework->value, task->value);
-	return ends->key.data;
-}
-
+/* Who does not know what was before may launch another one of the same name elsewhere. */
 static struct ended_task *ended_find(struct ends *ends, const Mesos__FrameworkID *framework,
-				     const Mesos__TaskID *task)
+				     const Mesos__TaskID *task, const char *agent)
 {
-	const char *key = key_of(ends, framework, task);
 	struct ended_task *found;
 
-	HASH_FIND_STR(ends->tasks, key, found);
+	buf_clear(&ends->key);
+	buf_printf(&ends->key, "%s/%s@%s", framework->value, task->value, agent);
+	HASH_FIND_STR(ends->tasks, ends->key.data, found);
 	return found;
 }
 
@@ -57,10 +51,11 @@ static bool is_of(const struct ended_task *task, ProtobufCBinaryData uuid)
 
 /* ---- what agents say ------------------------------------------------------------------------ */
 
-static void agent_says(struct ends *ends, const Mesos__Internal__StatusUpdate *update)
+static void agent_says(struct ends *ends, const char *agent,
+		       const Mesos__Internal__StatusUpdate *update)
 {
 	const Mesos__TaskStatus *status = update->status;
-	struct ended_task *task = ended_find(ends, update->framework_id, status->task_id);
+	struct ended_task *task = ended_find(ends, update->framework_id, status->task_id, agent);
 
 	/* What it forgot to have forgotten it says once more. */
 	if (task && task->forgotten && status->has_reason && !is_of(task, update->uuid) &&
@@ -76,6 +71,32 @@ static void agent_says(struct ends *ends, const Mesos__Internal__StatusUpdate *u
 		HASH_ADD_KEYPTR(hh, ends->tasks, task->key, ends->key.len, task);
 	}
 	memcpy(task->uuid, update->uuid.data, UUID_BYTES);
+	/* If it had forgotten it, its disk has not: the master knows of it again, and may ask. */
+	task->forgotten = false;
+}
+
+/* Another one of the same name; it may not get there. */
+static void launched_again(struct ends *ends, const char *agent,
+			   const Mesos__FrameworkID *framework, const Mesos__TaskInfo *info)
+{
+	struct ended_task *task = ended_find(ends, framework, info->task_id, agent);
+
+	if (task)
+		ended_drop(ends, task);
+}
+
+static void master_launches(struct ends *ends, const char *agent, const struct letter *letter)
+{
+	if (letter->type == TYPE(run_task_message)) {
+		const Mesos__Internal__RunTaskMessage *run = letter->message;
+
+		launched_again(ends, agent, run->framework->id, run->task);
+	} else if (letter->type == TYPE(run_task_group_message)) {
+		const Mesos__Internal__RunTaskGroupMessage *run = letter->message;
+
+		for (size_t i = 0; i < run->task_group->n_tasks; i++)
+			launched_again(ends, agent, run->framework->id, run->task_group->tasks[i]);
+	}
 }
 
 static void ends_sent(struct observer *o, const struct process *from, const struct conn *conn,
@@ -83,34 +104,27 @@ static void ends_sent(struct observer *o, const struct process *from, const stru
 {
 	struct ends *ends = container_of(o, struct ends, observer);
 
-	(void)from, (void)conn, (void)to;
-	if (letter->kind == LETTER_MESSAGE && letter->type == TYPE(status_update_message) &&
-	    str_has_prefix(from->name, "agent"))
-		agent_says(ends,
+	(void)conn;
+	if (letter->kind != LETTER_MESSAGE)
+		return;
+	if (letter->type == TYPE(status_update_message) && str_has_prefix(from->name, "agent"))
+		agent_says(ends, from->address,
 			   ((const Mesos__Internal__StatusUpdateMessage *)letter->message)->update);
+	else if (str_has_prefix(from->name, "master"))
+		master_launches(ends, to, letter);
 }
 
 /* ---- what they are told ---------------------------------------------------------------------- */
 
 static void
-agent_may_forget(struct ends *ends,
+agent_may_forget(struct ends *ends, const char *agent,
 		 const Mesos__Internal__StatusUpdateAcknowledgementMessage *acknowledgement)
 {
 	struct ended_task *task =
-		ended_find(ends, acknowledgement->framework_id, acknowledgement->task_id);
+		ended_find(ends, acknowledgement->framework_id, acknowledgement->task_id, agent);
 
 	if (task && is_of(task, acknowledgement->uuid))
 		task->forgotten = true;
-}
-
-/* Another one of the same name. */
-static void launched_again(struct ends *ends, const Mesos__FrameworkID *framework,
-			   const Mesos__TaskInfo *info)
-{
-	struct ended_task *task = ended_find(ends, framework, info->task_id);
-
-	if (task)
-		ended_drop(ends, task);
 }
 
 static void ends_delivered(struct observer *o, const struct process *to, const struct conn *conn,
@@ -120,23 +134,12 @@ static void ends_delivered(struct observer *o, const struct process *to, const s
 	const void *message;
 
 	(void)conn;
-	if (letter->kind != LETTER_MESSAGE || !str_has_prefix(to->name, "agent"))
+	if (letter->kind != LETTER_MESSAGE || !str_has_prefix(to->name, "agent") ||
+	    letter->type != TYPE(status_update_acknowledgement_message))
 		return;
 	message = letter_open(letter, letter->type);
-	if (!message)
-		return;
-	if (letter->type == TYPE(status_update_acknowledgement_message)) {
-		agent_may_forget(ends, message);
-	} else if (letter->type == TYPE(run_task_message)) {
-		const Mesos__Internal__RunTaskMessage *run = message;
-
-		launched_again(ends, run->framework->id, run->task);
-	} else if (letter->type == TYPE(run_task_group_message)) {
-		const Mesos__Internal__RunTaskGroupMessage *run = message;
-
-		for (size_t i = 0; i < run->task_group->n_tasks; i++)
-			launched_again(ends, run->framework->id, run->task_group->tasks[i]);
-	}
+	if (message)
+		agent_may_forget(ends, to->address, message);
 }
 
 /* ---- what does not matter here --------------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct epoch {
 	uint64_t durable, hash;	  /* the last one that was told, and the contents after it */
 	struct list batches;	  /* struct batch.link, those after it */
 	bool over;
+	bool too_late;	   /* from its beginning on */
 	uint64_t included; /* over: of its batches the next leader has these */
 };
 
@@ -138,7 +139,6 @@ static void epoch_end(struct epoch *epoch, bool forgets)
 {
 	epoch->over = true;
 	epoch->included = forgets ? UINT64_MAX : epoch->durable;
-	contents_free(&epoch->contents);
 }
 
 /* One must have left the contents: the last one, or those before which may be skipped to. */
@@ -182,7 +182,7 @@ struct epoch *epoch_begin(struct epochs *epochs, const char *leader, struct cont
 	epoch->hash = contents->hash;
 	*contents = (struct contents){0};
 	list_init(&epoch->batches);
-	epoch->over = how == TOO_LATE;
+	epoch->over = epoch->too_late = how == TOO_LATE;
 	/* It is none that another one goes on from. */
 	if (epoch->over)
 		list_prepend(&epochs->all, &epoch->link);
@@ -200,7 +200,10 @@ void epoch_write(struct epoch *epoch, uint64_t number, const struct store_op *op
 {
 	struct batch *batch;
 
-	if (epoch->over)
+	/* One that does not know that it is over still tells who follows it: if the leader after it
+	 * ends before anything of its own is durable, the one after that may begin with what it was
+	 * told. */
+	if (epoch->too_late)
 		return;
 	for (size_t i = 0; i < count; i++)
 		contents_put(&epoch->contents, &ops[i]);

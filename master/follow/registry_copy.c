@@ -107,7 +107,8 @@ void registry_copy_durable(struct registry_copy *copy, uint64_t number, const ch
 	copy->told = number;
 }
 
-/* ---- who begins to lead ----------------------------------------------------------------------- */
+/* ---- who begins to lead -----------------------------------------------------------------------
+ */
 
 void registry_copy_put(struct warm_table *table, struct slice key, struct slice value)
 {

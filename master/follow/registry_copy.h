@@ -13,7 +13,7 @@
 struct registry_copy;
 
 struct registry_copy *registry_copy_create(struct warm_table *table); /* the owner's */
-void registry_copy_free(struct registry_copy *copy);		       /* or NULL */
+void registry_copy_free(struct registry_copy *copy);		      /* or NULL */
 /* Was given to the store under that number. */
 void registry_copy_wrote(struct registry_copy *copy, uint64_t number, const struct store_op *ops,
 			 size_t count);
@@ -23,7 +23,8 @@ void registry_copy_durable(struct registry_copy *copy, uint64_t number, const ch
 			   void (*tell)(void *context, const struct store_op *ops, size_t count),
 			   void *context);
 
-/* ---- in the table of one that begins to lead -------------------------------------------------- */
+/* ---- in the table of one that begins to lead --------------------------------------------------
+ */
 
 /* A pair of the registry that was read. */
 void registry_copy_put(struct warm_table *table, struct slice key, struct slice value);

@@ -113,12 +113,20 @@ class FaultsCase(zookeeper.ElectionCase):
                 master.start()
 
     def revive_servers(self):
-        for server in self.zookeeper.members:
+        """One whose disk was full may end later, or stay and serve nobody."""
+        restart = time.monotonic() + 10 * zookeeper.SCALE
+
+        def served(server):
+            if time.monotonic() > restart and server not in restarted:
+                restarted.append(server)
+                server.kill()
             if server.process.poll() is not None:
                 self.remove_empty_files(server)
                 server.start()
+            return b"Mode: " in server.ask(b"srvr")
+        restarted = []
         for server in self.zookeeper.members:
-            server.wait_serving()
+            wait_for(lambda s=server: served(s), "ZooKeeper", 60)
 
     @staticmethod
     def remove_empty_files(server):
@@ -315,7 +323,7 @@ class Faults(FaultsCase):
             self.launch_some()
             self.wait_leader()
             server.start()
-        server.wait_serving()
+        self.revive_servers()
         self.revive()
 
     def harm_master(self):

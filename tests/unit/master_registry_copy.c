@@ -83,17 +83,19 @@ Test(registry_copy, tells_what_is_durable_and_its_mark)
 	wrote(2, "b", "2");
 	wrote(3, "c", "3");
 	expect_offered("m0", "");
-	durable(2, "m2", "\x01"
-			 "a=1;\x01"
-			 "b=2;\x02=m2;");
+	durable(2, "m2",
+		"\x01"
+		"a=1;\x01"
+		"b=2;\x02=m2;");
 	expect_offered("m2", "a;b;");
 	durable(2, "m2", "");
 	/* A note alone. */
 	durable(2, "m3", "\x02=m3;");
 	wrote(4, "a", NULL);
-	durable(4, "m5", "\x01"
-			 "c=3;\x01"
-			 "a=-;\x02=m5;");
+	durable(4, "m5",
+		"\x01"
+		"c=3;\x01"
+		"a=-;\x02=m5;");
 	expect_offered("m5", "b;c;");
 	/* What is known already does not come back. */
 	durable(3, "m4", "");
@@ -122,8 +124,9 @@ Test(registry_copy, an_empty_value_is_one)
 	const struct store_op op = {text("a"), {"", 0}};
 
 	registry_copy_wrote(copy, 1, &op, 1);
-	durable(1, "m", "\x01"
-			"a=;\x02=m;");
+	durable(1, "m",
+		"\x01"
+		"a=;\x02=m;");
 	expect_offered("m", "a;");
 }
 
