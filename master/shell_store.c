@@ -270,7 +270,6 @@ static void load_stores(uv_work_t *work)
 {
 	struct shell_loading *loading = work->data;
 	struct shell *shell = loading->shell;
-
 	bool has_table = is_warm_table(shell, LINE_WARM);
 
 	loading->rv = open_stores(shell, shell->stores, &loading->err);

@@ -8,293 +8,21 @@
  * A write whose answer was lost is settled by what `head` says once the servers are reached again.
  * Failure: another one holds the store, the servers are not reached for `patience`, or they refuse.
  */
-#include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log/log.h"
 #include "base/memory/arena.h"
-#include "base/random.h"
-#include "base/table.h"
 #include "base/time/clock.h"
-#include "store/backend.h"
 #include "store/format.h"
-#include "store/zookeeper/zk_link.h"
 #include "store/zookeeper/zk_names.h"
+#include "store/zookeeper/zk_store.h"
 
-#define FORMAT "mesita-" /* and STORE_FORMAT */
-#define CLAIM_TRIES 100	 /* others who claim it at the same time */
+#define CLAIM_TRIES 100 /* others who claim it at the same time */
 /* ZooKeeper takes no request of more than 1 MiB. Groups of batches stay well below; what is larger
- * is one batch, and only that goes in parts. */
+ * is one batch, and only that goes in parts (zk_writing.c). */
 #define GROUP_BYTES_MAX (256 * 1024)
-#define PART_BYTES_MAX (768 * 1024)
-#define PART_OPS_MAX 2000
-#define NODE_BYTES 64 /* around a key and its value in a request */
-
-struct known_key {
-	UT_hash_handle hh;
-	size_t len;
-	char data[];
-};
-
-struct zk_store {
-	struct store_backend backend;
-	struct zk_url url;
-	struct zk_link *link;
-	int64_t patience;
-	char *root, *head;
-	char id[UUID_TEXT]; /* ours, of this opening */
-	char note[STORE_NOTE_MAX], note_before[STORE_NOTE_MAX];
-	struct store_cache cache;
-	bool cached;		 /* it holds what was there when this one took over */
-	uint64_t written;	 /* parts, the claim included; `head` says how many */
-	int version;		 /* of `head` */
-	int newer;		 /* format that `head` has, if a newer mesita wrote it */
-	pthread_mutex_t lock;	 /* load() may run beside write(): guards the rest */
-	bool cache_counts;	 /* it holds what is there */
-	struct known_key *known; /* all keys that are there */
-};
-
-/* ---- keys ------------------------------------------------------------------------ */
-
-static struct known_key *key_find(struct zk_store *zs, struct slice key)
-{
-	struct known_key *known;
-
-	HASH_FIND(hh, zs->known, key.data, key.len, known);
-	return known;
-}
-
-static void key_note(struct zk_store *zs, struct slice key, bool there)
-{
-	struct known_key *known = key_find(zs, key);
-
-	if (there && !known) {
-		known = xcalloc(1, sizeof(*known) + key.len + 1);
-		known->len = key.len;
-		if (key.len)
-			memcpy(known->data, key.data, key.len);
-		HASH_ADD_KEYPTR(hh, zs->known, known->data, known->len, known);
-	} else if (!there && known) {
-		HASH_DEL(zs->known, known);
-		free(known);
-	}
-}
-
-/* ---- head ------------------------------------------------------------------------- */
-
-static char *head_text(const struct zk_store *zs, uint64_t written)
-{
-	return xprintf(FORMAT "%d %s %" PRIu64 " %s", STORE_FORMAT, zs->id, written, zs->note);
-}
-
-/* What `head` says: ours with a number, or somebody else's. */
-struct head_seen {
-	char id[256];
-	char note[STORE_NOTE_MAX];
-	bool ours;
-	uint64_t written;
-	int version;
-	int format; /* 0: it holds something else */
-};
-
-static int head_read(struct zk_store *zs, zhandle_t *handle, struct head_seen *seen)
-{
-	char text[STORE_NOTE_MAX + 256];
-	int len = sizeof(text) - 1, code, end = 0;
-	struct Stat stat;
-
-	code = zk_link_sync(handle, zs->head);
-	if (code == ZOK)
-		code = zoo_get(handle, zs->head, 0, text, &len, &stat);
-	if (code != ZOK)
-		return code;
-	text[len > 0 ? len : 0] = '\0';
-	seen->version = stat.version;
-	/* Of a later format only the number is known. */
-	if (sscanf(text, FORMAT "%d", &seen->format) != 1)
-		seen->format = 0;
-	if (sscanf(text, FORMAT "%*d %255s %" SCNu64 " %n", seen->id, &seen->written, &end) != 2)
-		seen->id[0] = '\0';
-	snprintf(seen->note, sizeof(seen->note), "%s", text + end);
-	if (!end)
-		seen->note[0] = '\0';
-	seen->ours = !strcmp(seen->id, zs->id);
-	return ZOK;
-}
-
-static int refused(const struct zk_store *zs, int code, const char *what, struct err *err)
-{
-	return err_set(err, ERR_IO, "cannot %s '%s' in ZooKeeper: %s", what, zs->root,
-		       zerror(code));
-}
-
-static int deposed(const struct zk_store *zs, struct err *err)
-{
-	return err_set(err, ERR_STATE, "another master has taken over the registry '%s'", zs->root);
-}
-
-/* ---- writing ------------------------------------------------------------------------ */
-
-/* One multi operation. Paths are heap. */
-struct part {
-	zoo_op_t *ops;
-	zoo_op_result_t *results;
-	char **paths;
-	int count;
-	struct Stat head;
-};
-
-static void part_init(struct part *part, size_t room)
-{
-	part->ops = xcalloc(room + 1, sizeof(*part->ops));
-	part->results = xcalloc(room + 1, sizeof(*part->results));
-	part->paths = xcalloc(room + 1, sizeof(*part->paths));
-	part->count = 1; /* that of `head` */
-}
-
-static void part_free(struct part *part)
-{
-	for (int i = 1; i < part->count; i++)
-		free(part->paths[i]);
-	free(part->paths);
-	free(part->results);
-	free(part->ops);
-}
-
-static void part_add(struct zk_store *zs, struct part *part, const struct store_op *op)
-{
-	bool there = key_find(zs, op->key) != NULL;
-	char *path;
-
-	if (!op->value.data && !there)
-		return;
-	path = part->paths[part->count] = zk_key_path(zs->root, op->key);
-	if (!op->value.data)
-		zoo_delete_op_init(&part->ops[part->count], path, -1);
-	else if (there)
-		zoo_set_op_init(&part->ops[part->count], path, op->value.data, (int)op->value.len,
-				-1, NULL);
-	else
-		zoo_create_op_init(&part->ops[part->count], path, op->value.data,
-				   (int)op->value.len, zk_handle_acl(&zs->url), 0, NULL, 0);
-	part->count++;
-}
-
-static int part_send(struct zk_store *zs, zhandle_t *handle, struct part *part)
-{
-	char *text = head_text(zs, zs->written + 1);
-	int code;
-
-	zoo_set_op_init(&part->ops[0], zs->head, text, (int)strlen(text), zs->version, &part->head);
-	code = zoo_multi(handle, part->count, part->ops, part->results);
-	free(text);
-	return code;
-}
-
-/* Whether the part whose answer was lost was written. False: send it again; or it failed. */
-static bool was_written(struct zk_store *zs, const struct head_seen *seen)
-{
-	if (seen->written != zs->written + 1)
-		return false;
-	zs->written++;
-	zs->version = seen->version;
-	return true;
-}
-
-static int part_write(struct zk_store *zs, struct part *part, struct err *err)
-{
-	int64_t deadline = clock_steady() + zs->patience;
-	bool undecided = false;
-	struct head_seen seen;
-	zhandle_t *handle;
-	int code;
-
-	while ((handle = zk_link_reach(zs->link, deadline, err))) {
-		code = undecided ? head_read(zs, handle, &seen) : ZOK;
-		if (code == ZOK && undecided) {
-			if (!seen.ours)
-				return deposed(zs, err);
-			if (was_written(zs, &seen))
-				return 0;
-		}
-		if (code == ZOK)
-			code = part_send(zs, handle, part);
-		if (code == ZOK) {
-			zs->written++;
-			zs->version = part->head.version;
-			return 0;
-		}
-		if (code == ZBADVERSION && !undecided)
-			return deposed(zs, err);
-		/* Otherwise it may be the first try that set the version, late. */
-		if (code != ZBADVERSION && !zk_is_passing(code))
-			return refused(zs, code, "write to", err);
-		undecided = true;
-		if (clock_steady() >= deadline)
-			break;
-	}
-	return err_set(err, ERR_IO, "ZooKeeper at %s did not take a write in time",
-		       zs->url.servers);
-}
-
-/* How many of the operations go into one part. */
-static size_t part_length(const struct store_op *ops, size_t count)
-{
-	size_t bytes = 0, i;
-
-	for (i = 0; i < count && i < PART_OPS_MAX; i++) {
-		bytes += 3 * ops[i].key.len + ops[i].value.len + NODE_BYTES;
-		if (i && bytes > PART_BYTES_MAX)
-			break;
-	}
-	return i;
-}
-
-static int zk_write(struct store_backend *backend, const struct store_op *ops, size_t count,
-		    bool sync, struct err *err)
-{
-	struct zk_store *zs = (struct zk_store *)backend;
-	int rv = 0;
-
-	(void)sync; /* what ZooKeeper acknowledges is on disks */
-	while (count > 0 && rv == 0) {
-		size_t length = part_length(ops, count);
-		struct part part;
-
-		part_init(&part, length);
-		pthread_mutex_lock(&zs->lock);
-		zs->cache_counts = false;
-		for (size_t i = 0; i < length; i++)
-			part_add(zs, &part, &ops[i]);
-		pthread_mutex_unlock(&zs->lock);
-		if (part.count > 1)
-			rv = part_write(zs, &part, err);
-		part_free(&part);
-		pthread_mutex_lock(&zs->lock);
-		for (size_t i = 0; i < length && rv == 0; i++)
-			key_note(zs, ops[i].key, ops[i].value.data != NULL);
-		pthread_mutex_unlock(&zs->lock);
-		ops += length;
-		count -= length;
-	}
-	return rv;
-}
-
-static int zk_note(struct store_backend *backend, const char *text, struct err *err)
-{
-	struct zk_store *zs = (struct zk_store *)backend;
-	struct part part;
-	int rv;
-
-	snprintf(zs->note, sizeof(zs->note), "%s", text);
-	part_init(&part, 0);
-	rv = part_write(zs, &part, err);
-	part_free(&part);
-	return rv;
-}
 
 /* ---- reading --------------------------------------------------------------------------- */
 
@@ -382,11 +110,11 @@ static int read_values(struct zk_store *zs, struct reading *reading, struct err 
 			code = zk_link_get(handle, reading->paths, reading->count, value_got,
 					   reading);
 		if (code == ZOK)
-			code = head_read(zs, handle, &seen);
+			code = zk_head_read(zs, handle, &seen);
 		if (code == ZOK)
-			return seen.ours ? 0 : deposed(zs, err);
+			return seen.ours ? 0 : zk_deposed(zs, err);
 		if (!zk_is_passing(code) || clock_steady() >= deadline)
-			return refused(zs, code, "read", err);
+			return zk_refused(zs, code, "read", err);
 	}
 	return ERR_IO;
 }
@@ -437,7 +165,7 @@ static void bucket_listed(void *context, size_t index, const struct String_vecto
 	for (int i = 0; i < names->count; i++) {
 		buf_clear(&key);
 		if (zk_key_parse(names->data[i], &key))
-			key_note(zs, (struct slice){key.data, key.len}, true);
+			known_note(zs, (struct slice){key.data, key.len}, true);
 		else
 			log_warning("'%s' in the registry '%s' is none of its nodes",
 				    names->data[i], zs->root);
@@ -467,24 +195,6 @@ static int list_keys(struct zk_store *zs, zhandle_t *handle)
 	return code;
 }
 
-static void mark_write(const char *id, int version, char mark[STORE_MARK_MAX])
-{
-	snprintf(mark, STORE_MARK_MAX, "%.*s %d", UUID_TEXT - 1, id, version);
-}
-
-/* Whether nothing was written since the cache was made: each write gives `head` a version more, or,
- * of one who opened the store, another id. */
-static bool is_cache_good(const struct zk_store *zs, const struct head_seen *seen)
-{
-	char mark[STORE_MARK_MAX];
-
-	if (!zs->cache.mark.data)
-		return false;
-	mark_write(seen->id, seen->version, mark);
-	return zs->cache.mark.len == strlen(mark) &&
-	       !memcmp(zs->cache.mark.data, mark, strlen(mark));
-}
-
 static int claim_try(struct zk_store *zs, zhandle_t *handle, const struct head_seen *seen,
 		     struct Stat *stat)
 {
@@ -492,7 +202,7 @@ static int claim_try(struct zk_store *zs, zhandle_t *handle, const struct head_s
 	int code;
 
 	snprintf(zs->note, sizeof(zs->note), "%s", seen->note);
-	text = head_text(zs, 1);
+	text = zk_head_text(zs, 1);
 	code = zoo_set2(handle, zs->head, text, (int)strlen(text), seen->version, stat);
 	free(text);
 	return code;
@@ -507,7 +217,7 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 	int code = ZBADVERSION;
 
 	for (int i = 0; code == ZBADVERSION && i < CLAIM_TRIES; i++) {
-		code = head_read(zs, handle, &seen);
+		code = zk_head_read(zs, handle, &seen);
 		zs->newer = code == ZOK && seen.format > STORE_FORMAT ? seen.format : 0;
 		if (zs->newer)
 			code = ZINVALIDSTATE;
@@ -517,7 +227,7 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 	if (code != ZOK)
 		return code;
 	memcpy(zs->note_before, zs->note, sizeof(zs->note));
-	zs->cached = zs->cache_counts = is_cache_good(zs, &seen);
+	zs->cached = zs->cache_counts = zk_cache_good(zs, &seen);
 	zs->written = 1;
 	zs->version = stat.version;
 	return ZOK;
@@ -525,7 +235,7 @@ static int claim(struct zk_store *zs, zhandle_t *handle)
 
 static void key_offered(void *context, struct slice key)
 {
-	key_note(context, key, true);
+	known_note(context, key, true);
 }
 
 static int find_keys(struct zk_store *zs, zhandle_t *handle)
@@ -558,7 +268,7 @@ static int take(struct zk_store *zs, struct err *err)
 				"mesita wrote; this one reads formats up to %d",
 				zs->root, zs->newer, STORE_FORMAT);
 		if (!zk_is_passing(code) || clock_steady() >= deadline)
-			return refused(zs, code, "open", err);
+			return zk_refused(zs, code, "open", err);
 	}
 	return ERR_IO;
 }
@@ -594,7 +304,7 @@ static void zk_mark(struct store_backend *backend, char mark[STORE_MARK_MAX])
 {
 	const struct zk_store *zs = (const struct zk_store *)backend;
 
-	mark_write(zs->id, zs->version, mark);
+	zk_mark_text(zs->id, zs->version, mark);
 }
 
 static bool zk_cached(struct store_backend *backend)
