@@ -126,8 +126,8 @@ static size_t part_length(const struct store_op *ops, size_t count)
 	return i;
 }
 
-int zk_write(struct store_backend *backend, const struct store_op *ops, size_t count,
-		    bool sync, struct err *err)
+int zk_write(struct store_backend *backend, const struct store_op *ops, size_t count, bool sync,
+	     struct err *err)
 {
 	struct zk_store *zs = (struct zk_store *)backend;
 	int rv = 0;
