@@ -114,19 +114,28 @@ class FaultsCase(zookeeper.ElectionCase):
 
     def revive_servers(self):
         """One whose disk was full may end later, or stay and serve nobody."""
-        restart = time.monotonic() + 10 * zookeeper.SCALE
+        deadline = time.monotonic() + 20 * zookeeper.SCALE
+        late = list(self.zookeeper.members)
 
-        def served(server):
-            if time.monotonic() > restart and server not in restarted:
-                restarted.append(server)
-                server.kill()
-            if server.process.poll() is not None:
-                self.remove_empty_files(server)
-                server.start()
-            return b"Mode: " in server.ask(b"srvr")
-        restarted = []
-        for server in self.zookeeper.members:
-            wait_for(lambda s=server: served(s), "ZooKeeper", 60)
+        def serves(server):
+            try:
+                return b"Mode: " in server.ask(b"srvr")
+            except OSError:
+                return False
+
+        def all_serve():
+            for server in self.zookeeper.members:
+                if server.process.poll() is not None:
+                    self.remove_empty_files(server)
+                    server.start()
+            waiting = [server for server in self.zookeeper.members if not serves(server)]
+            if time.monotonic() > deadline:
+                for server in waiting:
+                    if server in late:
+                        late.remove(server)
+                        server.kill()
+            return not waiting
+        wait_for(all_serve, "ZooKeeper", 60)
 
     @staticmethod
     def remove_empty_files(server):
@@ -140,6 +149,10 @@ class FaultsCase(zookeeper.ElectionCase):
         self.scheduler = self.scheduler_at(self.masters[0], name="soak", failover_timeout=HOUR,
                                            checkpoint=True)
         self.scheduler.run("exec sleep 100000", task_id="sentinel")
+
+    def run_one(self):
+        name = self.scheduler.run("true")
+        self.assertEqual(self.scheduler.wait_terminal(name)["state"], "TASK_FINISHED")
 
     def ended(self, name):
         return self.scheduler.ends(name)
@@ -164,11 +177,11 @@ class Disks(FaultsCase):
         leader, disk = self.masters[0], self.disks["master1"]
         disk.fill()
         for _ in range(3):
-            self.scheduler.run("true", state="TASK_FINISHED")
+            self.run_one()
         self.assertTrue(self.leads(leader))
         size = os.path.getsize(leader.log)
         disk.free()
-        self.scheduler.run("true", state="TASK_FINISHED")
+        self.run_one()
         wait_for(lambda: os.path.getsize(leader.log) > size, "its log goes on")
         self.assert_sentinel_runs(leader)
 
@@ -191,7 +204,7 @@ class Disks(FaultsCase):
         self.wait_agent(leader)
         self.scheduler.address = leader.address
         self.scheduler.subscribe()
-        self.scheduler.run("true", state="TASK_FINISHED")
+        self.run_one()
         self.assert_sentinel_runs(leader)
 
     def write_something(self):
@@ -215,13 +228,13 @@ class Clocks(FaultsCase):
         for seconds in (24 * HOUR, -24 * HOUR, 0):
             for clock in self.clocks:
                 clock.set(seconds)
-                self.scheduler.run("true", state="TASK_FINISHED")
+                self.run_one()
         # Longer than the sessions, and than a leader is patient with who follows.
         end = time.monotonic() + 2 * zookeeper.SESSION * zookeeper.SCALE
         for clock in self.clocks:
             clock.set(-24 * HOUR if clock is self.clocks[0] else 24 * HOUR)
         wait_for(lambda: time.monotonic() > end, "two sessions' time", 60)
-        self.scheduler.run("true", state="TASK_FINISHED")
+        self.run_one()
         self.assertTrue(all(map(self.alive, self.masters)))
         self.assertTrue(self.leads(leader))
         self.assertEqual(self.ended("sentinel"), [])
