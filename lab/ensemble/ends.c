@@ -63,7 +63,10 @@ static void agent_says(struct ends *ends, const char *agent,
 		world_fail(ends->world,
 			   "ends: a master asks for %s, whose end its agent was told to forget",
 			   task->key);
-	if (!task_state_terminal(status->state) || update->uuid.len != UUID_BYTES)
+	/* An answer is no end: asked twice, it answers twice. */
+	if (!task_state_terminal(status->state) || update->uuid.len != UUID_BYTES ||
+	    (status->has_reason &&
+	     status->reason == MESOS__TASK_STATUS__REASON__REASON_RECONCILIATION))
 		return;
 	if (!task) {
 		task = xcalloc(1, sizeof(*task) + ends->key.len + 1);

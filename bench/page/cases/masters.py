@@ -189,7 +189,7 @@ def run_registry(context):
                  "nodes/s", more_is_better=True, noise=0.5, compared=False)
 
 
-CASES = [Case("masters/followed", 20, run_followed, own_master=True),
-         Case("masters/killed", 25, run_killed, own_master=True),
-         Case("masters/ended", 20, run_ended, own_master=True),
-         Case("masters/registry", 15, run_registry, own_master=True)]
+CASES = [Case("masters/followed", 13, run_followed, own_master=True),
+         Case("masters/killed", 16, run_killed, own_master=True),
+         Case("masters/ended", 12, run_ended, own_master=True),
+         Case("masters/registry", 6, run_registry, own_master=True)]
