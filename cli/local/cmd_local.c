@@ -28,6 +28,8 @@ static const struct flag local_table[] = {
 	 "too. "
 	 "They have the ports from --port on.",
 	 NULL, NULL},
+	{"zookeeper", NULL, FLAG_BOOL, AT(zookeeper), "false",
+	 "Start a ZooKeeper for one master, too, for whoever finds masters by zk://.", NULL, NULL},
 	{"ip", NULL, FLAG_STRING, AT(ip), "127.0.0.1", "Address to listen on.", NULL, NULL},
 	{"port", NULL, FLAG_INT, AT(port), "5050", "Port of the master; 0 takes any free one.",
 	 NULL, NULL},
@@ -136,9 +138,9 @@ static int cmd_local_check(const struct local_flags *flags, struct err *err)
 			       LOCAL_MASTERS_MAX);
 	if (flags->port < 0 || flags->port + flags->masters - 1 > 65535)
 		return err_set(err, ERR_INVALID, "--port must be between 0 and 65535");
-	if (flags->masters > 1 && flags->tls)
-		return err_set(err, ERR_INVALID, "--tls goes with one master");
-	return flags->masters > 1 ? local_check_zookeeper(err) : 0;
+	if (local_has_zookeeper(flags) && flags->tls)
+		return err_set(err, ERR_INVALID, "--tls goes with one master, and no ZooKeeper");
+	return local_has_zookeeper(flags) ? local_check_zookeeper(err) : 0;
 }
 
 static int cmd_local_run(const struct local_flags *flags)

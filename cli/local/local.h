@@ -14,6 +14,7 @@
 struct local_flags {
 	int64_t agents;
 	int64_t masters;
+	bool zookeeper; /* several masters have one in any case */
 	const char *ip;
 	int64_t port;
 	const char *resources;
@@ -50,6 +51,7 @@ void local_agent_address(const struct cluster *c, int number, char ip[INET_ADDRS
 bool local_has_own_addresses(const struct local_flags *flags);
 
 /* -- local_masters.c -- */
+bool local_has_zookeeper(const struct local_flags *flags);
 /* Says how to install it if it is not there. */
 int local_check_zookeeper(struct err *err);
 /* What a cluster before us left in --work_dir says where that one was. */

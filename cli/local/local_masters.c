@@ -101,12 +101,17 @@ static int start_zookeeper(struct cluster *c, struct err *err)
 	return rv;
 }
 
+bool local_has_zookeeper(const struct local_flags *flags)
+{
+	return flags->masters > 1 || flags->zookeeper;
+}
+
 int local_check_zookeeper(struct err *err)
 {
 	if (!access(ZOOKEEPER_JAR, R_OK) && !system("command -v java >/dev/null"))
 		return 0;
 	return err_set(err, ERR_NOT_FOUND,
-		       "several masters need ZooKeeper: apt-get install libzookeeper-java "
+		       "ZooKeeper is not there: apt-get install libzookeeper-java "
 		       "openjdk-17-jre-headless");
 }
 
@@ -153,7 +158,7 @@ static int start_master(struct cluster *c, int number, struct err *err)
 
 int local_start_masters(struct cluster *c, struct err *err)
 {
-	int rv = c->flags->masters > 1 ? start_zookeeper(c, err) : 0;
+	int rv = local_has_zookeeper(c->flags) ? start_zookeeper(c, err) : 0;
 
 	local_forget_ports(c);
 	for (int i = 1; rv == 0 && i <= c->flags->masters; i++)

@@ -91,16 +91,25 @@ class Masters(LocalTestCase):
         self.assertEqual(process.wait(30 * processes.SCALE), 0)
         self.assertEqual(processes.descendants(), set())
 
+    def test_one_with_zookeeper(self):
+        zookeeper.needed(self)
+        process, ready = self.start("--zookeeper")
+        self.assertEqual(self.leader(ready["zookeeper"]), ready["master"])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30 * processes.SCALE), 0)
+
     def test_what_cannot_be(self):
         for flags, why in ((["--masters=0"], "--masters must be between 1 and 9"),
                            (["--masters=3", "--port=65534"], "--port must be between 0 and 65535"),
-                           (["--masters=3", "--tls"], "--tls goes with one master")):
+                           (["--masters=3", "--tls"], "--tls goes with one master"),
+                           (["--zookeeper", "--tls"], "and no ZooKeeper")):
             code, _, err = harness.run(["local", *flags])
             self.assertEqual(code, 1)
             self.assertIn(why, err)
-        code, _, err = harness.run(["local", "--masters=2"], path="/nowhere")
-        self.assertEqual(code, 1)
-        self.assertIn("several masters need ZooKeeper: apt-get install", err)
+        for flag in ("--masters=2", "--zookeeper"):
+            code, _, err = harness.run(["local", flag], path="/nowhere")
+            self.assertEqual(code, 1)
+            self.assertIn("ZooKeeper is not there: apt-get install libzookeeper-java", err)
 
 
 class Local(LocalTestCase):
