@@ -139,6 +139,7 @@ class ElectionCase(harness.TestCase):
     masters_count = 3
     credentials = ""
     kind = Server
+    session_seconds = SESSION
 
     def setUp(self):
         needed(self)
@@ -159,7 +160,7 @@ class ElectionCase(harness.TestCase):
         self.agent_daemon.start().wait_registered()
 
     def session(self):
-        return "%gsecs" % (SESSION * SCALE)
+        return "%gsecs" % (self.session_seconds * SCALE)
 
     def make_agent(self):
         return harness.Agent(self.base, "agent", self.masters[0], {
