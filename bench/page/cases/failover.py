@@ -51,4 +51,4 @@ def run(context):
     yield line("lost", "tasks lost", lost, "tasks", noise=0, targets=[figure.at_most(0)])
 
 
-CASES = [Case("failover", 50, run, own_master=True)]
+CASES = [Case("failover", 25, run, own_master=True)]

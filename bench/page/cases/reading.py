@@ -102,4 +102,4 @@ def polled_figures(row, alone, polled):
                  noise=0, column="failed", targets=[figure.at_most(0)])
 
 
-CASES = [Case("reads", 60, run)]
+CASES = [Case("reads", 45, run)]
